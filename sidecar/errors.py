@@ -1,0 +1,162 @@
+"""Every error the product raises on purpose: code, sentence for the user, HTTP status, exit status.
+
+    SidecarError
+    ├── InvalidParams            INVALID_PARAMS          a parameter is missing, misnamed or out of range
+    │   ├── InvalidQuery         INVALID_QUERY
+    │   ├── InvalidPattern       INVALID_PATTERN
+    │   └── PathTraversal        PATH_TRAVERSAL
+    ├── UnknownTool              UNKNOWN_TOOL
+    ├── NotFound
+    │   ├── IndexNotFound        INDEX_NOT_FOUND
+    │   ├── DocsIndexNotFound    DOCS_INDEX_NOT_FOUND
+    │   ├── FileNotFound         FILE_NOT_FOUND
+    │   └── WorkspaceNotFound    WORKSPACE_NOT_FOUND
+    ├── Conflict
+    │   ├── IndexExists          INDEX_EXISTS
+    │   ├── IndexingInProgress   INDEXING_IN_PROGRESS
+    │   └── IndexLocked          INDEX_LOCKED            another process holds this index
+    ├── FileExcluded             FILE_EXCLUDED
+    ├── IndexCorrupt             INDEX_CORRUPT           unreadable, or made by another model or schema
+    ├── ModelLoadFailed          MODEL_LOAD_FAILED
+    ├── StoreFailed              STORE_FAILED            the vector store did not answer; searches go on without it
+    ├── DiskFull                 DISK_FULL
+    ├── PermissionDenied         PERMISSION_DENIED
+    ├── ConfigInvalid            CONFIG_INVALID
+    ├── Cancelled                CANCELLED
+    └── Internal                 INTERNAL
+
+A foreign exception is translated in the one file that imports its library. Surfaces catch
+`SidecarError` once. `user_message` is the contract's sentence; `detail` says what exactly and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class SidecarError(Exception):
+    """Base of all. `detail` is one sentence or two for the person: what exactly, and what to do."""
+
+    code: ClassVar[str] = "INTERNAL"
+    user_message: ClassVar[str] = "Something went wrong inside sidecar."
+    http_status: ClassVar[int] = 500
+    exit_status: ClassVar[int] = 1
+
+    def __init__(self, detail: str = "", **facts: Any) -> None:
+        super().__init__(detail or self.user_message)
+        self.detail = detail
+        self.facts: dict[str, Any] = facts
+
+    @property
+    def message(self) -> str:
+        """The contract's sentence, then the detail where there is one."""
+        return f"{self.user_message} {self.detail}".strip()
+
+    def as_dict(self) -> dict[str, Any]:
+        """`{"code", "userMessage", "detail"?, "facts"?}`, JSON-ready."""
+        body: dict[str, Any] = {"code": self.code, "userMessage": self.user_message}
+        if self.detail:
+            body["detail"] = self.detail
+        if self.facts:
+            body["facts"] = self.facts
+        return body
+
+
+class InvalidParams(SidecarError):
+    code, user_message, http_status, exit_status = "INVALID_PARAMS", "Invalid parameters.", 400, 2
+
+
+class InvalidQuery(InvalidParams):
+    code, user_message = "INVALID_QUERY", "Search query is required."
+
+
+class InvalidPattern(InvalidParams):
+    code, user_message = "INVALID_PATTERN", "Invalid glob pattern."
+
+
+class PathTraversal(InvalidParams):
+    code, user_message = "PATH_TRAVERSAL", "Path must stay inside the project."
+
+
+class UnknownTool(SidecarError):
+    code, user_message, http_status, exit_status = "UNKNOWN_TOOL", "Unknown tool.", 404, 2
+
+
+class NotFound(SidecarError):
+    http_status, exit_status = 404, 3
+
+
+class IndexNotFound(NotFound):
+    code, user_message = "INDEX_NOT_FOUND", "This project hasn't been indexed yet."
+
+
+class DocsIndexNotFound(NotFound):
+    code, user_message = "DOCS_INDEX_NOT_FOUND", "No documentation has been indexed yet."
+
+
+class FileNotFound(NotFound):
+    code, user_message = "FILE_NOT_FOUND", "File not found."
+
+
+class WorkspaceNotFound(NotFound):
+    code, user_message = "WORKSPACE_NOT_FOUND", "Workspace folder not found."
+
+
+class Conflict(SidecarError):
+    http_status, exit_status = 409, 4
+
+
+class IndexExists(Conflict):
+    code, user_message = "INDEX_EXISTS", "This project already has an index."
+
+
+class IndexingInProgress(Conflict):
+    code, user_message = "INDEXING_IN_PROGRESS", "Indexing is already in progress."
+
+
+class IndexLocked(Conflict):
+    code, user_message = "INDEX_LOCKED", "Another process is using this index."
+
+
+class FileExcluded(SidecarError):
+    code, user_message = "FILE_EXCLUDED", "File is excluded by configuration."
+    http_status, exit_status = 422, 5
+
+
+class IndexCorrupt(SidecarError):
+    code, user_message = "INDEX_CORRUPT", "The index is corrupted or invalid."
+    http_status, exit_status = 409, 6
+
+
+class ModelLoadFailed(SidecarError):
+    code, user_message = "MODEL_LOAD_FAILED", "The embedding model failed to load."
+    http_status, exit_status = 503, 7
+
+
+class StoreFailed(SidecarError):
+    code, user_message = "STORE_FAILED", "The vector store did not answer."
+    http_status, exit_status = 503, 7
+
+
+class DiskFull(SidecarError):
+    code, user_message = "DISK_FULL", "There is no space left on the disk."
+    http_status, exit_status = 507, 8
+
+
+class PermissionDenied(SidecarError):
+    code, user_message = "PERMISSION_DENIED", "Permission denied."
+    http_status, exit_status = 403, 8
+
+
+class ConfigInvalid(SidecarError):
+    code, user_message = "CONFIG_INVALID", "The configuration is invalid."
+    http_status, exit_status = 400, 2
+
+
+class Cancelled(SidecarError):
+    code, user_message = "CANCELLED", "The operation was cancelled."
+    http_status, exit_status = 499, 130
+
+
+class Internal(SidecarError):
+    pass
