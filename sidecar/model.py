@@ -1,0 +1,402 @@
+"""Values that every room may use. No behaviour beyond small derivations, no imports from the house."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors: TypeAlias = NDArray[np.float32]
+"""Shape [n, dimension], rows L2-normalised."""
+Ids: TypeAlias = NDArray[np.int64]
+
+Collection: TypeAlias = Literal["code", "docs"]
+Mode: TypeAlias = Literal["hybrid", "vector", "fts"]
+Strategy: TypeAlias = Literal["realtime", "lazy", "git"]
+
+
+# ---------------------------------------------------------------- files
+
+
+class Rule(StrEnum):
+    """Why a path is or is not indexed; `Decision.detail` names the file, line or pattern behind it."""
+
+    INDEXED = "indexed"
+    DENIED = "deny-list"
+    CONFIG_EXCLUDE = "config-exclude"
+    CONFIG_INCLUDE = "not-in-config-include"
+    GITIGNORE = "gitignore"
+    SIDECARIGNORE = "sidecarignore"
+    SECRET_NAME = "secret-by-name"
+    SECRET_CONTENT = "secret-by-content"
+    BINARY = "binary"
+    MINIFIED = "minified"
+    GENERATED = "generated"
+    VENDORED = "vendored"
+    TOO_LARGE = "too-large"
+    TOO_MANY = "too-many-files"
+    SYMLINK = "symlink-out-of-workspace"
+    NOT_A_FILE = "not-a-regular-file"
+    UNREADABLE = "unreadable"
+    DOCS_OFF = "documentation-not-indexed"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a path belongs in the index, by which rule, and what in particular said so."""
+
+    rule: Rule
+    detail: str = ""
+
+    @property
+    def indexed(self) -> bool:
+        return self.rule is Rule.INDEXED
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """What tells cheaply that a file has not changed: size in bytes, mtime and ctime in ns, inode."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that the walk offers. `path` is relative to the root, `/`-separated, NFC."""
+
+    path: str
+    stat: Stat
+    collection: Collection
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedPath:
+    """A file (or a whole folder, `path` ends in `/`) that the walk leaves out."""
+
+    path: str
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """One consistent read: text decoded whatever its encoding, newline `\\n`; the stat before equals the stat after."""
+
+    text: str
+    stat: Stat
+    sha256: bytes
+    encoding: str
+
+
+# ---------------------------------------------------------------- parsing
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A named thing that a file defines. Lines are 1-based, end inclusive.
+
+    `kind`: class, type, function, method, constructor, macro, module, namespace, constant, variable, field,
+    section (a Markdown heading). `container` joins the enclosing names by `.`; `signature` is the text up to the body.
+    """
+
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    depth: int = 0
+    exported: bool = True
+    signature: str = ""
+    container: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment or docstring; adjacent line comments are one. `line` is where it starts, 1-based."""
+
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A span of one file that is embedded and returned. Lines are 1-based, end inclusive.
+
+    `kind`: the definition kind when the chunk holds one definition or a part of one, else code, section, cell, text.
+    `names`: what it defines (starts in it). `enclosing`: names around it, outermost first.
+    """
+
+    start_line: int
+    end_line: int
+    text: str
+    kind: str
+    names: tuple[str, ...] = ()
+    enclosing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """What chunking makes of one file. `parser`: tree-sitter, markdown, notebook or lines."""
+
+    language: str
+    parser: str
+    chunks: tuple[Chunk, ...]
+    definitions: tuple[Definition, ...] = ()
+    comments: tuple[Comment, ...] = ()
+
+
+# ---------------------------------------------------------------- parts, as the engine sees them
+
+
+class Embedder(Protocol):
+    """Turns text into vectors. Thread-safe."""
+
+    @property
+    def model_id(self) -> str:
+        """Names the model and the hash of its files: vectors of another id never compare."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def device(self) -> str:
+        """`cpu` or `cuda`: what bulk work really runs on."""
+
+    @property
+    def device_note(self) -> str:
+        """One line that says why the device is not what was asked for; empty when it is."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors: ...
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Shape [dimension], L2-normalised."""
+
+    def close(self) -> None: ...
+
+
+class VectorStore(Protocol):
+    """Nearest-neighbour search over what SQLite keeps; may be thrown away and refilled at any time."""
+
+    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None: ...
+
+    def delete(self, collection: Collection, ids: Ids) -> None: ...
+
+    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
+        """Ids and cosine similarities (-1..1), best first."""
+
+    def count(self, collection: Collection) -> int: ...
+
+    def close(self) -> None: ...
+
+
+# ---------------------------------------------------------------- progress and cancellation
+
+
+class Progress(Protocol):
+    """Where long work reports to; each surface has its own."""
+
+    def __call__(self, done: int, total: int, message: str) -> None: ...
+
+
+def no_progress(done: int, total: int, message: str) -> None:
+    """Reports to nobody."""
+
+
+IsCancelled: TypeAlias = Callable[[], bool]
+
+
+def never_cancelled() -> bool:
+    return False
+
+
+# ---------------------------------------------------------------- what the engine answers
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search. `paths` are globs over relative paths (any matches); `token_budget` 0 means none."""
+
+    query: str
+    collection: Collection = "code"
+    mode: Mode = "hybrid"
+    alpha: float = 0.5
+    top_k: int = 10
+    offset: int = 0
+    paths: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    token_budget: int = 0
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk with its final score (0-1). `parts` maps each contribution's name to its value (only when asked)."""
+
+    path: str
+    start_line: int
+    end_line: int
+    content: str
+    score: float
+    language: str
+    kind: str
+    names: tuple[str, ...] = ()
+    enclosing: tuple[str, ...] = ()
+    parts: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """`total` counts what could be paged to; `notice` is one line, only when the answer is partial or stale."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    mode: Mode
+    took_ms: float
+    notice: str = ""
+    stages_ms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PathsAnswer:
+    """Indexed paths that match, alphabetical; `total` is before the limit."""
+
+    paths: tuple[str, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionCounts:
+    files: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a create or a rebuild did. `embedded` counts chunks that went through the model, not the kept ones."""
+
+    code: CollectionCounts
+    docs: CollectionCounts
+    duration_ms: int
+    errors: int
+    unchanged: int = 0
+    embedded: int = 0
+    removed: int = 0
+    withheld: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    status: Literal["reindexed", "removed"]
+    path: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class StatusAnswer:
+    """The truth about one index at this moment. Sizes in bytes, coverage 0-1, times ISO 8601 UTC."""
+
+    status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
+    workspace: str
+    index_path: str
+    config_path: str
+    files: int = 0
+    chunks: int = 0
+    code: CollectionCounts = CollectionCounts()
+    docs: CollectionCounts = CollectionCounts()
+    lexical_chunks: int = 0
+    embedded_chunks: int = 0
+    coverage: float = 0.0
+    last_updated: str = ""
+    storage_bytes: int = 0
+    watcher_active: bool = False
+    strategy: Strategy = "realtime"
+    pending_files: int = 0
+    model: str = ""
+    device: str = ""
+    device_note: str = ""
+    hybrid_enabled: bool = True
+    default_alpha: float = 0.5
+    languages: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+    withheld: tuple[SkippedPath, ...] = ()
+    errors: tuple[tuple[str, str], ...] = ()
+    progress_done: int = 0
+    progress_total: int = 0
+    warning: str = ""
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigAnswer:
+    """`config` has the specification's keys with the values in force; `problems` name key and allowed values."""
+
+    exists: bool
+    config_path: str
+    index_path: str
+    config: dict[str, object]
+    origins: dict[str, str]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a path is or is not in the index, now."""
+
+    path: str
+    decision: Decision
+    exists: bool
+    in_index: bool
+    stale: bool
+    chunks: int = 0
+    embedded: int = 0
+    language: str = ""
+    parser: str = ""
+    indexed_at: str = ""
+    last_error: str = ""
+
+
+class Workspace(Protocol):
+    """The engine as the tools see it: one root folder, one index. Every method is synchronous and thread-safe.
+
+    Raises errors of `sidecar.errors` only.
+    """
+
+    @property
+    def root(self) -> str: ...
+
+    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport: ...
+
+    def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport: ...
+
+    def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Create the index, or bring an existing one up to date (what `sidecar index` does)."""
+
+    def reindex_file(self, path: str) -> FileReport: ...
+
+    def delete(self) -> None: ...
+
+    def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer: ...
+
+    def find_paths(self, pattern: str, limit: int) -> PathsAnswer: ...
+
+    def status(self) -> StatusAnswer: ...
+
+    def config(self) -> ConfigAnswer: ...
+
+    def explain(self, path: str) -> Explanation: ...
+
+    def set_buffer(self, path: str, text: str) -> None:
+        """An editor holds unsaved text for this path: searches see it until `drop_buffer`."""
+
+    def drop_buffer(self, path: str) -> None: ...
+
+    def on_change(self, listener: Callable[[StatusAnswer], None]) -> Callable[[], None]:
+        """Calls `listener` on every change of status, from an engine thread; returns what ends it."""
+
+    def close(self) -> None: ...
