@@ -1,0 +1,414 @@
+"""The commit point: one SQLite file per generation that knows files, chunks, slots and what is still to be done.
+
+Not here: postings (parts/lexical, same database and transactions), vectors (parts/embed/kept).
+
+Ids of files and chunks are new at every (re)indexing and only grow. A *slot* is the stable place of a chunk in the
+vector store: a replaced file's new chunks take over its slots, so that the store is overwritten in place.
+`pending_slots` names the slots whose content in the store may differ from what the tables say.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied, SidecarError
+from sidecar.model import Chunk, Collection, Rule, SkippedPath, Stat
+from sidecar.model import Decision as _Decision
+
+SCHEMA_VERSION = 1
+COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
+
+_SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE files(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, collection INTEGER NOT NULL,
+  language TEXT NOT NULL, parser TEXT NOT NULL, sha256 BLOB NOT NULL,
+  size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+  settled INTEGER NOT NULL, buffered INTEGER NOT NULL,
+  path_hash BLOB NOT NULL, path_vector INTEGER NOT NULL DEFAULT 0, indexed_at REAL NOT NULL);
+CREATE TABLE chunks(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+  kind TEXT NOT NULL, names TEXT NOT NULL, enclosing TEXT NOT NULL, text TEXT NOT NULL,
+  body_hash BLOB NOT NULL, vector_id INTEGER NOT NULL DEFAULT 0, slot INTEGER NOT NULL UNIQUE);
+CREATE INDEX chunks_of_file ON chunks(file_id);
+CREATE INDEX chunks_without_vector ON chunks(id) WHERE vector_id = 0;
+CREATE TABLE free_slots(slot INTEGER PRIMARY KEY, collection INTEGER NOT NULL);
+CREATE TABLE pending_slots(slot INTEGER PRIMARY KEY, collection INTEGER NOT NULL);
+CREATE TABLE skipped(path TEXT PRIMARY KEY, rule TEXT NOT NULL, detail TEXT NOT NULL,
+  size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+  settled INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE left_out(path TEXT PRIMARY KEY, rule TEXT NOT NULL, detail TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE failures(path TEXT PRIMARY KEY, message TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE dirty(path TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """What the manifest remembers of a file, enough to tell whether it changed."""
+
+    id: int
+    path: str
+    stat: Stat
+    settled: bool
+    buffered: bool
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """One file as it is about to be written. `body_hashes` is parallel to `chunks`."""
+
+    path: str
+    collection: Collection
+    language: str
+    parser: str
+    sha256: bytes
+    stat: Stat
+    settled: bool
+    buffered: bool
+    path_hash: bytes
+    chunks: Sequence[Chunk]
+    body_hashes: Sequence[bytes]
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turns sqlite3's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: sqlite3.Error, path: Path) -> SidecarError:
+    text = str(error)
+    if "full" in text:
+        return DiskFull(f"Free some space on the disk that holds {path.parent} and try again.")
+    if "readonly" in text or "unable to open" in text:
+        return PermissionDenied(f"{path} cannot be written: {text}.")
+    return IndexCorrupt(f"{path.name}: {text}. Run reindex_project to build it anew.")
+
+
+def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit mode that several threads may use one at a time."""
+    mode = "ro" if readonly else "rwc"
+    with translated(path):
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
+        )
+        connection.execute("PRAGMA mmap_size=268435456")
+        if not readonly:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+        return connection
+
+
+class Manifest:
+    """The writing side. Every change happens inside `transaction()`; `lock` makes writers take turns."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = threading.RLock()
+        self.connection = connect(path)
+
+    @classmethod
+    def make(cls, path: Path, facts: dict[str, Any], more_tables: Iterable[Any] = ()) -> Manifest:
+        """A new, empty manifest. `more_tables` are functions `(connection) -> None` of other parts."""
+        manifest = cls(path)
+        with manifest.transaction() as connection:
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                connection.execute(statement)
+            for create in more_tables:
+                create(connection)
+            manifest.set_meta(schema=SCHEMA_VERSION, revision=0, next_slot=1, complete=0, clean=1, **facts)
+        return manifest
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Everything inside becomes visible at once, with a new revision, or not at all."""
+        with self.lock, translated(self.path):
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
+                self.connection.execute("COMMIT")
+            except BaseException:
+                self.connection.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        with self.lock:
+            self.connection.close()
+
+    # ------------------------------------------------------------ meta
+
+    def set_meta(self, **facts: Any) -> None:
+        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(facts.items()))
+
+    def meta(self) -> dict[str, Any]:
+        with self.lock, translated(self.path):
+            return dict(self.connection.execute("SELECT key, value FROM meta"))
+
+    # ------------------------------------------------------------ what is known
+
+    def known_files(self) -> dict[str, KnownFile]:
+        with self.lock, translated(self.path):
+            rows = self.connection.execute(
+                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files"
+            ).fetchall()
+        return {r[1]: KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8]) for r in rows}
+
+    def known_file(self, path: str) -> KnownFile | None:
+        with self.lock, translated(self.path):
+            r = self.connection.execute(
+                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files WHERE path = ?",
+                (path,),
+            ).fetchone()
+        return r and KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8])
+
+    def known_skips(self) -> dict[str, tuple[Stat, bool]]:
+        with self.lock, translated(self.path):
+            rows = self.connection.execute(
+                "SELECT path, size, mtime_ns, ctime_ns, inode, settled FROM skipped"
+            ).fetchall()
+        return {r[0]: (Stat(*r[1:5]), bool(r[5])) for r in rows}
+
+    def failures(self) -> dict[str, str]:
+        with self.lock, translated(self.path):
+            return dict(self.connection.execute("SELECT path, message FROM failures ORDER BY path"))
+
+    # ------------------------------------------------------------ writing (inside a transaction)
+
+    def remove_files(self, paths: Iterable[str]) -> list[int]:
+        """Forgets files and their chunks; their slots become free and are to be deleted from the store."""
+        gone: list[int] = []
+        for path in paths:
+            row = self.connection.execute("SELECT id, collection FROM files WHERE path = ?", (path,)).fetchone()
+            if row is None:
+                continue
+            slots = self._drop(row[0])
+            self._free(slots, row[1])
+            gone.append(row[0])
+        return gone
+
+    def put_file(self, new: NewFile, vector_ids: Sequence[int], path_vector: int) -> tuple[int, list[int], int | None]:
+        """Writes a file in place of its former version. Returns (file id, chunk ids, replaced file id).
+
+        `vector_ids` is parallel to the chunks; 0 means that the vector is still to be made.
+        """
+        wanted = COLLECTIONS.index(new.collection)
+        old = self.connection.execute("SELECT id, collection FROM files WHERE path = ?", (new.path,)).fetchone()
+        slots: list[int] = []
+        if old is not None:
+            slots = self._drop(old[0])
+            if old[1] != wanted:
+                self._free(slots, old[1])
+                slots = []
+        file_id = self._insert_file(new, wanted, path_vector)
+        kept, spare = slots[: len(new.chunks)], slots[len(new.chunks) :]
+        self._free(spare, wanted)
+        kept += self._take_slots(len(new.chunks) - len(kept), wanted)
+        chunk_ids = self._insert_chunks(file_id, new, vector_ids, kept)
+        ready = [(s, wanted) for s, v in zip(kept, vector_ids, strict=True) if v or old is not None]
+        self.connection.executemany("INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", ready)
+        self.connection.execute("DELETE FROM skipped WHERE path = ?", (new.path,))
+        self.connection.execute("DELETE FROM failures WHERE path = ?", (new.path,))
+        return file_id, chunk_ids, old[0] if old else None
+
+    def put_skip(self, skipped: SkippedPath, stat: Stat, settled: bool) -> list[int]:
+        """A file whose content keeps it out: remembered, so that it is not read again until it changes."""
+        self.connection.execute(
+            "INSERT OR REPLACE INTO skipped VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                skipped.path,
+                skipped.decision.rule.value,
+                skipped.decision.detail,
+                *_stat_row(stat),
+                int(settled),
+            ),
+        )
+        self.connection.execute("DELETE FROM failures WHERE path = ?", (skipped.path,))
+        return self.remove_files([skipped.path])
+
+    def put_failure(self, path: str, message: str) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO failures VALUES(?, ?, ?)", (path, message, time.time()))
+
+    def forget(self, paths: Iterable[str]) -> list[int]:
+        """Paths that no longer exist or no longer belong: files, skips, failures and queue entries go."""
+        paths = list(paths)
+        rows = [(p,) for p in paths]
+        for table in ("skipped", "failures", "dirty"):
+            self.connection.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
+        return self.remove_files(paths)
+
+    def set_left_out(self, skipped: Iterable[SkippedPath]) -> None:
+        """What the last walk left out, with the reasons."""
+        self.connection.execute("DELETE FROM left_out")
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO left_out VALUES(?, ?, ?)",
+            [(s.path, s.decision.rule.value, s.decision.detail) for s in skipped],
+        )
+
+    def set_vectors(self, chunk_vectors: Sequence[tuple[int, int]], path_vectors: Sequence[tuple[int, int]]) -> None:
+        """`(chunk id, vector id)` and `(file id, path vector id)` pairs; ids that are gone are passed over."""
+        self.connection.executemany("UPDATE files SET path_vector = ? WHERE id = ?", [(v, f) for f, v in path_vectors])
+        self.connection.executemany("UPDATE chunks SET vector_id = ? WHERE id = ?", [(v, c) for c, v in chunk_vectors])
+        self.connection.executemany(
+            "INSERT OR REPLACE INTO pending_slots SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id"
+            " WHERE c.id = ?",
+            [(c,) for c, _ in chunk_vectors],
+        )
+
+    # ------------------------------------------------------------ store synchronisation
+
+    def take_pending(self, limit: int) -> list[tuple[int, int, int, int]]:
+        """Up to `limit` pending slots as (slot, collection, vector id, path vector id); vector id 0 = delete it."""
+        with self.lock, translated(self.path):
+            return self.connection.execute(
+                "SELECT p.slot, p.collection, coalesce(c.vector_id, 0), coalesce(f.path_vector, 0)"
+                " FROM pending_slots p LEFT JOIN chunks c ON c.slot = p.slot LEFT JOIN files f ON f.id = c.file_id"
+                " ORDER BY p.slot LIMIT ?",
+                (limit,),
+            ).fetchall()
+
+    def settle_pending(self, rows: Sequence[tuple[int, int, int, int]]) -> None:
+        """Clears the slots that were written, unless their chunk has changed since."""
+        with self.transaction() as connection:
+            connection.executemany(
+                "DELETE FROM pending_slots WHERE slot = ?1 AND ?2 ="
+                " coalesce((SELECT vector_id FROM chunks WHERE slot = ?1), 0)",
+                [(slot, vector) for slot, _, vector, _ in rows],
+            )
+
+    def refill_pending(self) -> None:
+        """Every slot with a vector becomes pending: the store is to be filled from nothing."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM pending_slots")
+            connection.execute(
+                "INSERT INTO pending_slots SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id"
+                " WHERE c.vector_id <> 0"
+            )
+
+    def slots_in_store(self, collection: int) -> list[int]:
+        """The slots that the store must hold, apart from pending ones."""
+        with self.lock, translated(self.path):
+            rows = self.connection.execute(
+                "SELECT c.slot FROM chunks c JOIN files f ON f.id = c.file_id WHERE f.collection = ? AND c.vector_id <> 0"
+                " AND c.slot NOT IN (SELECT slot FROM pending_slots)",
+                (collection,),
+            ).fetchall()
+        return [r[0] for r in rows]
+
+    def mark_pending(self, slots: Iterable[int], collection: int) -> None:
+        with self.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", [(s, collection) for s in slots]
+            )
+
+    # ------------------------------------------------------------ private
+
+    def _drop(self, file_id: int) -> list[int]:
+        slots = [
+            r[0] for r in self.connection.execute("SELECT slot FROM chunks WHERE file_id = ? ORDER BY slot", (file_id,))
+        ]
+        self.connection.execute("DELETE FROM chunks WHERE file_id = ?", (file_id,))
+        self.connection.execute("DELETE FROM files WHERE id = ?", (file_id,))
+        return slots
+
+    def _free(self, slots: Sequence[int], collection: int) -> None:
+        rows = [(s, collection) for s in slots]
+        self.connection.executemany("INSERT OR REPLACE INTO free_slots VALUES(?, ?)", rows)
+        self.connection.executemany("INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", rows)
+
+    def _take_slots(self, count: int, collection: int) -> list[int]:
+        if count <= 0:
+            return []
+        free = [
+            r[0]
+            for r in self.connection.execute(
+                "SELECT slot FROM free_slots WHERE collection = ? ORDER BY slot LIMIT ?", (collection, count)
+            )
+        ]
+        self.connection.executemany("DELETE FROM free_slots WHERE slot = ?", [(s,) for s in free])
+        fresh = count - len(free)
+        if fresh:
+            (start,) = self.connection.execute("SELECT value FROM meta WHERE key = 'next_slot'").fetchone()
+            self.connection.execute("UPDATE meta SET value = ? WHERE key = 'next_slot'", (start + fresh,))
+            free += range(start, start + fresh)
+        return free
+
+    def _insert_file(self, new: NewFile, collection: int, path_vector: int) -> int:
+        cursor = self.connection.execute(
+            "INSERT INTO files(path, collection, language, parser, sha256, size, mtime_ns, ctime_ns, inode, settled,"
+            " buffered, path_hash, path_vector, indexed_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                new.path,
+                collection,
+                new.language,
+                new.parser,
+                new.sha256,
+                *_stat_row(new.stat),
+                int(new.settled),
+                int(new.buffered),
+                new.path_hash,
+                path_vector,
+                time.time(),
+            ),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def _insert_chunks(self, file_id: int, new: NewFile, vector_ids: Sequence[int], slots: Sequence[int]) -> list[int]:
+        (last,) = self.connection.execute(
+            "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'chunks'), 0)"
+        ).fetchone()
+        ids = list(range(last + 1, last + 1 + len(new.chunks)))
+        self.connection.executemany(
+            "INSERT INTO chunks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    i,
+                    file_id,
+                    c.start_line,
+                    c.end_line,
+                    c.kind,
+                    pack_names(c.names),
+                    pack_names(c.enclosing),
+                    c.text,
+                    h,
+                    v,
+                    s,
+                )
+                for i, c, h, v, s in zip(ids, new.chunks, new.body_hashes, vector_ids, slots, strict=True)
+            ],
+        )
+        return ids
+
+
+def pack_names(names: Sequence[str]) -> str:
+    return json.dumps(names, ensure_ascii=False) if names else ""
+
+
+def unpack_names(packed: str) -> tuple[str, ...]:
+    return tuple(json.loads(packed)) if packed else ()
+
+
+def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:
+    """Everything that was left out, by the walk or by content, in path order."""
+    rows = connection.execute(
+        "SELECT path, rule, detail FROM skipped UNION ALL SELECT path, rule, detail FROM left_out ORDER BY 1"
+    ).fetchall()
+    return [SkippedPath(p, _Decision(Rule(r), d)) for p, r, d in rows]
+
+
+def _stat_row(stat: Stat) -> tuple[int, int, int, int]:
+    return stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode
