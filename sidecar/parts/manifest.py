@@ -35,8 +35,8 @@ CREATE TABLE files(
   settled INTEGER NOT NULL, buffered INTEGER NOT NULL,
   path_hash BLOB NOT NULL, path_vector INTEGER NOT NULL DEFAULT 0, indexed_at REAL NOT NULL);
 CREATE TABLE chunks(
-  id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
-  kind TEXT NOT NULL, names TEXT NOT NULL, enclosing TEXT NOT NULL, text TEXT NOT NULL,
+  id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL,
+  start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, kind TEXT NOT NULL, names TEXT NOT NULL, enclosing TEXT NOT NULL, text TEXT NOT NULL,
   body_hash BLOB NOT NULL, vector_id INTEGER NOT NULL DEFAULT 0, slot INTEGER NOT NULL UNIQUE);
 CREATE INDEX chunks_of_file ON chunks(file_id);
 CREATE INDEX chunks_without_vector ON chunks(id) WHERE vector_id = 0;
@@ -263,8 +263,8 @@ class Manifest:
         self.connection.executemany("UPDATE files SET path_vector = ? WHERE id = ?", [(v, f) for f, v in path_vectors])
         self.connection.executemany("UPDATE chunks SET vector_id = ? WHERE id = ?", [(v, c) for c, v in chunk_vectors])
         self.connection.executemany(
-            "INSERT OR REPLACE INTO pending_slots SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id"
-            " WHERE c.id = ?",
+            "INSERT OR REPLACE INTO pending_slots"
+            " SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?",
             [(c,) for c, _ in chunk_vectors],
         )
 
@@ -302,8 +302,8 @@ class Manifest:
         """The slots that the store must hold, apart from pending ones."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
-                "SELECT c.slot FROM chunks c JOIN files f ON f.id = c.file_id WHERE f.collection = ? AND c.vector_id <> 0"
-                " AND c.slot NOT IN (SELECT slot FROM pending_slots)",
+                "SELECT c.slot FROM chunks c JOIN files f ON f.id = c.file_id"
+                " WHERE f.collection = ? AND c.vector_id <> 0 AND c.slot NOT IN (SELECT slot FROM pending_slots)",
                 (collection,),
             ).fetchall()
         return [r[0] for r in rows]
