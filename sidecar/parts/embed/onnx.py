@@ -1,0 +1,352 @@
+"""Runs embedding models with onnxruntime: text in, L2-normalised vectors out.
+
+The only file that imports onnxruntime and tokenizers, and only when an embedder is made. It decides nothing about
+what is embedded, keeps no vectors (`kept`) and fetches no models (`catalog`).
+
+Work is spread over threads by running several batches at once, each on one core: a run on one core gives the same
+bits whatever the machine, needs no spinning threads, and for dynamic int8 graphs, where a text's vector depends
+on its batch, texts can go one by one without losing speed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.errors import ModelLoadFailed
+from sidecar.model import Ids, Vectors
+from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
+from sidecar.parts.embed.catalog import MODEL_FILE, TOKENIZER_FILE, ModelEntry, ModelFiles
+from sidecar.parts.embed.tokens import split_identifiers
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Device: TypeAlias = Literal["auto", "cpu", "cuda"]
+Row: TypeAlias = tuple[Ids, Ids]
+"""One text as its graph takes it: token ids and mask; for a static model distinct ids and their counts."""
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
+_CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+_LIMITS = {
+    "static": BatchLimits(tokens=4096, rows=64),
+    "cpu": BatchLimits(tokens=2048, rows=32),
+    "cuda": BatchLimits(tokens=65536, rows=512),
+}
+_ONE_BY_ONE = BatchLimits(tokens=1, rows=1)
+_SLICE = 32  # texts tokenised by one task
+_BULK = 32  # texts from which a card is worth waking
+_MOST_THREADS = 8
+_USUAL_MAX_TOKENS = 512
+_CHARS_PER_TOKEN = 8  # generous, indentation included: what is cut off here would be truncated anyway
+_PROBES = ("open a file and read its lines", "def close(self): self.stream.close(); self.stream = None; return True")
+
+
+class OnnxEmbedder:
+    """`sidecar.model.Embedder` over a model of the catalog or a folder. Thread-safe.
+
+    The CPU runs every single query; bulk work goes to a CUDA card where one is wanted and really works, which is
+    found out at the first bulk call. Raises ModelLoadFailed when files are missing, wrong or do not fit the entry.
+    """
+
+    def __init__(self, files: ModelFiles, device: Device = "auto", threads: int = 0) -> None:
+        self._model_id = files.verify()
+        self._entry = files.entry
+        self._threads = threads or min(_MOST_THREADS, _cores())
+        self._tokenizer = _load_tokenizer(files)
+        self._cpu = _Graph(files, _CPU)
+        self._probe_vectors = self._probe(self._cpu)
+        self._dimension = int(self._probe_vectors.shape[1])
+        self._one_by_one = self._entry.texts_per_run == 1 or self._depends_on_batch()
+        self._files = files
+        self._wanted = device
+        self._card: _Graph | None = None
+        self._card_lock = threading.Lock()
+        self._card_tried, self._note = self._first_device_note()
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
+        self._query = lru_cache(maxsize=256)(self._embed_query)
+
+    @property
+    def model_id(self) -> str:
+        return self._model_id
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    @property
+    def path_weight(self) -> float:
+        """How much of a chunk's vector its path's words are, 0 or more."""
+        return self._entry.path_weight
+
+    @property
+    def device(self) -> str:
+        return "cuda" if self._card is not None else "cpu"
+
+    @property
+    def device_note(self) -> str:
+        return self._note
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Shape [len(texts), dimension] in the order given; a text without any token gives a row of zeros."""
+        rows = self._tokenize(self._entry.document_prefix, texts)
+        card = self._card_for(len(texts))
+        if card is not None:
+            try:
+                return self._run(card, rows, _LIMITS["cuda"])
+            except ModelLoadFailed as error:
+                self._give_up_card(f"the card failed ({error.detail}): the CPU goes on")
+        return self._run(self._cpu, rows, self._cpu_limits())
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Shape [dimension], read-only; the last few hundred queries are remembered."""
+        return self._query(text)
+
+    def close(self) -> None:
+        """Ends the threads; bulk calls after it fail."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._card = None
+
+    # ------------------------------------------------------------ text to rows
+
+    def _tokenize(self, prefix: str, texts: Sequence[str]) -> list[Row]:
+        slices = [texts[start : start + _SLICE] for start in range(0, len(texts), _SLICE)]
+        done = self._spread(lambda part: self._rows(prefix, part), slices)
+        return [row for rows in done for row in rows]
+
+    def _rows(self, prefix: str, texts: Sequence[str]) -> list[Row]:
+        static = self._entry.kind == "static"
+        prepared = [self._prepare(prefix, text) for text in texts]
+        encoded = self._tokenizer.encode_batch_fast(prepared, add_special_tokens=not static)
+        rows = [np.array(encoding.ids, dtype=np.int64) for encoding in encoded]
+        if static:
+            return [np.unique(ids, return_counts=True) for ids in rows]
+        return [(ids, np.ones_like(ids)) for ids in rows]
+
+    def _prepare(self, prefix: str, text: str) -> str:
+        truncation = self._tokenizer.truncation
+        if truncation:
+            text = text[: truncation["max_length"] * _CHARS_PER_TOKEN]
+        # A lone surrogate is a str that no tokeniser takes.
+        text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
+        return prefix + (split_identifiers(text) if self._entry.split_identifiers else text)
+
+    # ------------------------------------------------------------ rows to vectors
+
+    def _run(self, graph: _Graph, rows: list[Row], limits: BatchLimits) -> Vectors:
+        vectors = np.zeros((len(rows), self._dimension), dtype=np.float32)
+        batches = plan_batches([len(ids) for ids, _ in rows], limits)
+        # One batch at a time fills a card; on the CPU each core takes one.
+        spread = self._spread if graph is self._cpu else _in_turn
+        results = spread(lambda batch: graph.run([rows[i] for i in batch]), batches)
+        for batch, result in zip(batches, results, strict=True):
+            vectors[batch] = result
+        return vectors
+
+    def _cpu_limits(self) -> BatchLimits:
+        if self._one_by_one:
+            return _ONE_BY_ONE
+        return _LIMITS["static" if self._entry.kind == "static" else "cpu"]
+
+    def _embed_query(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self._cpu.run(self._rows(self._entry.query_prefix, [text]))[0]
+        vector.flags.writeable = False
+        return vector
+
+    def _spread(self, work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
+        if len(items) < 2 or self._threads == 1:
+            return _in_turn(work, items)
+        return list(self._pool.map(work, items))
+
+    # ------------------------------------------------------------ checks of the model
+
+    def _probe(self, graph: _Graph) -> Vectors:
+        """Both probe texts, each alone; raises ModelLoadFailed when what comes out is not what the entry says."""
+        entry = self._entry
+        vectors = np.concatenate([graph.run([row]) for row in self._rows("", _PROBES)])
+        if entry.dimension and vectors.shape[1] != entry.dimension:
+            raise ModelLoadFailed(
+                f"Model {entry.id} gives vectors of {vectors.shape[1]} numbers, its entry says {entry.dimension}."
+            )
+        if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
+            raise ModelLoadFailed(f"Model {entry.id} gives vectors that are zero or not finite for ordinary text.")
+        return vectors
+
+    def _depends_on_batch(self) -> bool:
+        if self._entry.texts_per_run:
+            return False
+        together = self._cpu.run(self._rows("", _PROBES))
+        return bool(np.abs(together - self._probe_vectors).max() > 1e-4)
+
+    # ------------------------------------------------------------ the card
+
+    def _first_device_note(self) -> tuple[bool, str]:
+        """Whether the question of the card is settled, and the note until it is tried."""
+        if self._wanted == "cpu":
+            return True, ""
+        if self._entry.kind == "static":
+            return True, "CPU: a static model is a table lookup, which a card does not speed up."
+        if self._one_by_one:
+            return True, "CPU: this model's graph is dynamic int8, which a card does not run."
+        import onnxruntime
+
+        if _CUDA not in onnxruntime.get_available_providers():
+            return True, "CPU: the installed onnxruntime has no CUDA (the package onnxruntime-gpu has, in its place)."
+        return False, "CPU until the first bulk work, which tries the CUDA card."
+
+    def _card_for(self, texts: int) -> _Graph | None:
+        if self._card_tried or texts < _BULK:
+            return self._card if texts >= _BULK else None
+        with self._card_lock:
+            if not self._card_tried:
+                self._try_card()
+                self._card_tried = True
+        return self._card
+
+    def _try_card(self) -> None:
+        try:
+            card = _Graph(self._files, _CUDA)
+            if card.provider != _CUDA:
+                return self._give_up_card("onnxruntime could not start CUDA (driver, CUDA or cuDNN missing)")
+            similarity = float((self._probe(card) * self._probe_vectors).sum(axis=1).min())
+        except ModelLoadFailed as error:
+            return self._give_up_card(f"CUDA failed ({error.detail})")
+        if similarity < 0.999:
+            return self._give_up_card(f"the card's vectors differ from the CPU's (cosine {similarity:.4f})")
+        self._card, self._note = card, ""
+        return None
+
+    def _give_up_card(self, reason: str) -> None:
+        self._card, self._note = None, f"CPU: {' '.join(reason.split())}."
+
+
+class _Graph:
+    """One onnxruntime session and how to feed and pool it."""
+
+    def __init__(self, files: ModelFiles, provider: str) -> None:
+        self._name = files.entry.id
+        self._session = _open_session(files, provider)
+        self.provider: str = self._session.get_providers()[0]
+        self._inputs = _checked_inputs(self._session, files.entry)
+        self._output, self._pooling = _chosen_output(self._session, files.entry)
+
+    def run(self, rows: Sequence[Row]) -> Vectors:
+        """Shape [rows, dimension], normalised; rows without tokens are zeros. Raises ModelLoadFailed."""
+        mask = pad_rows([mask for _, mask in rows])
+        feed = {"input_ids": pad_rows([ids for ids, _ in rows]), "attention_mask": mask}
+        if "token_type_ids" in self._inputs:
+            feed["token_type_ids"] = np.zeros_like(mask)
+        try:
+            output = self._session.run([self._output], {name: feed[name] for name in self._inputs})[0]
+        except Exception as error:
+            raise ModelLoadFailed(f"Model {self._name} failed while running: {_reason(error)}") from error
+        vectors = _pool(np.asarray(output, dtype=np.float32), mask, self._pooling)
+        vectors[~mask.any(axis=1)] = 0.0
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        normalised: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+        return normalised
+
+
+def _pool(output: NDArray[np.float32], mask: Ids, pooling: str) -> NDArray[np.float32]:
+    if pooling == "graph":
+        return output
+    if pooling == "cls":
+        return output[:, 0].copy()
+    weights = mask[:, :, None].astype(np.float32)
+    pooled: NDArray[np.float32] = (output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
+    return pooled
+
+
+def _checked_inputs(session: Any, entry: ModelEntry) -> list[str]:
+    known = ("input_ids", "attention_mask", "token_type_ids")
+    for node in session.get_inputs():
+        if node.name not in known or node.type != "tensor(int64)" or len(node.shape) != 2:
+            raise ModelLoadFailed(
+                f"Model {entry.id} wants an input {node.name} of {node.type}, shape {node.shape}; sidecar can give "
+                f"{', '.join(known)} as int64 [batch, tokens]."
+            )
+    return [node.name for node in session.get_inputs()]
+
+
+def _chosen_output(session: Any, entry: ModelEntry) -> tuple[str, str]:
+    """Name of the output to read and how to pool it."""
+    of_rank: dict[int, str] = {}
+    for node in session.get_outputs():
+        of_rank.setdefault(len(node.shape), node.name)
+    pooling = entry.pooling or ("graph" if 2 in of_rank else "mean")
+    name = of_rank.get(2 if pooling == "graph" else 3)
+    if name is None:
+        wanted = "[batch, dimension]" if pooling == "graph" else "[batch, tokens, dimension]"
+        shapes = ", ".join(f"{node.name} {node.shape}" for node in session.get_outputs())
+        raise ModelLoadFailed(f"Model {entry.id} has no output of shape {wanted} (it has {shapes}).")
+    return name, pooling
+
+
+def _open_session(files: ModelFiles, provider: str) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = False
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    wanted: list[Any] = [_CPU]
+    if provider == _CUDA:
+        # It prints what it misses; stdout belongs to whoever talks to us.
+        with contextlib.redirect_stdout(sys.stderr):
+            onnxruntime.preload_dlls()
+        wanted = [(_CUDA, {"use_tf32": "0"}), _CPU]
+    try:
+        # Without its own fallback, which prints to stdout, a failure is an exception.
+        return onnxruntime.InferenceSession(
+            str(files.folder / MODEL_FILE), options, providers=wanted, enable_fallback=0
+        )
+    except Exception as error:
+        raise ModelLoadFailed(
+            f"Model {files.entry.id}: {files.folder / MODEL_FILE} cannot be run: {_reason(error)}"
+        ) from error
+
+
+def _load_tokenizer(files: ModelFiles) -> Tokenizer:
+    # Threads are ours to count: the library's own pool would use every core beside them.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from tokenizers import Tokenizer
+
+    path = files.folder / TOKENIZER_FILE
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:
+        raise ModelLoadFailed(f"Model {files.entry.id}: {path} is not a tokeniser: {_reason(error)}") from error
+    limit = files.entry.max_tokens
+    if files.entry.kind == "transformer" and not limit:
+        limit = (tokenizer.truncation or {}).get("max_length", _USUAL_MAX_TOKENS)
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    if limit:
+        tokenizer.enable_truncation(limit)
+    return tokenizer
+
+
+def _in_turn(work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
+    return [work(item) for item in items]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _reason(error: Exception) -> str:
+    """The first line, which is what a person can use; the rest is the library's own trace."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
