@@ -1,0 +1,196 @@
+"""Every setting, declared once: key, type, default, limits, description, environment variable, scope.
+
+What reads the layers is in `load.py`; the editor's settings page and the documentation are derived from this table.
+It holds no values in force and reads nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["boolean", "integer", "number", "text", "choice", "patterns", "size"]
+Scope: TypeAlias = Literal["workspace", "user"]
+Value: TypeAlias = bool | int | float | str | tuple[str, ...]
+
+ENVIRONMENT_PREFIX = "SIDECAR_"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One setting.
+
+    `key` is as in config.json, a dot for each level of nesting; `attribute` is its name on `Settings`.
+    `kind` "size" is digits and a unit in files (`default` too) and bytes on `Settings`.
+    `scope` "workspace": every layer may set it. "user": only the user's own file, the environment and a flag may,
+    since the editor's values and an index's config.json can come from whoever wrote the workspace.
+    `low` and `high` are inclusive (bytes for "size", characters for "text").
+    """
+
+    key: str
+    attribute: str
+    kind: Kind
+    default: Value
+    description: str
+    scope: Scope = "workspace"
+    choices: tuple[str, ...] = ()
+    low: float = 0
+    high: float = 0
+    may_be_empty: bool = True
+
+    @property
+    def environment(self) -> str:
+        """`maxFileSize` -> `SIDECAR_MAX_FILE_SIZE`."""
+        return ENVIRONMENT_PREFIX + re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\.", "_", self.key).upper()
+
+    @property
+    def allowed(self) -> str:
+        """What may be written, in words, for messages and documentation."""
+        if self.kind == "choice":
+            return ", ".join(self.choices)
+        empty = "" if self.may_be_empty else " that is not empty"
+        words: dict[Kind, str] = {
+            "boolean": "true or false",
+            "integer": f"a whole number from {self.low:.0f} to {self.high:.0f}",
+            "number": f"a number from {self.low:g} to {self.high:g}",
+            "text": f"a text of {self.low:.0f} to {self.high:.0f} characters",
+            "patterns": f"a list of glob patterns{empty}",
+            "size": 'digits followed by KB or MB, from "1KB" to "100MB"',
+        }
+        return words[self.kind]
+
+
+DECLARATIONS: tuple[Declaration, ...] = (
+    Declaration(
+        key="include",
+        attribute="include",
+        kind="patterns",
+        default=("**/*",),
+        description="Globs of the files to index, relative to the workspace.",
+        may_be_empty=False,
+    ),
+    Declaration(
+        key="exclude",
+        attribute="exclude",
+        kind="patterns",
+        default=(),
+        description="Globs of files to leave out, besides the built-in list of dependencies, build output and secrets.",
+    ),
+    Declaration(
+        key="respectGitignore",
+        attribute="respect_gitignore",
+        kind="boolean",
+        default=True,
+        description="Leave out what git ignores (nested .gitignore, .git/info/exclude and the global ignore file).",
+    ),
+    Declaration(
+        key="maxFileSize",
+        attribute="max_file_size",
+        kind="size",
+        default="1MB",
+        description="Files larger than this are left out.",
+        low=1024,
+        high=100 * 1024**2,
+    ),
+    Declaration(
+        key="maxFiles",
+        attribute="max_files",
+        kind="integer",
+        default=50_000,
+        description="At most this many files are indexed.",
+        low=1,
+        high=1_000_000,
+    ),
+    Declaration(
+        key="docPatterns",
+        attribute="doc_patterns",
+        kind="patterns",
+        default=("**/*.md", "**/*.txt"),
+        description="Globs of the files that are documentation, which search_docs finds.",
+    ),
+    Declaration(
+        key="indexDocs",
+        attribute="index_docs",
+        kind="boolean",
+        default=True,
+        description="Index documentation as well.",
+    ),
+    Declaration(
+        key="indexingStrategy",
+        attribute="indexing_strategy",
+        kind="choice",
+        default="realtime",
+        choices=("realtime", "lazy", "git"),
+        description="When changes are indexed: at once, before the next search, or on commit, checkout and merge.",
+    ),
+    Declaration(
+        key="chunkingStrategy",
+        attribute="chunking_strategy",
+        kind="choice",
+        default="code-aware",
+        choices=("code-aware", "character"),
+        description="Cut files at definitions and headings, or into windows of lines whatever they hold.",
+    ),
+    Declaration(
+        key="hybridSearch.enabled",
+        attribute="hybrid_enabled",
+        kind="boolean",
+        default=True,
+        description="Combine search by meaning and by word where a search does not say otherwise.",
+    ),
+    Declaration(
+        key="hybridSearch.defaultAlpha",
+        attribute="default_alpha",
+        kind="number",
+        default=0.5,
+        description="Weight of meaning against words where a search does not say: 1 is meaning only, 0 words only.",
+        high=1,
+    ),
+    Declaration(
+        key="model",
+        attribute="model",
+        kind="text",
+        default="static-code-256",
+        description="Embedding model: a name of the catalog, or a folder with model.onnx and tokenizer.json.",
+        scope="user",
+        low=1,
+        high=4096,
+    ),
+    Declaration(
+        key="device",
+        attribute="device",
+        kind="choice",
+        default="auto",
+        choices=("auto", "cpu", "cuda"),
+        description="What bulk embedding runs on; auto takes a working CUDA card, else the processor.",
+    ),
+    Declaration(
+        key="threads",
+        attribute="threads",
+        kind="integer",
+        default=0,
+        description="Threads for embedding; 0 lets sidecar choose.",
+        high=256,
+    ),
+    Declaration(
+        key="confirm",
+        attribute="confirm",
+        kind="choice",
+        default="auto",
+        choices=("auto", "always", "never"),
+        description="Whether creating, rebuilding or deleting an index asks; auto asks where somebody can answer.",
+        scope="user",
+    ),
+    Declaration(
+        key="offline",
+        attribute="offline",
+        kind="boolean",
+        default=False,
+        description="Never use the network. Nothing sidecar does needs it.",
+        scope="user",
+    ),
+)
+
+INDEX_CONFIG_KEYS: tuple[str, ...] = tuple(d.key for d in DECLARATIONS[:11])
+"""What an index's config.json is written with at first: the specification's keys."""
