@@ -1,0 +1,63 @@
+"""Puts the service together for a door. Light: the engine is imported by the first call that needs it.
+
+Not here: how the engine is put together (`engine/wiring.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+
+from sidecar.model import Workspace
+from sidecar.settings.load import load_settings, user_config_file
+from sidecar.tools.context import Workspaces
+from sidecar.tools.service import Confirm, Service
+
+
+def make_service(
+    *,
+    flags: Mapping[str, object] | None = None,
+    editor: Mapping[str, object] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Service:
+    """The service over the real engine. `flags` and `editor` hold settings by the keys of config.json.
+
+    Raises `ConfigInvalid` when SIDECAR_HOME is not an absolute path.
+    """
+    flags, editor = flags or {}, editor or {}
+    environment = os.environ if env is None else env
+
+    def open_engine() -> Workspaces:
+        from sidecar.engine.wiring import open_workspaces
+
+        return open_workspaces(flags, editor, environment)
+
+    user_file = user_config_file(environment)
+
+    def confirm() -> Confirm:
+        return load_settings(None, user_file, environment, editor, flags).confirm
+
+    return Service(LazyWorkspaces(open_engine), confirm=confirm)
+
+
+class LazyWorkspaces:
+    """`Workspaces` that come into being at the first `get`. Thread-safe."""
+
+    def __init__(self, open_engine: Callable[[], Workspaces]) -> None:
+        self._open_engine = open_engine
+        self._opened: Workspaces | None = None
+        self._lock = threading.Lock()
+
+    def get(self, root: str) -> Workspace:
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open_engine()
+            opened = self._opened
+        return opened.get(root)
+
+    def close(self) -> None:
+        with self._lock:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()

@@ -1,0 +1,424 @@
+"""The tools that make, describe and remove the index. The three that take time or destroy ask a person first."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+from pydantic import Field
+
+from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
+from sidecar.model import BuildReport, StatusAnswer
+from sidecar.tools.code_search import FAMILY
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import CamelResult
+from sidecar.tools.spec import Answer, Params, Question, ToolSpec
+from sidecar.tools.status_result import IndexStatus, index_status
+
+
+class NoParams(Params):
+    """For tools that take none."""
+
+
+class FileParams(Params):
+    """Parameters of `reindex_file`."""
+
+    file_path: str = Field(
+        min_length=1, max_length=4096, description="Path relative to the workspace root.", examples=["src/app.py"]
+    )
+
+
+class ExplainParams(Params):
+    """Parameters of `explain_path`."""
+
+    path: str = Field(
+        min_length=1, max_length=4096, description="Path relative to the workspace root.", examples=["src/app.py"]
+    )
+
+
+class BuildStats(CamelResult):
+    """Counts of the code collection, and the whole build's time and errors."""
+
+    files_indexed: int = 0
+    chunks_created: int = 0
+    duration_ms: int = 0
+    error_count: int = 0
+    unchanged_files: int | None = None
+    chunks_embedded: int | None = None
+    files_removed: int | None = None
+    files_withheld: int | None = None
+
+
+class DocsStats(CamelResult):
+    """Counts of the documentation collection."""
+
+    files_indexed: int
+    chunks_created: int
+
+
+class CreateResult(CamelResult):
+    status: Literal["created", "cancelled"]
+    project_path: str
+    index_path: str
+    stats: BuildStats
+    docs_stats: DocsStats | None = None
+    message: str | None = None
+
+
+class ReindexResult(CamelResult):
+    status: Literal["reindexed", "cancelled"]
+    project_path: str
+    stats: BuildStats
+    docs_stats: DocsStats | None = None
+    message: str | None = None
+
+
+class ReindexFileResult(CamelResult):
+    status: Literal["reindexed", "removed"]
+    file_path: str
+    chunks_created: int
+
+
+class DeleteResult(CamelResult):
+    status: Literal["deleted", "cancelled"]
+    project_path: str
+    index_path: str
+    message: str | None = None
+
+
+class ConfigResult(CamelResult):
+    """`config` holds the values in force, with the config file's own spelling of the keys."""
+
+    exists: bool
+    config_path: str
+    index_path: str
+    config: dict[str, Any] | None = None
+    message: str
+    problems: list[str]
+    origins: dict[str, str] | None = None
+
+
+class PathExplanation(CamelResult):
+    """Why a path is or is not in the index. `indexed`: whether it belongs there; `in_index`: whether it is there."""
+
+    path: str
+    indexed: bool
+    rule: str
+    detail: str
+    exists: bool
+    in_index: bool
+    stale: bool
+    chunks: int
+    embedded: int
+    language: str | None = None
+    parser: str | None = None
+    indexed_at: str | None = None
+    last_error: str | None = None
+
+
+# ---------------------------------------------------------------- create
+
+
+def create_index(context: Context, params: NoParams) -> CreateResult:
+    report = context.workspace.create(context.progress, context.cancelled)
+    return CreateResult(
+        status="created",
+        project_path=context.workspace.root,
+        index_path=context.workspace.status().index_path,
+        stats=_stats(report),
+        docs_stats=_docs_stats(report),
+    )
+
+
+def ask_to_create(context: Context, params: NoParams) -> Question:
+    status = context.workspace.status()
+    _refuse_while_indexing(status)
+    if status.status != "not_found" and (status.generation or status.files):
+        raise IndexExists(
+            "Use reindex_project to rebuild it, or delete_index to remove it.", indexPath=status.index_path
+        )
+    return _question(
+        context,
+        "create_index",
+        deed="create a search index for",
+        detail="Every source file is read and embedded on this machine. That may take minutes for a large workspace.",
+        accept="Create index",
+    )
+
+
+def create_declined(context: Context, params: NoParams, answer: Answer) -> CreateResult:
+    return CreateResult(
+        status="cancelled",
+        project_path=context.workspace.root,
+        index_path=context.workspace.status().index_path,
+        stats=BuildStats(),
+        message=_why_cancelled(answer, "No index was created."),
+    )
+
+
+# ---------------------------------------------------------------- rebuild
+
+
+def reindex_project(context: Context, params: NoParams) -> ReindexResult:
+    report = context.workspace.rebuild(context.progress, context.cancelled)
+    return ReindexResult(
+        status="reindexed",
+        project_path=context.workspace.root,
+        stats=_stats(report),
+        docs_stats=_docs_stats(report),
+    )
+
+
+def ask_to_reindex(context: Context, params: NoParams) -> Question:
+    status = _existing(context)
+    _refuse_while_indexing(status)
+    return _question(
+        context,
+        "reindex_project",
+        deed="rebuild the search index of",
+        detail=f"All {status.files} files are read again; searches use the present index until the new one is done.",
+        accept="Rebuild",
+    )
+
+
+def reindex_declined(context: Context, params: NoParams, answer: Answer) -> ReindexResult:
+    return ReindexResult(
+        status="cancelled",
+        project_path=context.workspace.root,
+        stats=BuildStats(),
+        message=_why_cancelled(answer, "The index is as it was."),
+    )
+
+
+# ---------------------------------------------------------------- one file
+
+
+def reindex_file(context: Context, params: FileParams) -> ReindexFileResult:
+    report = context.workspace.reindex_file(params.file_path)
+    return ReindexFileResult(status=report.status, file_path=report.path, chunks_created=report.chunks)
+
+
+# ---------------------------------------------------------------- delete
+
+
+def delete_index(context: Context, params: NoParams) -> DeleteResult:
+    index_path = context.workspace.status().index_path
+    context.workspace.delete()
+    return DeleteResult(status="deleted", project_path=context.workspace.root, index_path=index_path)
+
+
+def ask_to_delete(context: Context, params: NoParams) -> Question:
+    status = _existing(context)
+    _refuse_while_indexing(status)
+    return _question(
+        context,
+        "delete_index",
+        deed="permanently delete the search index of",
+        detail=f"{status.files} files and {status.chunks} chunks at {status.index_path} are lost. This cannot be "
+        "undone; your source files are not touched.",
+        accept="Delete index",
+        destructive=True,
+    )
+
+
+def delete_declined(context: Context, params: NoParams, answer: Answer) -> DeleteResult:
+    return DeleteResult(
+        status="cancelled",
+        project_path=context.workspace.root,
+        index_path=context.workspace.status().index_path,
+        message=_why_cancelled(answer, "The index is as it was."),
+    )
+
+
+# ---------------------------------------------------------------- look
+
+
+def get_index_status(context: Context, params: NoParams) -> IndexStatus:
+    return index_status(context.workspace.status())
+
+
+def get_config(context: Context, params: NoParams) -> ConfigResult:
+    answer = context.workspace.config()
+    if answer.exists:
+        message = f"The config file is {answer.config_path}. Changes apply at the next indexing."
+    else:
+        message = (
+            f"There is no config file yet: create_index writes one with the defaults. It will be {answer.config_path}."
+        )
+    if answer.problems:
+        message += f" {len(answer.problems)} of its values cannot be used; see problems."
+    return ConfigResult(
+        exists=answer.exists,
+        config_path=answer.config_path,
+        index_path=answer.index_path,
+        config=answer.config if answer.exists else None,
+        message=message,
+        problems=list(answer.problems),
+        origins=answer.origins or None,
+    )
+
+
+def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
+    told = context.workspace.explain(params.path)
+    return PathExplanation(
+        path=told.path,
+        indexed=told.decision.indexed,
+        rule=told.decision.rule.value,
+        detail=told.decision.detail,
+        exists=told.exists,
+        in_index=told.in_index,
+        stale=told.stale,
+        chunks=told.chunks,
+        embedded=told.embedded,
+        language=told.language or None,
+        parser=told.parser or None,
+        indexed_at=told.indexed_at or None,
+        last_error=told.last_error or None,
+    )
+
+
+# ---------------------------------------------------------------- shared
+
+
+def _existing(context: Context) -> StatusAnswer:
+    status = context.workspace.status()
+    if status.status == "not_found":
+        raise IndexNotFound("Create one with create_index.")
+    return status
+
+
+def _refuse_while_indexing(status: StatusAnswer) -> None:
+    if status.status == "indexing":
+        raise IndexingInProgress(f"{status.progress_done} of {status.progress_total} files are done; try again later.")
+
+
+def _question(
+    context: Context, tool: str, *, deed: str, detail: str, accept: str, destructive: bool = False
+) -> Question:
+    root = context.workspace.root
+    asker = context.asked_by or "A caller"
+    return Question(
+        id=f"{tool}-{hashlib.sha256(root.encode()).hexdigest()[:12]}",
+        tool=tool,
+        message=f"{asker} wants to {deed} {root}.",
+        detail=detail,
+        accept=accept,
+        decline="Cancel",
+        destructive=destructive,
+    )
+
+
+def _why_cancelled(answer: Answer, state: str) -> str:
+    if answer == "nobody":
+        return (
+            f"{state} Nobody could be asked. A person can run it from the editor or the terminal, or allow it with "
+            'the setting confirm = "never".'
+        )
+    reason = {"timeout": "The question was not answered in time.", "decline": "The answer was no."}
+    return f"{state} {reason.get(answer, 'The question was dismissed.')}"
+
+
+def _stats(report: BuildReport) -> BuildStats:
+    return BuildStats(
+        files_indexed=report.code.files,
+        chunks_created=report.code.chunks,
+        duration_ms=report.duration_ms,
+        error_count=report.errors,
+        unchanged_files=report.unchanged,
+        chunks_embedded=report.embedded,
+        files_removed=report.removed,
+        files_withheld=report.withheld,
+    )
+
+
+def _docs_stats(report: BuildReport) -> DocsStats | None:
+    if not report.docs.files:
+        return None
+    return DocsStats(files_indexed=report.docs.files, chunks_created=report.docs.chunks)
+
+
+CREATE_INDEX = ToolSpec(
+    name="create_index",
+    family=FAMILY,
+    summary="Create search index for current project",
+    params=NoParams,
+    result=CreateResult,
+    run=create_index,
+    question=ask_to_create,
+    declined=create_declined,
+    read_only=False,
+    idempotent=False,
+)
+
+GET_INDEX_STATUS = ToolSpec(
+    name="get_index_status",
+    family=FAMILY,
+    summary="Show index statistics and paths",
+    params=NoParams,
+    result=IndexStatus,
+    run=get_index_status,
+    read_only=True,
+    idempotent=True,
+)
+
+GET_CONFIG = ToolSpec(
+    name="get_config",
+    family=FAMILY,
+    summary="Get config file path and contents",
+    params=NoParams,
+    result=ConfigResult,
+    run=get_config,
+    read_only=True,
+    idempotent=True,
+)
+
+REINDEX_PROJECT = ToolSpec(
+    name="reindex_project",
+    family=FAMILY,
+    summary="Rebuild entire index",
+    params=NoParams,
+    result=ReindexResult,
+    run=reindex_project,
+    question=ask_to_reindex,
+    declined=reindex_declined,
+    read_only=False,
+    idempotent=True,
+)
+
+REINDEX_FILE = ToolSpec(
+    name="reindex_file",
+    family=FAMILY,
+    summary="Re-index a single file",
+    params=FileParams,
+    result=ReindexFileResult,
+    run=reindex_file,
+    parameter_aliases={"path": "file_path"},
+    read_only=False,
+    idempotent=True,
+)
+
+DELETE_INDEX = ToolSpec(
+    name="delete_index",
+    family=FAMILY,
+    summary="Remove project index",
+    params=NoParams,
+    result=DeleteResult,
+    run=delete_index,
+    question=ask_to_delete,
+    declined=delete_declined,
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+)
+
+EXPLAIN_PATH = ToolSpec(
+    name="explain_path",
+    family=FAMILY,
+    summary="Say why a path is or is not indexed",
+    params=ExplainParams,
+    result=PathExplanation,
+    run=explain_path,
+    parameter_aliases={"file_path": "path"},
+    read_only=True,
+    idempotent=True,
+)

@@ -1,0 +1,247 @@
+"""The tools that look things up: search_code, search_docs, search_by_path.
+
+Ranking, matching and what counts as stale are the engine's; here are names, limits and shapes.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, StrictFloat
+
+from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidQuery
+from sidecar.model import Collection, Hit, Mode, SearchAnswer, SearchRequest
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import CamelResult
+from sidecar.tools.globs import MAX_LENGTH, check_glob
+from sidecar.tools.spec import Params, ToolSpec
+
+FAMILY = "code-search"
+
+
+def whole(value: Any) -> Any:
+    """JSON has one kind of number: 5.0 is the whole number 5. True is not 1."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(whole)]
+Glob = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
+Word = Annotated[str, Field(min_length=1, max_length=50)]
+
+
+class SearchCodeParams(Params):
+    """Parameters of `search_code`."""
+
+    query: str = Field(
+        max_length=1000,
+        description="What to look for, in words or as an identifier.",
+        examples=["retry with backoff"],
+        json_schema_extra={"minLength": 1},
+    )
+    top_k: Whole = Field(10, ge=1, le=50, description="How many results.", examples=[10])
+    compact: bool = Field(False, description="Short field names: r[{l: path:lines, t, s}], n, ms.", examples=[True])
+    mode: Mode = Field(
+        "hybrid", description="hybrid, vector (by meaning) or fts (by exact words).", examples=["hybrid"]
+    )
+    alpha: StrictFloat = Field(
+        0.5, ge=0, le=1, description="Hybrid weight: 1 is meaning only, 0 is words only.", examples=[0.7]
+    )
+    offset: Whole = Field(0, ge=0, le=1000, description="Skip this many results (next page).", examples=[10])
+    paths: list[Glob] = Field([], max_length=20, description="Only paths that match a glob.", examples=[["src/**"]])
+    languages: list[Word] = Field([], max_length=20, description="Only these languages.", examples=[["python"]])
+    kinds: list[Word] = Field(
+        [], max_length=20, description="Only these kinds: function, class, method, ...", examples=[["function"]]
+    )
+    max_tokens: Whole = Field(
+        0, ge=0, le=1_000_000, description="Stop before this many tokens of content; 0: no limit.", examples=[4000]
+    )
+    explain: bool = Field(False, description="Add what each score is made of.", examples=[True])
+
+
+class SearchDocsParams(SearchCodeParams):
+    """Parameters of `search_docs`."""
+
+    mode: Mode = Field(
+        "vector", description="vector (by meaning), hybrid or fts (by exact words).", examples=["vector"]
+    )
+
+
+class SearchHit(CamelResult):
+    """One result. Lines are 1-based, end inclusive; the score is 0-1."""
+
+    path: str
+    content: str
+    score: float
+    start_line: int
+    end_line: int
+    language: str
+    kind: str
+    names: list[str]
+    parts: dict[str, float] | None = None
+
+
+class SearchResult(CamelResult):
+    """`total_results` counts what could be paged to; `notice` is there only when the answer is partial or stale."""
+
+    results: list[SearchHit]
+    query: str
+    total_results: int
+    search_time_ms: float
+    search_mode: str
+    notice: str | None = None
+    stages_ms: dict[str, float] | None = None
+
+
+class CompactHit(CamelResult):
+    """`l`: path:start-end, `t`: text, `s`: score to two decimals."""
+
+    l: str  # noqa: E741
+    t: str
+    s: float
+
+
+class CompactResult(CamelResult):
+    """`r`: results, `n`: how many, `ms`: time taken."""
+
+    r: list[CompactHit]
+    n: int
+    ms: float
+    notice: str | None = None
+
+
+class SearchByPathParams(Params):
+    """Parameters of `search_by_path`."""
+
+    pattern: str = Field(
+        max_length=MAX_LENGTH,
+        description="Glob over indexed paths; ** crosses folders.",
+        examples=["**/*.ts"],
+        json_schema_extra={"minLength": 1},
+    )
+    limit: Whole = Field(20, ge=1, le=100, description="At most this many paths.", examples=[20])
+
+
+class PathMatches(CamelResult):
+    """Matching paths in alphabetical order; `total_matches` is before the limit."""
+
+    matches: list[str]
+    pattern: str
+    total_matches: int
+
+
+def search_code(context: Context, params: SearchCodeParams) -> SearchResult | CompactResult:
+    return _search(context, params, "code")
+
+
+def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | CompactResult:
+    try:
+        return _search(context, params, "docs")
+    except IndexNotFound as error:
+        raise DocsIndexNotFound(error.detail, **error.facts) from error
+
+
+def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
+    check_glob(params.pattern)
+    answer = context.workspace.find_paths(params.pattern, params.limit)
+    return PathMatches(matches=list(answer.paths), pattern=params.pattern, total_matches=answer.total)
+
+
+def _search(context: Context, params: SearchCodeParams, collection: Collection) -> SearchResult | CompactResult:
+    if not params.query.strip():
+        raise InvalidQuery("Say in a few words what to look for.")
+    for glob in params.paths:
+        check_glob(glob)
+    request = SearchRequest(
+        query=params.query,
+        collection=collection,
+        mode=params.mode,
+        alpha=params.alpha if "alpha" in params.model_fields_set else _default_alpha(context, params),
+        top_k=params.top_k,
+        offset=params.offset,
+        paths=tuple(params.paths),
+        languages=tuple(language.lower() for language in params.languages),
+        kinds=tuple(kind.lower() for kind in params.kinds),
+        token_budget=params.max_tokens,
+        explain=params.explain,
+    )
+    answer = context.workspace.search(request, context.cancelled)
+    return _compact(answer) if params.compact else _full(answer, params)
+
+
+def _default_alpha(context: Context, params: SearchCodeParams) -> float:
+    """The workspace's `hybridSearch.defaultAlpha`; 0.5 unless its config says otherwise."""
+    if params.mode != "hybrid":
+        return params.alpha
+    hybrid = context.workspace.config().config.get("hybridSearch")
+    alpha = hybrid.get("defaultAlpha") if isinstance(hybrid, dict) else None
+    return float(alpha) if isinstance(alpha, int | float) else params.alpha
+
+
+def _full(answer: SearchAnswer, params: SearchCodeParams) -> SearchResult:
+    return SearchResult(
+        results=[_hit(hit, params.explain) for hit in answer.hits],
+        query=params.query,
+        total_results=answer.total,
+        search_time_ms=round(answer.took_ms, 2),
+        search_mode=answer.mode,
+        notice=answer.notice or None,
+        stages_ms={stage: round(ms, 3) for stage, ms in answer.stages_ms.items()} if params.explain else None,
+    )
+
+
+def _hit(hit: Hit, explain: bool) -> SearchHit:
+    return SearchHit(
+        path=hit.path,
+        content=hit.content,
+        score=round(hit.score, 4),
+        start_line=hit.start_line,
+        end_line=hit.end_line,
+        language=hit.language,
+        kind=hit.kind,
+        names=list(hit.names),
+        parts={name: round(value, 4) for name, value in hit.parts.items()} if explain else None,
+    )
+
+
+def _compact(answer: SearchAnswer) -> CompactResult:
+    rows = [
+        CompactHit(l=f"{hit.path}:{hit.start_line}-{hit.end_line}", t=hit.content, s=round(hit.score, 2))
+        for hit in answer.hits
+    ]
+    return CompactResult(r=rows, n=len(rows), ms=round(answer.took_ms), notice=answer.notice or None)
+
+
+SEARCH_CODE = ToolSpec(
+    name="search_code",
+    family=FAMILY,
+    summary="Semantic search for code",
+    params=SearchCodeParams,
+    result=SearchResult,
+    other_results=(CompactResult,),
+    run=search_code,
+    read_only=True,
+    idempotent=True,
+)
+
+SEARCH_DOCS = ToolSpec(
+    name="search_docs",
+    family=FAMILY,
+    summary="Semantic search for documentation",
+    params=SearchDocsParams,
+    result=SearchResult,
+    other_results=(CompactResult,),
+    run=search_docs,
+    read_only=True,
+    idempotent=True,
+)
+
+SEARCH_BY_PATH = ToolSpec(
+    name="search_by_path",
+    family=FAMILY,
+    summary="Find files by glob pattern",
+    params=SearchByPathParams,
+    result=PathMatches,
+    run=search_by_path,
+    read_only=True,
+    idempotent=True,
+)

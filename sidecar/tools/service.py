@@ -1,0 +1,221 @@
+"""The one place where a tool is called: look up, validate, ask, run, shape. And the one bridge to the event loop.
+
+Not here: what tools do (the families' files), who is asked and how (surfaces, through `confirm.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from sidecar.errors import Internal, SidecarError, UnknownTool
+from sidecar.model import IsCancelled, Progress, Workspace, never_cancelled, no_progress
+from sidecar.tools.context import Context, Workspaces
+from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.spec import Answer, Params, Question, ToolSpec
+from sidecar.tools.validate import validate
+
+Confirm: TypeAlias = Literal["auto", "always", "never"]
+T = TypeVar("T")
+
+READERS = 4
+logger = logging.getLogger("sidecar.tools")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A tool's result, JSON-ready and shaped by its dialect."""
+
+    value: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What was asked, before anything is looked at."""
+
+    name: str
+    arguments: Mapping[str, object]
+    workspace: str
+    answers: Mapping[str, Answer]
+    progress: Progress
+    cancelled: IsCancelled
+    asked_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Gated:
+    """A call that has passed validation and its question: what is left to do."""
+
+    tool: ToolSpec
+    context: Context
+    params: Params
+    declined_by: Answer | None
+
+
+class Service:
+    """Every tool on every workspace of this process. Thread-safe.
+
+    `confirm`: `auto` asks where somebody can be asked, and else refuses only what destroys; `always` refuses when
+    nobody can be asked; `never` does not ask.
+    """
+
+    def __init__(
+        self,
+        workspaces: Workspaces,
+        confirm: Confirm | Callable[[], Confirm] = "auto",
+        tools: tuple[ToolSpec, ...] = ALL_TOOLS,
+    ) -> None:
+        self.tools = tools
+        self._workspaces = workspaces
+        self._confirm = confirm
+        self._named = _by_name(tools)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sidecar-read")
+        self._writers: dict[str, ThreadPoolExecutor] = {}
+        self._writers_lock = threading.Lock()
+
+    def tool(self, name: str) -> ToolSpec:
+        """By name, alias or LSP method. Raises `UnknownTool`, which names the nearest known one."""
+        found = self._named.get(name) if isinstance(name, str) else None
+        if found is None:
+            raise UnknownTool(_no_such_tool(str(name), [tool.name for tool in self.tools]))
+        return found
+
+    def workspace(self, root: str) -> Workspace:
+        """For open buffers and for those who listen to a workspace's status."""
+        return self._workspaces.get(root)
+
+    def call(
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        *,
+        workspace: str,
+        answers: Mapping[str, Answer] | None = None,
+        progress: Progress = no_progress,
+        cancelled: IsCancelled = never_cancelled,
+        asked_by: str = "",
+    ) -> Done | Question:
+        """A result, or the question that must be answered first; making the call again with the answer is harmless.
+
+        Raises `SidecarError` only. Nothing with side effects happens before the question is answered.
+        """
+
+        def whole_call() -> Done | Question:
+            gated = self._gate(_Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by))
+            return gated if isinstance(gated, Question) else _finish(gated)
+
+        return _guarded(name, whole_call)
+
+    async def acall(
+        self,
+        name: str,
+        arguments: Mapping[str, object],
+        *,
+        workspace: str,
+        answers: Mapping[str, Answer] | None = None,
+        progress: Progress = no_progress,
+        cancelled: IsCancelled = never_cancelled,
+        asked_by: str = "",
+    ) -> Done | Question:
+        """As `call`, off the event loop. Cancelling the task makes `cancelled` true for the tool.
+
+        Readers share a pool; what writes runs one at a time per workspace. Validation and the question always run
+        with the readers, so that a second `create_index` is refused at once and does not wait for the first.
+        `progress` is called from the tool's thread.
+        """
+        stop = threading.Event()
+
+        def stopped() -> bool:
+            return stop.is_set() or cancelled()
+
+        loop = asyncio.get_running_loop()
+
+        def gate() -> _Gated | Question:
+            return self._gate(_Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by))
+
+        try:
+            gated = await loop.run_in_executor(self._readers, _guarded, name, gate)
+            if isinstance(gated, Question):
+                return gated
+            pool = self._readers if gated.tool.read_only or gated.declined_by else self._writer(workspace)
+            return await loop.run_in_executor(pool, _guarded, name, lambda: _finish(gated))
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+
+    def close(self) -> None:
+        """Stops taking calls, lets the running ones end, closes every workspace."""
+        with self._writers_lock:
+            pools = [self._readers, *self._writers.values()]
+        for pool in pools:
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._workspaces.close()
+        for pool in pools:
+            pool.shutdown(wait=True)
+
+    def _writer(self, root: str) -> ThreadPoolExecutor:
+        with self._writers_lock:
+            pool = self._writers.get(root)
+            if pool is None:
+                pool = self._writers[root] = ThreadPoolExecutor(1, thread_name_prefix="sidecar-write")
+            return pool
+
+    def _gate(self, call: _Call) -> _Gated | Question:
+        tool = self.tool(call.name)
+        params = validate(tool, call.arguments)
+        context = Context(self._workspaces.get(call.workspace), call.progress, call.cancelled, call.asked_by)
+        question = tool.question(context, params) if tool.question else None
+        if question is None:
+            return _Gated(tool, context, params, None)
+        confirm = self._confirm if isinstance(self._confirm, str) else self._confirm()
+        if confirm == "never":
+            return _Gated(tool, context, params, None)
+        answer = call.answers.get(question.id)
+        if answer is None:
+            return question
+        goes_on = answer == "accept" or (answer == "nobody" and confirm == "auto" and not question.destructive)
+        return _Gated(tool, context, params, None if goes_on else answer)
+
+
+def _finish(gated: _Gated) -> Done:
+    tool = gated.tool
+    if gated.declined_by is not None and tool.declined is not None:
+        return Done(tool.dialect.shape(tool.declined(gated.context, gated.params, gated.declined_by)))
+    return Done(tool.dialect.shape(tool.run(gated.context, gated.params)))
+
+
+def _guarded(name: str, work: Callable[[], T]) -> T:
+    """Whatever is not ours becomes `Internal`, logged with an id that the caller is told."""
+    try:
+        return work()
+    except SidecarError:
+        raise
+    except Exception as error:
+        incident = uuid.uuid4().hex[:8]
+        logger.exception("%s failed, incident %s", name, incident)
+        raise Internal(f"It is in the log under {incident} ({type(error).__name__}).", incident=incident) from error
+
+
+def _by_name(tools: tuple[ToolSpec, ...]) -> dict[str, ToolSpec]:
+    named: dict[str, ToolSpec] = {}
+    for tool in tools:
+        if tool.question is not None and tool.declined is None:
+            raise ValueError(f"{tool.name} asks a question but does not say what a no returns")
+        for name in (tool.name, *tool.aliases, tool.lsp_method):
+            if name in named:
+                raise ValueError(f"two tools are called {name}: {named[name].name} and {tool.name}")
+            named[name] = tool
+    return named
+
+
+def _no_such_tool(name: str, known: list[str]) -> str:
+    nearest: list[Any] = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    advice = f"Did you mean {nearest[0]}?" if nearest else f"Known are {', '.join(known)}."
+    return f'There is no tool "{name[:80]}". {advice}'

@@ -1,0 +1,141 @@
+"""What a tool is: one frozen `ToolSpec` from which schemas, requests, commands and documentation are derived.
+
+Not here: the tools themselves (one file per family), the policy of asking (`service.py`), validation messages
+(`validate.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import CODE_SEARCH, Dialect, camel
+
+Answer: TypeAlias = Literal["accept", "decline", "cancel", "timeout", "nobody"]
+"""`nobody`: there was nobody who could be asked."""
+
+DESCRIPTIONS = Path(__file__).parent / "descriptions"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked before a tool goes on.
+
+    `id` is the same when the same call is made again. `message` names the asker and the workspace, `detail` what will
+    be lost or take time. `accept` and `decline` are button titles.
+    """
+
+    id: str
+    tool: str
+    message: str
+    detail: str
+    accept: str
+    decline: str
+    destructive: bool
+
+
+class Params(BaseModel):
+    """Base of every tool's parameters: JSON types are taken strictly and unknown names are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+Run: TypeAlias = Callable[[Context, Any], BaseModel]
+Ask: TypeAlias = Callable[[Context, Any], Question | None]
+Declined: TypeAlias = Callable[[Context, Any, Answer], BaseModel]
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """One tool. `question` may raise what the tool would raise (an index exists already): nobody is asked in vain.
+
+    `parameter_aliases` maps other accepted names of parameters to the real ones; `other_results` are shapes that
+    `run` may return instead of `result` (the compact form of a search).
+    """
+
+    name: str
+    family: str
+    summary: str
+    params: type[Params]
+    result: type[BaseModel]
+    run: Run
+    read_only: bool
+    idempotent: bool
+    destructive: bool = False
+    question: Ask | None = None
+    declined: Declined | None = None
+    aliases: tuple[str, ...] = ()
+    parameter_aliases: Mapping[str, str] = field(default_factory=dict)
+    other_results: tuple[type[BaseModel], ...] = ()
+    dialect: Dialect = CODE_SEARCH
+
+    @property
+    def lsp_method(self) -> str:
+        return f"sidecar/{camel(self.name)}"
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ").capitalize()
+
+    @cached_property
+    def description(self) -> str:
+        """The text an agent reads: when to use the tool, and an example."""
+        return (DESCRIPTIONS / f"{self.name}.md").read_text(encoding="utf-8").strip()
+
+    def input_schema(self) -> dict[str, Any]:
+        """JSON schema of the parameters; `additionalProperties` is false."""
+        return _bare(self.params.model_json_schema())
+
+    def output_schema(self) -> dict[str, Any]:
+        """JSON schema of every result that the tool may return: one object, required is what all of them have."""
+        schemas = [_bare(shape.model_json_schema(by_alias=True)) for shape in (self.result, *self.other_results)]
+        return _merged(schemas)
+
+
+def _bare(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without pydantic's titles and class docstrings: an agent pays for every word."""
+    bare: dict[str, Any] = _plain(schema)
+    bare.pop("description", None)
+    for definition in bare.get("$defs", {}).values():
+        definition.pop("description", None)
+    return bare
+
+
+def _plain(node: Any) -> Any:
+    """Without titles; a field that may be None is an optional one, since None is left out."""
+    if isinstance(node, dict):
+        choices = node.get("anyOf")
+        if isinstance(choices, list) and len(choices) == 2 and choices[1] == {"type": "null"}:
+            rest = {key: value for key, value in node.items() if key not in {"anyOf", "default"}}
+            return _plain({**choices[0], **rest})
+        return {
+            key: {name: _plain(part) for name, part in value.items()}
+            if key in {"properties", "$defs"}
+            else _plain(value)
+            for key, value in node.items()
+            if key != "title"
+        }
+    if isinstance(node, list):
+        return [_plain(item) for item in node]
+    return node
+
+
+def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+    if len(schemas) == 1:
+        return schemas[0]
+    merged: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+    definitions: dict[str, Any] = {}
+    for schema in schemas:
+        merged["properties"].update(schema["properties"])
+        definitions.update(schema.get("$defs", {}))
+    required = set.intersection(*(set(schema.get("required", ())) for schema in schemas))
+    merged["required"] = sorted(required)
+    if definitions:
+        merged["$defs"] = definitions
+    return merged

@@ -1,0 +1,104 @@
+"""From what a caller sent to a tool's parameters, or an `InvalidParams` that names the field, the reason and the range.
+
+What a tool finds wrong beyond its schema (a blank query, a malformed glob) is the tool's own affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+
+from sidecar.errors import InvalidParams
+from sidecar.tools.spec import Params, ToolSpec
+
+
+def validate(tool: ToolSpec, arguments: Mapping[str, object]) -> Params:
+    """The tool's parameters. `null` for a parameter counts as not given. Raises `InvalidParams`."""
+    if not isinstance(arguments, Mapping):
+        raise InvalidParams(f"The parameters of {tool.name} must be one JSON object.")
+    given = _renamed(tool, {name: value for name, value in arguments.items() if value is not None})
+    try:
+        return tool.params.model_validate(given)
+    except ValidationError as error:
+        raise _explained(tool, error) from None
+
+
+def _renamed(tool: ToolSpec, given: dict[str, object]) -> dict[str, object]:
+    for alias, name in tool.parameter_aliases.items():
+        if alias not in given:
+            continue
+        if name in given:
+            raise InvalidParams(f"{alias}: is another name of {name}; send only one of them.")
+        given[name] = given.pop(alias)
+    return given
+
+
+def _explained(tool: ToolSpec, error: ValidationError) -> InvalidParams:
+    schema = tool.input_schema()["properties"]
+    problems: dict[str, dict[str, str]] = {}
+    for problem in error.errors(include_url=False):
+        name = str(problem["loc"][0]) if problem["loc"] else "parameters"
+        problems.setdefault(name, _problem(name, problem, schema))
+    detail = " ".join(f"{problem['field']}: {problem['reason']}." for problem in problems.values())
+    return InvalidParams(detail, fields=list(problems.values()))
+
+
+def _problem(name: str, problem: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, str]:
+    if problem["type"] == "extra_forbidden":
+        return {"field": name, "reason": _unknown(name, schema), "allowed": ", ".join(schema) or "no parameters"}
+    allowed = describe(schema.get(name, {}))
+    if problem["type"] == "missing":
+        return {"field": name, "reason": f"is required ({allowed})", "allowed": allowed}
+    return {"field": name, "reason": f"must be {allowed}, not {_shown(problem['input'])}", "allowed": allowed}
+
+
+def _unknown(name: str, schema: Mapping[str, Any]) -> str:
+    nearest = get_close_matches(name.lower(), list(schema), n=1, cutoff=0.5)
+    if nearest:
+        return f"is not a parameter; the nearest one is {nearest[0]}"
+    known = ", ".join(schema)
+    return f"is not a parameter; known are {known}" if known else "is not a parameter; this tool takes none"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        shown = ascii(value)[1:-1]
+        return f'"{shown}"' if len(shown) <= 40 else f'"{shown[:40]}..." ({len(value)} characters)'
+    if isinstance(value, int):
+        return str(value) if abs(value) < 10**20 else "a number with more than 20 digits"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return "an object" if isinstance(value, Mapping) else "a list"
+
+
+def describe(field: Mapping[str, Any]) -> str:
+    """A JSON schema of one parameter in words: `a whole number from 1 to 50`."""
+    if "enum" in field:
+        return "one of " + ", ".join(f'"{choice}"' for choice in field["enum"])
+    if "anyOf" in field:
+        return describe(next(choice for choice in field["anyOf"] if choice.get("type") != "null"))
+    kind = field.get("type")
+    if kind in {"integer", "number"}:
+        return ("a whole number" if kind == "integer" else "a number") + _range(field, "minimum", "maximum")
+    if kind == "string":
+        return "text" + _sized(field, "minLength", "maxLength", "characters")
+    if kind == "array":
+        return "a list" + _sized(field, "minItems", "maxItems", "entries") + ", each " + describe(field["items"])
+    return "true or false" if kind == "boolean" else "another value"
+
+
+def _range(field: Mapping[str, Any], low: str, high: str) -> str:
+    if low in field and high in field:
+        return f" from {field[low]:g} to {field[high]:g}"
+    return f" of at least {field[low]:g}" if low in field else ""
+
+
+def _sized(field: Mapping[str, Any], low: str, high: str, unit: str) -> str:
+    if high not in field:
+        return ""
+    return f" of {field.get(low, 0)} to {field[high]} {unit}"
