@@ -1,0 +1,273 @@
+"""Keeps every vector ever made, by model and text hash, so that no text is embedded twice.
+
+One SQLite file beside the index's generations: a rename, a branch switch, a rebuild or a lost vector store costs
+no model run. It knows hashes and vectors only: what they belong to is the manifest's business, and nearest
+neighbours are the vector store's.
+
+Vectors are kept as float16: half the disk, and the rounding (below 0.001 of a cosine) is far below what ranking
+can tell apart.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied, SidecarError
+from sidecar.model import Ids, Vectors
+
+HASH_BYTES = 16
+_VERSION = 1
+_BLOCK = 4096  # rows per statement
+_PAGE_BYTES = 4096
+_CACHE_KIB = 16 * 1024  # scattered reads; not a memory map, which a truncated file turns into a crash
+
+# AUTOINCREMENT: an id that was pruned never comes back with another text's vector.
+_SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE models(id INTEGER PRIMARY KEY, model_id TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL);
+CREATE TABLE vectors(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    model INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    vector BLOB NOT NULL,
+    UNIQUE(model, hash)
+);
+"""
+
+
+class KeptVectors:
+    """The vectors of one model in the file; those of other models stay where they are, unseen.
+
+    Thread-safe: any number of readers beside one writer. Every method raises DiskFull, IndexCorrupt,
+    IndexLocked or PermissionDenied.
+    """
+
+    def __init__(self, path: Path, model_id: str, dimension: int, max_bytes: int = 0) -> None:
+        """Opens the file or makes it. `max_bytes`: it grows to no more than that (0: as the disk allows)."""
+        self._path = path
+        self._dimension = dimension
+        self._write_lock = threading.Lock()
+        self._idle_lock = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        with _translated(path):
+            self._writer = self._connect()
+            try:
+                self._prepare(max_bytes)
+                self._uuid = self._meta("store_uuid")
+                self._model = self._model_row(model_id)
+            except BaseException:
+                self._writer.close()
+                raise
+
+    @classmethod
+    def open(cls, path: Path, model_id: str, dimension: int) -> KeptVectors:
+        return cls(path, model_id, dimension)
+
+    @property
+    def store_uuid(self) -> str:
+        """Made with the file: ids noted under another uuid are of a file that is gone."""
+        return self._uuid
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
+        """The ids of those hashes that have a vector."""
+        found: dict[bytes, int] = {}
+        with self._reader() as reader:
+            for start in range(0, len(hashes), _BLOCK):
+                part = hashes[start : start + _BLOCK]
+                found.update(
+                    reader.execute(
+                        f"SELECT hash, id FROM vectors WHERE model = ? AND hash IN ({_marks(part)})",
+                        (self._model, *part),
+                    )
+                )
+        return found
+
+    def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]:
+        """Keeps them in one transaction and returns their ids in order; a hash that is there keeps its vector."""
+        if vectors.shape != (len(hashes), self._dimension) or any(len(key) != HASH_BYTES for key in hashes):
+            raise ValueError(f"{len(hashes)} hashes of {HASH_BYTES} bytes need [n, {self._dimension}] vectors.")
+        blobs = [row.tobytes() for row in vectors.astype("<f2")]
+        rows = [(self._model, key, blob) for key, blob in zip(hashes, blobs, strict=True)]
+        with self._writing() as writer:
+            writer.executemany("INSERT INTO vectors(model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
+        ids = self.find(hashes)
+        return [ids[key] for key in hashes]
+
+    def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]:
+        """Vectors in the order of `ids`, [n, dimension], and which were there; the others' rows are zeros."""
+        unique, inverse = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
+        vectors = np.zeros((len(unique), self._dimension), dtype=np.float32)
+        there = np.zeros(len(unique), dtype=np.bool_)
+        with self._reader() as reader:
+            for start in range(0, len(unique), _BLOCK):
+                part = unique[start : start + _BLOCK].tolist()
+                # +model: the lookup must go by id, not by the (model, hash) index.
+                rows = reader.execute(
+                    f"SELECT id, vector FROM vectors WHERE id IN ({_marks(part)}) AND +model = ?", (*part, self._model)
+                ).fetchall()
+                found, block = self._unpack(rows)
+                places = np.searchsorted(unique, found)
+                vectors[places], there[places] = block, True
+        return vectors[inverse], there[inverse]
+
+    def blocks(self) -> Iterator[tuple[Ids, Vectors]]:
+        """Everything of this model in ascending ids, some thousand rows at a time."""
+        last = -1
+        while True:
+            with self._reader() as reader:
+                rows = reader.execute(
+                    "SELECT id, vector FROM vectors WHERE id > ? AND +model = ? ORDER BY id LIMIT ?",
+                    (last, self._model, _BLOCK),
+                ).fetchall()
+            if not rows:
+                return
+            last = int(rows[-1][0])
+            yield self._unpack(rows)
+
+    def prune(self, keep_ids: Ids) -> int:
+        """Drops this model's vectors whose id is not among these, gives the space back, returns how many went."""
+        with self._writing() as writer:
+            writer.execute("CREATE TEMP TABLE keep(id INTEGER PRIMARY KEY)")
+            writer.executemany("INSERT OR IGNORE INTO keep VALUES (?)", ((int(key),) for key in keep_ids))
+            gone = writer.execute(
+                "DELETE FROM vectors WHERE model = ? AND id NOT IN (SELECT id FROM keep)", (self._model,)
+            ).rowcount
+            writer.execute("DROP TABLE keep")
+        with self._write_lock, _translated(self._path):
+            # Every row it returns is a page given back: unread, they are not.
+            self._writer.execute("PRAGMA incremental_vacuum").fetchall()
+        return gone
+
+    def count(self) -> int:
+        """How many vectors of this model there are."""
+        with self._reader() as reader:
+            (number,) = reader.execute("SELECT count(*) FROM vectors WHERE model = ?", (self._model,)).fetchone()
+        return int(number)
+
+    def close(self) -> None:
+        """Closes the file; no method may be in use or be called after it."""
+        with self._write_lock, self._idle_lock:
+            for connection in (*self._idle, self._writer):
+                connection.close()
+            self._idle.clear()
+
+    # ------------------------------------------------------------ connections
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        return connection
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        with self._idle_lock:
+            connection = self._idle.pop() if self._idle else None
+        with _translated(self._path):
+            connection = connection or self._connect()
+            try:
+                yield connection
+            finally:
+                with self._idle_lock:
+                    self._idle.append(connection)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._write_lock, _translated(self._path):
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException:
+                # A full disk ends the transaction by itself.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+
+    # ------------------------------------------------------------ schema
+
+    def _prepare(self, max_bytes: int) -> None:
+        if max_bytes:
+            self._writer.execute(f"PRAGMA max_page_count = {max(1, max_bytes // _PAGE_BYTES)}")
+        (version,) = self._writer.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            self._create()
+        elif version != _VERSION:
+            raise IndexCorrupt(f"{self._path} was made by another version of sidecar (format {version}). Reindex.")
+
+    def _create(self) -> None:
+        self._writer.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        self._writer.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        self._writer.execute("PRAGMA journal_mode = WAL")
+        with self._writing() as writer:
+            # Another opener may have been faster.
+            if writer.execute("PRAGMA user_version").fetchone()[0] == 0:
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    writer.execute(statement)
+                writer.execute("INSERT INTO meta VALUES ('store_uuid', ?)", (uuid.uuid4().hex,))
+                writer.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _meta(self, key: str) -> str:
+        row = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            raise IndexCorrupt(f"{self._path} lacks its {key}. Reindex.")
+        return str(row[0])
+
+    def _model_row(self, model_id: str) -> int:
+        with self._writing() as writer:
+            writer.execute(
+                "INSERT INTO models(model_id, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                (model_id, self._dimension),
+            )
+            number, dimension = writer.execute(
+                "SELECT id, dimension FROM models WHERE model_id = ?", (model_id,)
+            ).fetchone()
+        if dimension != self._dimension:
+            raise IndexCorrupt(
+                f"{self._path} keeps vectors of {dimension} numbers for {model_id}, not {self._dimension}."
+            )
+        return int(number)
+
+    def _unpack(self, rows: Sequence[tuple[int, bytes]]) -> tuple[Ids, Vectors]:
+        joined = b"".join(blob for _, blob in rows)
+        if len(joined) != len(rows) * self._dimension * 2:
+            raise IndexCorrupt(f"{self._path} holds vectors of the wrong length. Reindex.")
+        ids = np.fromiter((key for key, _ in rows), dtype=np.int64, count=len(rows))
+        return ids, np.frombuffer(joined, dtype="<f2").reshape(len(rows), self._dimension).astype(np.float32)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _sidecar_error(path, error) from error
+
+
+def _sidecar_error(path: Path, error: sqlite3.Error) -> SidecarError:
+    # The low byte is the kind, the rest says where.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull(f"{path} cannot grow: free some space and try again.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return IndexLocked(f"{path} is being written by another process.")
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH):
+        return PermissionDenied(f"{path} cannot be opened for writing ({error}).")
+    return IndexCorrupt(f"{path} cannot be read ({error}). Reindex, or delete the index.")
