@@ -1,0 +1,146 @@
+"""Read one file consistently, whatever its encoding, and never through a link that leaves the root.
+
+Not here: whether the file should be read at all (`walk`), and what is made of its text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import hashlib
+import os
+import re
+import stat as modes
+from collections.abc import Callable
+
+from sidecar import errors
+from sidecar.model import FileContent, Stat
+from sidecar.parts.paths import disk_path, normalise_root
+
+BINARY = "binary"
+"""The `encoding` of what is not text; its text is empty."""
+
+SNIFFED_BYTES = 8192
+ATTEMPTS = 3
+
+# UTF-32 first: its little-endian mark begins with UTF-16's.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROL = bytes(sorted(set(range(32)) - set(b"\t\n\r\x0b\x0c\x08\x1b")))
+_NEWLINES = re.compile(r"\r\n?")
+
+
+class ChangedWhileReading(Exception):
+    """The file changed during each of the attempts to read it; read it again when it has come to rest."""
+
+
+def stat_of(result: os.stat_result) -> Stat:
+    return Stat(result.st_size, result.st_mtime_ns, result.st_ctime_ns, result.st_ino)
+
+
+def read_file(root: str, path: str, max_size: int, *, reread: Callable[[int, int], bytes] | None = None) -> FileContent:
+    """Read the file at a relative path; size in bytes.
+
+    Raises FileNotFound, PermissionDenied, PathTraversal (a link leads out of the root), FileExcluded (larger than
+    `max_size`, or not a regular file), ChangedWhileReading. `reread(descriptor, size)` replaces the read itself.
+    """
+    try:
+        full = _inside(normalise_root(root), path)
+        for _ in range(ATTEMPTS):
+            content = _read_once(full, path, max_size, reread or _read_all)
+            if content is not None:
+                return content
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise errors.FileNotFound(f"{path} does not exist.") from error
+    except PermissionError as error:
+        raise errors.PermissionDenied(f"{path} cannot be read: {error.strerror}.") from error
+    except OSError as error:
+        raise _translated(error, path) from error
+    raise ChangedWhileReading(f"{path} changed during {ATTEMPTS} attempts to read it")
+
+
+def _translated(error: OSError, path: str) -> errors.SidecarError:
+    if error.errno in (errno.ELOOP, errno.EMLINK):
+        return errors.PathTraversal(f"{path} is a symbolic link; its target is indexed where it is.")
+    if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
+        return errors.FileNotFound(f"{path} cannot be the name of a file.")
+    return errors.PermissionDenied(f"{path} cannot be read: {error.strerror or error}.")
+
+
+def _inside(root: str, path: str) -> str:
+    """The absolute path, its folder's links resolved; PathTraversal when that folder is outside the root."""
+    if "\0" in path:
+        raise errors.PathTraversal("The path holds a NUL character.")
+    folder, name = os.path.split(disk_path(root, path))
+    resolved = os.path.realpath(folder)
+    if resolved != root and not resolved.startswith(root.rstrip(os.sep) + os.sep):
+        raise errors.PathTraversal(f"{path} leads out of the workspace.")
+    return os.path.join(resolved, name)  # noqa: PTH118
+
+
+def _read_once(full: str, path: str, max_size: int, read: Callable[[int, int], bytes]) -> FileContent | None:
+    # O_NONBLOCK: opening a named pipe must not wait for its writer.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(full, flags)
+    try:
+        before = os.fstat(descriptor)
+        if not modes.S_ISREG(before.st_mode):
+            raise errors.FileExcluded(f"{path} is not a regular file.")
+        if before.st_size > max_size:
+            raise errors.FileExcluded(f"{path} has {before.st_size} bytes; the limit is {max_size}.")
+        raw = read(descriptor, before.st_size)
+        after = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if stat_of(before) != stat_of(after) or len(raw) != before.st_size or not _still_there(full, after):
+        return None
+    text, encoding = decode(raw)
+    return FileContent(text, stat_of(after), hashlib.sha256(raw).digest(), encoding)
+
+
+def _still_there(full: str, opened: os.stat_result) -> bool:
+    """Whether the path still names the file that was opened: an atomic save puts another in its place."""
+    now = os.stat(full, follow_symlinks=False)  # noqa: PTH116
+    return stat_of(now) == stat_of(opened)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    """Up to one byte more than `size`, so that growth shows."""
+    parts, wanted = [], size + 1
+    while wanted > 0 and (part := os.read(descriptor, wanted)):
+        parts.append(part)
+        wanted -= len(part)
+    return b"".join(parts)
+
+
+def decode(raw: bytes) -> tuple[str, str]:
+    """Text with `\\n` newlines and no byte order mark, and the encoding; `("", "binary")` for what is not text."""
+    for mark, encoding in _MARKS:
+        if raw.startswith(mark):
+            return _newlines(raw[len(mark) :].decode(encoding, "replace")), encoding
+    if binary_reason(raw):
+        return "", BINARY
+    try:
+        return _newlines(raw.decode("utf-8")), "utf-8"
+    except UnicodeDecodeError:
+        return _newlines(raw.decode("latin-1")), "latin-1"
+
+
+def binary_reason(raw: bytes) -> str:
+    """Why bytes without a byte order mark are not text (the first 8 KB tell); empty when they are."""
+    head = raw[:SNIFFED_BYTES]
+    if b"\0" in head:
+        return "it holds a NUL byte"
+    controls = len(head) - len(head.translate(None, _CONTROL))
+    if controls > len(head) * 0.02 + 1:
+        return f"{controls} of its first {len(head)} bytes are control characters"
+    return ""
+
+
+def _newlines(text: str) -> str:
+    return _NEWLINES.sub("\n", text) if "\r" in text else text
