@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import Ids, Vectors
-from sidecar.parts.manifest import connect, translated, unpack_names
+from sidecar.parts.database import connect, translated
+from sidecar.parts.manifest import unpack_names
 
 Int32s = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -107,7 +108,8 @@ def combine(body: Vectors, path: Vectors, path_weight: float) -> Vectors:
     """A chunk's vector: normalise(body + path_weight * path), row by row."""
     mixed = body + np.float32(path_weight) * path
     norms = np.linalg.norm(mixed, axis=1, keepdims=True)
-    return np.divide(mixed, norms, out=np.zeros_like(mixed), where=norms > 0).astype(np.float32, copy=False)
+    unit: Vectors = np.divide(mixed, norms, out=np.zeros_like(mixed), where=norms > 0)
+    return unit
 
 
 class Snapshots:

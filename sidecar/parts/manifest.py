@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied, SidecarError
-from sidecar.model import Chunk, Collection, Rule, SkippedPath, Stat
-from sidecar.model import Decision as _Decision
+from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
+from sidecar.parts.database import connect, translated
 
 SCHEMA_VERSION = 1
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
@@ -36,7 +35,8 @@ CREATE TABLE files(
   path_hash BLOB NOT NULL, path_vector INTEGER NOT NULL DEFAULT 0, indexed_at REAL NOT NULL);
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL,
-  start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, kind TEXT NOT NULL, names TEXT NOT NULL, enclosing TEXT NOT NULL, text TEXT NOT NULL,
+  start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, kind TEXT NOT NULL,
+  names TEXT NOT NULL, enclosing TEXT NOT NULL, text TEXT NOT NULL,
   body_hash BLOB NOT NULL, vector_id INTEGER NOT NULL DEFAULT 0, slot INTEGER NOT NULL UNIQUE);
 CREATE INDEX chunks_of_file ON chunks(file_id);
 CREATE INDEX chunks_without_vector ON chunks(id) WHERE vector_id = 0;
@@ -80,36 +80,14 @@ class NewFile:
     body_hashes: Sequence[bytes]
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turns sqlite3's errors into ours."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translate(error, path) from error
-
-
-def _translate(error: sqlite3.Error, path: Path) -> SidecarError:
-    text = str(error)
-    if "full" in text:
-        return DiskFull(f"Free some space on the disk that holds {path.parent} and try again.")
-    if "readonly" in text or "unable to open" in text:
-        return PermissionDenied(f"{path} cannot be written: {text}.")
-    return IndexCorrupt(f"{path.name}: {text}. Run reindex_project to build it anew.")
-
-
-def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
-    """A connection in autocommit mode that several threads may use one at a time."""
-    mode = "ro" if readonly else "rwc"
-    with translated(path):
-        connection = sqlite3.connect(
-            f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
-        )
-        connection.execute("PRAGMA mmap_size=268435456")
-        if not readonly:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-        return connection
+@dataclass(frozen=True, slots=True)
+class UnembeddedChunk:
+    chunk_id: int
+    file_id: int
+    path: str
+    body_hash: bytes
+    path_hash: bytes
+    chunk: Chunk
 
 
 class Manifest:
@@ -242,6 +220,14 @@ class Manifest:
     def put_failure(self, path: str, message: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO failures VALUES(?, ?, ?)", (path, message, time.time()))
 
+    def touch(self, path: str, stat: Stat, settled: bool) -> None:
+        """The bytes are as indexed; only the time stamp is another."""
+        self.connection.execute(
+            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, settled = ? WHERE path = ?",
+            (*_stat_row(stat), int(settled), path),
+        )
+        self.connection.execute("DELETE FROM failures WHERE path = ?", (path,))
+
     def forget(self, paths: Iterable[str]) -> list[int]:
         """Paths that no longer exist or no longer belong: files, skips, failures and queue entries go."""
         paths = list(paths)
@@ -267,6 +253,17 @@ class Manifest:
             " SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?",
             [(c,) for c, _ in chunk_vectors],
         )
+
+    def without_vector(self, limit: int) -> list[UnembeddedChunk]:
+        """Chunks that an interrupted run left without a vector."""
+        with self.lock, translated(self.path):
+            rows = self.connection.execute(
+                "SELECT c.id, c.file_id, f.path, c.body_hash, f.path_hash, c.start_line, c.end_line, c.text, c.kind,"
+                " c.names, c.enclosing FROM chunks c JOIN files f ON f.id = c.file_id"
+                " WHERE c.vector_id = 0 ORDER BY c.id LIMIT ?",
+                (limit,),
+            ).fetchall()
+        return [_unembedded(*row) for row in rows]
 
     # ------------------------------------------------------------ store synchronisation
 
@@ -407,7 +404,15 @@ def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:
     rows = connection.execute(
         "SELECT path, rule, detail FROM skipped UNION ALL SELECT path, rule, detail FROM left_out ORDER BY 1"
     ).fetchall()
-    return [SkippedPath(p, _Decision(Rule(r), d)) for p, r, d in rows]
+    return [SkippedPath(p, Decision(Rule(r), d)) for p, r, d in rows]
+
+
+def _unembedded(
+    chunk_id: int, file_id: int, path: str, body_hash: bytes, path_hash: bytes, *chunk: Any
+) -> UnembeddedChunk:
+    start, end, text, kind, names, enclosing = chunk
+    stored = Chunk(start, end, text, kind, unpack_names(names), unpack_names(enclosing))
+    return UnembeddedChunk(chunk_id, file_id, path, body_hash, path_hash, stored)
 
 
 def _stat_row(stat: Stat) -> tuple[int, int, int, int]:

@@ -1,0 +1,234 @@
+"""Carries out a plan: prepare -> lexical commit -> embed -> vector commit, each on its own thread, batch by batch.
+
+A file that is new becomes searchable by word as soon as it is read. A file that is already indexed keeps its former
+version until the new one is complete, vectors included. Whatever is interrupted is redone from the last commit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sidecar.engine.pipeline import run_stages
+from sidecar.engine.plan import Plan, batches
+from sidecar.engine.ports import Kept, Parts
+from sidecar.engine.prepare import Failed, Gone, LeftOut, Outcome, Prepared, Preparer, Touched
+from sidecar.errors import Cancelled
+from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, Rule
+from sidecar.parts.manifest import KnownFile, Manifest
+
+_EMBED_BATCH = 256
+_INLINE = 4
+
+
+@dataclass
+class Tally:
+    """Counts of one run."""
+
+    files: int = 0
+    chunks: int = 0
+    embedded: int = 0
+    removed: int = 0
+    errors: int = 0
+    withheld: int = 0
+    touched: int = 0
+
+
+_Written: TypeAlias = tuple[Prepared, int, Sequence[int]]
+"""What was written, under which file id and chunk ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    outcomes: Sequence[Outcome]
+    known: dict[str, KnownFile]
+    written: Sequence[_Written] = ()
+    held: Sequence[Prepared] = ()
+    embedded: int = 0
+
+
+class Indexer:
+    """Writes one generation. Several runs may overlap (a rebuild and a saved file): they take turns by commits."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        kept: Kept,
+        embedder: Callable[[], Embedder],
+        preparer: Preparer,
+        parts: Parts,
+        on_commit: Callable[[], None],
+    ) -> None:
+        self._manifest = manifest
+        self._kept = kept
+        self._embedder = embedder
+        self._preparer = preparer
+        self._parts = parts
+        self._lexical = parts.lexical
+        self._on_commit = on_commit
+        self._embedding = threading.Lock()
+
+    def carry_out(self, plan: Plan, progress: Progress, cancelled: IsCancelled) -> Tally:
+        """Brings the manifest up to the plan. Raises Cancelled between two batches; what was committed stays."""
+        tally = Tally()
+        self._begin(plan, tally)
+        total = len(plan.changed) + plan.unchanged
+        done = plan.unchanged
+        progress(done, total, "Reading files")
+        for batch in self._run(plan.changed, cancelled):
+            _count(batch, tally)
+            done += len(batch.outcomes)
+            progress(done, total, "Indexing")
+        self._finish_vectors(tally, cancelled)
+        with self._manifest.transaction() as connection:
+            self._lexical.merge_segments(connection)
+        return tally
+
+    def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled) -> Tally:
+        """The same for a few files, on the caller's thread."""
+        tally = Tally()
+        for some in batches(files):
+            _check(cancelled)
+            batch = self._embed(self._write_new(self._prepare(some)))
+            _count(batch, tally)
+        with self._manifest.transaction() as connection:
+            self._lexical.merge_segments(connection)
+        return tally
+
+    def remove(self, paths: Sequence[str]) -> int:
+        """Forgets paths; returns how many of them were indexed."""
+        if not paths:
+            return 0
+        with self._manifest.transaction() as connection:
+            gone = self._manifest.forget(paths)
+            self._lexical.forget_files(connection, gone)
+        self._on_commit()
+        return len(gone)
+
+    # ------------------------------------------------------------ stages
+
+    def _begin(self, plan: Plan, tally: Tally) -> None:
+        with self._manifest.transaction() as connection:
+            self._manifest.set_left_out(plan.left_out)
+            gone = self._manifest.forget(plan.removed)
+            self._lexical.forget_files(connection, gone)
+        tally.removed = len(gone)
+        self._on_commit()
+
+    def _run(self, files: Sequence[FoundFile], cancelled: IsCancelled) -> Iterator[_Batch]:
+        def pieces() -> Iterator[list[FoundFile]]:
+            for some in batches(files):
+                _check(cancelled)
+                yield some
+
+        if len(files) <= _INLINE:
+            for some in pieces():
+                yield self._embed(self._write_new(self._prepare(some)))
+            return
+        yield from run_stages(pieces(), [self._prepare, self._write_new, self._embed])
+
+    def _prepare(self, files: Sequence[FoundFile]) -> _Batch:
+        known = {f.path: k for f in files if (k := self._manifest.known_file(f.path))}
+        return _Batch([self._preparer.prepare(f, known.get(f.path)) for f in files], known)
+
+    def _write_new(self, batch: _Batch) -> _Batch:
+        prepared = [o for o in batch.outcomes if isinstance(o, Prepared)]
+        new = [o for o in prepared if o.new.path not in batch.known]
+        held = [o for o in prepared if o.new.path in batch.known]
+        with self._manifest.transaction():
+            for outcome in batch.outcomes:
+                self._write_plain(outcome)
+            written = self._write_files(new)
+        self._on_commit()
+        return _Batch(batch.outcomes, batch.known, written, held)
+
+    def _write_plain(self, outcome: Outcome) -> None:
+        manifest = self._manifest
+        gone: list[int] = []
+        if isinstance(outcome, Touched):
+            manifest.touch(outcome.path, outcome.stat, outcome.settled)
+        elif isinstance(outcome, LeftOut):
+            gone = manifest.put_skip(outcome.skipped, outcome.stat, outcome.settled)
+        elif isinstance(outcome, Gone):
+            gone = manifest.forget([outcome.path])
+        elif isinstance(outcome, Failed):
+            manifest.put_failure(outcome.path, outcome.message)
+        self._lexical.forget_files(manifest.connection, gone)
+
+    def _write_files(self, prepared: Sequence[Prepared]) -> list[_Written]:
+        """Inside a transaction: rows, slots and one lexical segment; vectors where they are kept already."""
+        wanted = [h for p in prepared for h in (p.new.path_hash, *p.new.body_hashes)]
+        kept = self._kept.find(wanted)
+        written: list[_Written] = []
+        entries = []
+        replaced: list[int] = []
+        for p in prepared:
+            vectors = [kept.get(h, 0) for h in p.new.body_hashes]
+            file_id, chunk_ids, old = self._manifest.put_file(p.new, vectors, kept.get(p.new.path_hash, 0))
+            entries.append((file_id, chunk_ids, p.terms))
+            written.append((p, file_id, chunk_ids))
+            if old is not None:
+                replaced.append(old)
+        self._lexical.forget_files(self._manifest.connection, replaced)
+        if entries:
+            self._lexical.write_segment(self._manifest.connection, entries)
+        return written
+
+    def _embed(self, batch: _Batch) -> _Batch:
+        texts: dict[bytes, str] = {}
+        for p in [*(w[0] for w in batch.written), *batch.held]:
+            texts[p.new.path_hash] = p.path_text
+            texts.update(zip(p.new.body_hashes, p.bodies, strict=True))
+        made, embedded = self._make_vectors(texts)
+        if not texts:
+            return batch
+        with self._manifest.transaction():
+            held = self._write_files(batch.held)
+            chunks = [
+                (chunk, made[h]) for p, _, ids in batch.written for chunk, h in zip(ids, p.new.body_hashes, strict=True)
+            ]
+            self._manifest.set_vectors(chunks, [(file, made[p.new.path_hash]) for p, file, _ in batch.written])
+        self._on_commit()
+        return _Batch(batch.outcomes, batch.known, [*batch.written, *held], (), embedded)
+
+    def _make_vectors(self, texts: Mapping[bytes, str]) -> tuple[dict[bytes, int], int]:
+        """Vector ids of all texts by hash, and how many went through the model: only those not kept yet do."""
+        with self._embedding:
+            made = dict(self._kept.find(list(texts)))
+            missing = [h for h in texts if h not in made]
+            for start in range(0, len(missing), _EMBED_BATCH):
+                some = missing[start : start + _EMBED_BATCH]
+                vectors = self._embedder().embed_documents([texts[h] for h in some])
+                made.update(zip(some, self._kept.add(some, vectors), strict=True))
+        return made, len(missing)
+
+    def _finish_vectors(self, tally: Tally, cancelled: IsCancelled) -> None:
+        """What an earlier, interrupted run left without a vector."""
+        while rows := self._manifest.without_vector(_EMBED_BATCH):
+            _check(cancelled)
+            texts = {r.path_hash: self._parts.path_text(r.path) for r in rows}
+            texts.update((r.body_hash, self._parts.body_text(r.chunk)) for r in rows)
+            made, embedded = self._make_vectors(texts)
+            with self._manifest.transaction():
+                self._manifest.set_vectors(
+                    [(r.chunk_id, made[r.body_hash]) for r in rows], [(r.file_id, made[r.path_hash]) for r in rows]
+                )
+            tally.embedded += embedded
+            self._on_commit()
+
+
+def _count(batch: _Batch, tally: Tally) -> None:
+    tally.files += len(batch.written)
+    tally.chunks += sum(len(ids) for _, _, ids in batch.written)
+    tally.embedded += batch.embedded
+    for outcome in batch.outcomes:
+        tally.errors += isinstance(outcome, Failed)
+        tally.touched += isinstance(outcome, Touched)
+        tally.withheld += isinstance(outcome, LeftOut) and outcome.skipped.decision.rule is Rule.SECRET_CONTENT
+
+
+def _check(cancelled: IsCancelled) -> None:
+    if cancelled():
+        raise Cancelled("What was indexed so far is kept; index again to go on.")

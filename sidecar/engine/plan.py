@@ -1,0 +1,64 @@
+"""What has to be done so that the manifest says what the disk says."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Sized
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sidecar.engine.ports import WalkResult
+from sidecar.model import FoundFile, SkippedPath, Stat
+from sidecar.parts.manifest import KnownFile
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`changed` is to be read (new, changed, or not sure), `removed` to be forgotten."""
+
+    changed: tuple[FoundFile, ...]
+    removed: tuple[str, ...]
+    left_out: tuple[SkippedPath, ...]
+    unchanged: int
+
+
+def make_plan(
+    walked: WalkResult,
+    known: Mapping[str, KnownFile],
+    skips: Mapping[str, tuple[Stat, bool]],
+    failures: Sized[str],
+    buffers: Sized[str],
+) -> Plan:
+    """Compares a whole walk with the manifest: a file counts as unchanged when its settled stat is the same."""
+    changed: list[FoundFile] = []
+    present: set[str] = set()
+    for found in walked.files:
+        present.add(found.path)
+        if found.path in failures or not _is_unchanged(found, known.get(found.path), skips, found.path in buffers):
+            changed.append(found)
+    removed = [p for p in (*known, *skips, *failures) if p not in present]
+    return Plan(tuple(changed), tuple(dict.fromkeys(removed)), walked.skipped, len(walked.files) - len(changed))
+
+
+def _is_unchanged(
+    found: FoundFile, known: KnownFile | None, skips: Mapping[str, tuple[Stat, bool]], has_buffer: bool
+) -> bool:
+    if known is not None:
+        if known.buffered or has_buffer:
+            return known.buffered and has_buffer
+        return known.settled and known.stat == found.stat
+    skip = skips.get(found.path)
+    return skip is not None and skip[1] and skip[0] == found.stat
+
+
+def batches(files: Iterable[FoundFile], most_files: int = 64, most_bytes: int = 400_000) -> Iterator[list[FoundFile]]:
+    """Cuts the work so that each piece is committed, shown as progress and cancellable on its own."""
+    batch: list[FoundFile] = []
+    size = 0
+    for found in files:
+        batch.append(found)
+        size += found.stat.size
+        if len(batch) >= most_files or size >= most_bytes:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,116 @@
+"""What the engine needs of the parts: protocols, and a bundle of constructors that `wiring.py` fills."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.model import (
+    Chunk,
+    Collection,
+    Decision,
+    Embedder,
+    FileContent,
+    FoundFile,
+    Ids,
+    IsCancelled,
+    ParsedFile,
+    SearchAnswer,
+    SearchRequest,
+    SkippedPath,
+    Vectors,
+    VectorStore,
+)
+from sidecar.settings.load import Settings
+
+
+class WalkResult(Protocol):
+    @property
+    def files(self) -> tuple[FoundFile, ...]: ...
+
+    @property
+    def skipped(self) -> tuple[SkippedPath, ...]: ...
+
+
+class Walker(Protocol):
+    def walk(self, cancelled: IsCancelled) -> WalkResult: ...
+
+    def subtree(self, path: str) -> WalkResult: ...
+
+    def decide(self, path: str) -> Decision: ...
+
+    def found(self, path: str) -> FoundFile | SkippedPath: ...
+
+
+class Kept(Protocol):
+    """Vectors by (model, text hash), on disk; survives generations."""
+
+    @property
+    def store_uuid(self) -> str: ...
+
+    def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]: ...
+
+    def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]: ...
+
+    def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]: ...
+
+    def count(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+class Watching(Protocol):
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    @property
+    def active(self) -> bool: ...
+
+
+class Lexical(Protocol):
+    """The lexical index, which lives in the manifest's database and in its transactions."""
+
+    def create_tables(self, connection: sqlite3.Connection) -> None: ...
+
+    def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> Any: ...
+
+    def write_segment(
+        self, connection: sqlite3.Connection, entries: Sequence[tuple[int, Sequence[int], Any]]
+    ) -> None: ...
+
+    def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None: ...
+
+    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False) -> None: ...
+
+
+class Searching(Protocol):
+    def search(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer: ...
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Constructors of everything the engine is made of."""
+
+    load_settings: Callable[[Path], Settings]
+    default_config_text: Callable[[], str]
+    make_walker: Callable[[str, Settings], Walker]
+    make_content_check: Callable[[str], Callable[[str, str], Decision]]
+    read_file: Callable[[str, str, int], FileContent]
+    language_of: Callable[[str, str], str]
+    parse_file: Callable[[str, str, str], ParsedFile]
+    body_text: Callable[[Chunk], str]
+    path_text: Callable[[str], str]
+    lexical: Lexical
+    open_kept: Callable[[Path, str, int], Kept]
+    make_embedder: Callable[[Settings], Embedder]
+    make_store: Callable[[Path, int, str], VectorStore]
+    make_searcher: Callable[[Callable[[], Embedder], Callable[[], VectorStore | None]], Searching]
+    make_watcher: Callable[..., Watching]
+    versions: Mapping[str, int]

@@ -1,0 +1,127 @@
+"""From a path to what the index stores of it: read, judged, parsed, analysed, hashed. No database, no model."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sidecar.engine.ports import Parts
+from sidecar.errors import FileNotFound, SidecarError
+from sidecar.model import Collection, Decision, FileContent, FoundFile, SkippedPath, Stat
+from sidecar.parts.manifest import KnownFile, NewFile
+from sidecar.settings.load import Settings
+
+# Two changes within one tick of the file system's clock leave the same mtime behind; FAT counts in 2 s.
+SETTLING_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A file ready to be written. `bodies` is parallel to `new.chunks`: what the model is to read."""
+
+    new: NewFile
+    terms: Any
+    bodies: Sequence[str]
+    path_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Same bytes as indexed, another time stamp."""
+
+    path: str
+    stat: Stat
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    skipped: SkippedPath
+    stat: Stat
+    settled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    path: str
+    message: str
+
+
+Outcome: TypeAlias = Prepared | Touched | LeftOut | Gone | Failed
+
+
+class Preparer:
+    """Prepares files of one workspace; `buffers` holds the unsaved text of open editors by path."""
+
+    def __init__(self, root: str, parts: Parts, settings: Settings, buffers: Mapping[str, str]) -> None:
+        self._root = root
+        self._parts = parts
+        self._settings = settings
+        self._buffers = buffers
+        self._check_content: Callable[[str, str], Decision] = parts.make_content_check(root)
+
+    def prepare(self, found: FoundFile, known: KnownFile | None) -> Outcome:
+        """Never raises for what is the file's own fault."""
+        try:
+            return self._prepare(found, known)
+        except FileNotFound:
+            return Gone(found.path)
+        except SidecarError as error:
+            return Failed(found.path, error.message)
+        except Exception as error:
+            # A parser that chokes on one file must not end the indexing of all others.
+            return Failed(found.path, f"{type(error).__name__}: {error}")
+
+    def _prepare(self, found: FoundFile, known: KnownFile | None) -> Outcome:
+        content, buffered = self._read(found.path)
+        settled = not buffered and time.time_ns() - content.stat.mtime_ns > SETTLING_NS
+        if known is not None and known.sha256 == content.sha256 and known.buffered == buffered:
+            return Touched(found.path, content.stat, settled)
+        decision = self._check_content(found.path, content.text)
+        if not decision.indexed:
+            return LeftOut(SkippedPath(found.path, decision), content.stat, settled)
+        return self._parse(found.path, found.collection, content, settled, buffered)
+
+    def _read(self, path: str) -> tuple[FileContent, bool]:
+        text = self._buffers.get(path)
+        if text is None:
+            return self._parts.read_file(self._root, path, self._settings.max_file_size), False
+        stat = Stat(len(text), 0, 0, 0)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        return FileContent(text, stat, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "utf-8"), True
+
+    def _parse(
+        self, path: str, collection: Collection, content: FileContent, settled: bool, buffered: bool
+    ) -> Prepared:
+        parts = self._parts
+        language = parts.language_of(path, content.text[:200].split("\n", 1)[0])
+        parsed = parts.parse_file(path, content.text, language)
+        bodies = [parts.body_text(chunk) for chunk in parsed.chunks]
+        path_text = parts.path_text(path)
+        new = NewFile(
+            path=path,
+            collection=collection,
+            language=parsed.language,
+            parser=parsed.parser,
+            sha256=content.sha256,
+            stat=content.stat,
+            settled=settled,
+            buffered=buffered,
+            path_hash=text_hash(path_text),
+            chunks=parsed.chunks,
+            body_hashes=[text_hash(body) for body in bodies],
+        )
+        return Prepared(new, parts.lexical.analyse(path, parsed, collection), bodies, path_text)
+
+
+def text_hash(text: str) -> bytes:
+    """The 16 bytes under which the vector of a text is kept."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,42 @@
+"""Opening SQLite files the same way everywhere, with its errors turned into ours. Shared by the parts that store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied, SidecarError
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turns sqlite3's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: sqlite3.Error, path: Path) -> SidecarError:
+    text = str(error)
+    if "full" in text:
+        return DiskFull(f"Free some space on the disk that holds {path.parent} and try again.")
+    if "readonly" in text or "unable to open" in text:
+        return PermissionDenied(f"{path} cannot be written: {text}.")
+    return IndexCorrupt(f"{path.name}: {text}. Run reindex_project to build it anew.")
+
+
+def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit mode that several threads may use one at a time."""
+    mode = "ro" if readonly else "rwc"
+    with translated(path):
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
+        )
+        connection.execute("PRAGMA mmap_size=268435456")
+        if not readonly:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+        return connection
