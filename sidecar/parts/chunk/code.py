@@ -1,0 +1,90 @@
+"""Program text: the tree of its grammar, or windows of lines where there is none or the tree is mostly errors."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+
+from sidecar.model import Chunk, Definition, ParsedFile
+
+from .definitions import Outline, outline, query_for
+from .lines import MAX_CHUNKS, TARGET, Lines, Span, to_spans, windows
+from .split import split_tree
+from .syntax import Grammar, Node, load_grammar
+from .tables import TABLES, Table
+
+MAX_BYTES = 1_000_000
+"""A longer text is cut into windows of lines: a grammar may need seconds for it, and it is rarely written by hand."""
+MAX_ERRORS = 0.4
+"""Share of a text that a grammar may fail to understand before the text is cut into windows of lines."""
+
+
+def parse_code(text: str, language: str, path: str = "") -> ParsedFile:
+    """One file of program text."""
+    lines = Lines(text)
+    table = _table_for(path, language)
+    source = text.encode("utf-8", "replace")
+    grammar = load_grammar(table.module, table.function, query_for(table), table.query) if table else None
+    root = grammar.parse(source) if grammar and _is_parsable(source) else None
+    if table is None or grammar is None or root is None or grammar.error_share(root) > MAX_ERRORS:
+        return lines_only(lines, language)
+    found = outline(table, grammar.captures(root), source)
+    spans = tree_spans(root, lines, table)
+    return ParsedFile(language, "tree-sitter", label(spans, found), found.definitions, found.comments)
+
+
+def lines_only(lines: Lines, language: str) -> ParsedFile:
+    spans = cut_to_fit(lambda target: to_spans(lines, windows(lines, 1, len(lines), target), target))
+    return ParsedFile(language, "lines", label(spans, Outline()))
+
+
+def tree_spans(root: Node, lines: Lines, table: Table) -> list[Span]:
+    attached = frozenset((*table.comments, *table.attached))
+    return cut_to_fit(lambda target: to_spans(lines, split_tree(root, lines, target, attached), target))
+
+
+def cut_to_fit(cut: Callable[[int], list[Span]]) -> list[Span]:
+    """The spans of `cut(target)`, with the target doubled until they are at most MAX_CHUNKS."""
+    target = TARGET
+    while len(spans := cut(target)) > MAX_CHUNKS:
+        target *= 2
+    return spans
+
+
+def _table_for(path: str, language: str) -> Table | None:
+    """A `.h` file is read as C++, of which C's declarations are a part."""
+    return TABLES.get("cpp" if language == "c" and path.endswith(".h") else language)
+
+
+def _is_parsable(source: bytes) -> bool:
+    return len(source) <= MAX_BYTES and b"\0" not in source
+
+
+def label(spans: list[Span], found: Outline) -> tuple[Chunk, ...]:
+    """Gives each span its kind, the names that start in it and the names around it."""
+    definitions = sorted(found.definitions, key=lambda item: (item.start_line, -item.end_line))
+    starts = [item.start_line for item in definitions]
+    scopes = sorted(found.scopes, key=lambda scope: (scope.start, -scope.end))
+    chunks = []
+    open_scopes: list[tuple[int, str]] = []
+    at = 0
+    for span in spans:
+        while at < len(scopes) and scopes[at].start < span.start:
+            open_scopes.append((scopes[at].end, scopes[at].name))
+            at += 1
+        open_scopes = [scope for scope in open_scopes if scope[0] >= span.start]
+        inside = definitions[bisect_right(starts, span.start - 1) : bisect_right(starts, span.end)]
+        around = [name for end, name in open_scopes if end >= span.end]
+        names = tuple(dict.fromkeys(item.name for item in inside))
+        part_of = definitions[: bisect_right(starts, span.start - 1)]
+        chunks.append(Chunk(span.start, span.end, span.text, _kind(inside, part_of, span), names, tuple(around)))
+    return tuple(chunks)
+
+
+def _kind(inside: list[Definition], before: list[Definition], span: Span) -> str:
+    """The kind of what the chunk holds at its outermost, or is a part of; `code` where that is mixed or nothing."""
+    if inside:
+        depth = min(item.depth for item in inside)
+        kinds = {item.kind for item in inside if item.depth == depth}
+        return kinds.pop() if len(kinds) == 1 else "code"
+    return next((item.kind for item in reversed(before) if item.end_line >= span.end), "code")

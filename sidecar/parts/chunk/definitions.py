@@ -1,0 +1,251 @@
+"""What a file defines and what its comments say, read off a syntax tree by the rules of `tables`.
+
+Only captured nodes are looked at; nesting is told from their byte ranges, so the walk needs no recursion and does not
+depend on the depth of the tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from sidecar.model import Comment, Definition
+
+from . import naming
+from .naming import Rule
+from .syntax import Node
+from .tables import Table
+
+MAX_COMMENT = 4_000
+"""Characters kept of one comment."""
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+_TYPES = frozenset({"class", "type"})
+_CONSTRUCTORS = frozenset({"__init__", "constructor", "initialize", "init", "__construct", "new"})
+_FUNCTION_VALUES = re.compile(r"function|arrow|lambda|closure|^proc$|^fn")
+_CLASS_VALUES = frozenset({"class", "class_expression", "struct_declaration", "enum_declaration", "union_declaration"})
+_IMPORT = re.compile(r"(?:await\s+)?(?:require|@import|import|@cImport)\b")
+_ELIXIR_NAME = re.compile(r"\s*([\w.]+[?!]?)")
+_ELIXIR_KINDS = {"defmodule": "module", "defprotocol": "class", "defimpl": "scope", "defmacro": "macro", "defmacrop": "macro"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A named range around lines: a definition, or what only lends its name (a Rust impl block)."""
+
+    start: int
+    end: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    definitions: tuple[Definition, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+    comments: tuple[Comment, ...] = ()
+
+
+@dataclass(slots=True)
+class _Frame:
+    end_byte: int
+    name: str
+    kind: str
+    exported: bool
+
+
+def query_for(table: Table) -> tuple[tuple[str, str], ...]:
+    """Node types to capture, each with its capture name."""
+    captured = [(kind, "rule") for kind in table.rules]
+    captured += [(kind, "lambda") for kind in table.lambdas]
+    return (*captured, *((kind, "comment") for kind in table.comments))
+
+
+def outline(table: Table, captures: Mapping[str, list[Node]], source: bytes) -> Outline:
+    """Definitions, named scopes and comments, in the order of the file."""
+    reader = _Reader(table, source)
+    wanted = [node for name in ("rule", "lambda", "elixir", "attribute") for node in captures.get(name, [])]
+    wanted.sort(key=lambda node: (node.start_byte, -node.end_byte))
+    for node in wanted:
+        reader.read(node)
+    exported = {naming.last_part(naming.text_of(node)) for node in captures.get("exported", [])}
+    definitions = _apply_exports(table.visibility, reader.definitions, exported)
+    definitions = _hide_private(definitions, captures.get("private", []))
+    comments = merge_comments([*captures.get("comment", []), *captures.get("doc", [])])
+    return Outline(tuple(_merge_equations(definitions)), tuple(reader.scopes), comments)
+
+
+class _Reader:
+    """Takes captured nodes in file order and keeps the stack of what encloses the next one."""
+
+    def __init__(self, table: Table, source: bytes) -> None:
+        self.definitions: list[Definition] = []
+        self.scopes: list[Scope] = []
+        self._table = table
+        self._source = source
+        self._rules = {kind: Rule.read(text) for kind, text in table.rules.items()}
+        self._lambdas = frozenset(table.lambdas)
+        self._stack: list[_Frame] = []
+
+    def read(self, node: Node) -> None:
+        while self._stack and self._stack[-1].end_byte <= node.start_byte:
+            self._stack.pop()
+        if node.type in self._lambdas:
+            self._stack.append(_Frame(node.end_byte, "", "lambda", False))
+        elif node.type == "simple_symbol":
+            self._define(node, "field", naming.text_of(node).lstrip(":"), opens=False)
+        elif node.type == "call":
+            self._read_elixir(node)
+        else:
+            self._read_rule(node, self._rules[node.type])
+
+    def _read_rule(self, node: Node, rule: Rule) -> None:
+        if not self._applies(node, rule):
+            return
+        written = naming.full_name(node, rule)
+        name = naming.last_part(written)
+        kind = self._kind(node, rule) if name else ""
+        if not kind or ("upper" in rule.flags and not name[:1].isupper()):
+            return
+        if rule.name == "declarator" and "::" in written:
+            self._define(node, kind, name, qualifier=naming.qualifier_of(written))
+        else:
+            self._define(node, kind, name)
+
+    def _applies(self, node: Node, rule: Rule) -> bool:
+        if "global" in rule.flags and self._in_function():
+            return False
+        return "body" not in rule.flags or node.child_by_field_name("body") is not None
+
+    def _in_function(self) -> bool:
+        return any(frame.kind in _FUNCTIONS or frame.kind == "lambda" for frame in self._stack)
+
+    def _kind(self, node: Node, rule: Rule) -> str:
+        match rule.kind:
+            case "bind":
+                return self._bound_kind(node, rule)
+            case "declare":
+                return "function" if naming.declares_function(node) else ""
+            case "member":
+                return "method" if naming.declares_function(node) else "field"
+            case kind if "extension" in rule.flags and any(child.type == "extension" for child in node.children[:4]):
+                return "scope" if kind else ""
+            case kind:
+                return kind
+
+    def _bound_kind(self, node: Node, rule: Rule) -> str:
+        value = naming.follow(node, rule.value) if rule.value else _value_of(node)
+        if value is not None and _FUNCTION_VALUES.search(value.type):
+            return "function"
+        if value is not None and value.type in _CLASS_VALUES:
+            return "class"
+        if "callable" in rule.flags or (value is not None and _IMPORT.match(naming.text_of(value)[:40])):
+            return ""
+        if self._in_function():
+            return ""
+        return "field" if "member" in rule.flags else "variable"
+
+    def _read_elixir(self, node: Node) -> None:
+        target, arguments = node.child_by_field_name("target"), naming.follow(node, "~arguments")
+        first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+        if target is None or first is None:
+            return
+        word = naming.text_of(target)
+        if first.type == "binary_operator" and naming.text_of(first)[:1] != "(":
+            operator = first.child_by_field_name("operator")
+            if operator is not None and naming.text_of(operator) not in ("when", "\\\\", "::"):
+                self._define(node, "function", naming.text_of(operator), exported=not word.endswith("p"))
+                return
+        match = _ELIXIR_NAME.match(naming.text_of(first)[: naming.MAX_NAME])
+        if match:
+            name = match.group(1).rsplit(".", 1)[-1]
+            self._define(node, _ELIXIR_KINDS.get(word, "function"), name, exported=not word.endswith("p"))
+
+    def _define(
+        self, node: Node, kind: str, name: str, *, qualifier: str = "", exported: bool | None = None, opens: bool = True
+    ) -> None:
+        start, end = naming.first_line(node), naming.last_line(node)
+        around = [frame for frame in self._stack if frame.name]
+        if kind == "scope":
+            self._stack.append(_Frame(node.end_byte, name, kind, around[-1].exported if around else False))
+            self.scopes.append(Scope(start, end, name))
+            return
+        kind = _refine(kind, name, "class" if qualifier else around[-1].kind if around else "")
+        signature = naming.signature_of(node, self._source)
+        if exported is None:
+            inherited = bool(around) and around[-1].exported and around[-1].kind in _TYPES
+            exported = naming.is_exported(self._table.visibility, name, node, signature, inherited)
+        depth = sum(frame.kind != "scope" for frame in around)
+        names = [frame.name for frame in around] + ([qualifier] if qualifier else [])
+        self.definitions.append(
+            Definition(name, kind, start, end, depth, exported, signature or name, ".".join(names))
+        )
+        self.scopes.append(Scope(start, end, name))
+        if opens:
+            self._stack.append(_Frame(node.end_byte, name, kind, exported))
+
+
+def _value_of(node: Node) -> Node | None:
+    for name in ("value", "right"):
+        value = node.child_by_field_name(name)
+        if value is not None:
+            return value
+    return None
+
+
+def _refine(kind: str, name: str, around: str) -> str:
+    """A function in a class is a method or constructor, a variable there a field, a capital-only one a constant."""
+    if kind in ("function", "method") and around in (*_TYPES, "scope"):
+        return "constructor" if name in _CONSTRUCTORS else "method"
+    if kind == "variable" and around in _TYPES:
+        return "field"
+    if kind == "variable" and name.isupper():
+        return "constant"
+    return kind
+
+
+def _apply_exports(visibility: str, definitions: list[Definition], exported: set[str]) -> list[Definition]:
+    """Names in an export list (`export { a }`, a Haskell header) are exported; in Haskell without one all are."""
+    if visibility == "haskell":
+        return [replace(d, exported=not exported or d.name in exported or d.depth > 0) for d in definitions]
+    if not exported:
+        return definitions
+    return [replace(d, exported=True) if d.depth == 0 and d.name in exported else d for d in definitions]
+
+
+def _hide_private(definitions: list[Definition], marks: Iterable[Node]) -> list[Definition]:
+    """Ruby: what follows a bare `private` in the same body is not exported."""
+    hidden = [(mark.start_byte, mark.parent) for mark in marks]
+    ranges = [(naming.first_line(p), naming.last_line(p)) for _, p in hidden if p is not None]
+    starts = [(mark.start_point.row + 1, end) for mark, (_, end) in zip(marks, ranges, strict=False)]
+    return [
+        replace(d, exported=False) if any(a < d.start_line <= b for a, b in starts) else d for d in definitions
+    ]
+
+
+def _merge_equations(definitions: list[Definition]) -> list[Definition]:
+    """Neighbours of one name, kind and container are one: a Haskell signature and its equations, overload clauses."""
+    merged: list[Definition] = []
+    for item in definitions:
+        last = merged[-1] if merged else None
+        if last and _is_same(last, item):
+            merged[-1] = replace(last, end_line=max(last.end_line, item.end_line))
+        else:
+            merged.append(item)
+    return merged
+
+
+def _is_same(one: Definition, other: Definition) -> bool:
+    same = (one.name, one.kind, one.container) == (other.name, other.kind, other.container)
+    return same and one.kind in _FUNCTIONS and one.end_line < other.start_line <= one.end_line + 2
+
+
+def merge_comments(nodes: list[Node]) -> tuple[Comment, ...]:
+    """Comments in file order; one that begins on the line after another's end continues it."""
+    merged: list[tuple[int, int, str]] = []
+    for node in sorted(nodes, key=lambda node: node.start_byte):
+        start, end, text = naming.first_line(node), naming.last_line(node), naming.text_of(node).rstrip()
+        if merged and start == merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], end, merged[-1][2] + "\n" + text)
+        else:
+            merged.append((start, end, text))
+    return tuple(Comment(start, text[:MAX_COMMENT]) for start, _, text in merged)

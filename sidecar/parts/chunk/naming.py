@@ -1,0 +1,197 @@
+"""Reads one definition off its node: name, signature, whether others may use it. No tree walk, no state."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .syntax import Node
+
+MAX_SIGNATURE = 300
+MAX_NAME = 160
+_IDENTIFIERS = frozenset(
+    "identifier type_identifier simple_identifier constant name word variable field_identifier property_identifier"
+    " namespace_identifier bareword package simple_name function_name module_name class_name type_constructor"
+    " value_name method_name operator_name destructor_name qualified_identifier string_lit prefix_id".split()
+)
+_DECLARED = _IDENTIFIERS | {"template_function", "template_method", "operator_cast"}
+_BODIES = frozenset(
+    "block do_block body compound_statement match declaration_list class_body interface_body enum_body"
+    " struct_declaration enum_declaration union_declaration template_body function_body body_statement"
+    " field_declaration_list closure constructor_body object structure script_block contract_body".split()
+)
+_GENERICS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+_SEPARATORS = re.compile(r"::|\.|\\|:|/|\s")
+_NOT_A_NAME = re.compile(r"[^\w?!$+*/<>=|&^~%-]|^-+$")
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of `tables`, read."""
+
+    kind: str
+    name: str
+    value: str
+    flags: frozenset[str]
+
+    @staticmethod
+    def read(text: str) -> Rule:
+        kind, *options = text.split()
+        pairs = dict(option.split("=", 1) for option in options if "=" in option)
+        flags = frozenset(option for option in options if "=" not in option)
+        return Rule(kind, pairs.get("name", ""), pairs.get("value", ""), flags)
+
+
+def text_of(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def first_line(node: Node) -> int:
+    return node.start_point.row + 1
+
+
+def last_line(node: Node) -> int:
+    """1-based; a node that ends with its newline ends on the line before."""
+    end = node.end_point
+    return end.row if end.column == 0 and end.row > node.start_point.row else end.row + 1
+
+
+def follow(node: Node, path: str) -> Node | None:
+    """The node at the end of a path of fields and `~types`; `last` is the last named child."""
+    at: Node | None = node
+    for step in path.split("."):
+        if at is None:
+            return None
+        if step == "last":
+            at = at.named_children[-1] if at.named_children else None
+        elif step.startswith("~"):
+            at = next((child for child in at.children if child.type == step[1:]), None)
+        else:
+            at = at.child_by_field_name(step)
+    return at
+
+
+def name_of(node: Node, rule: Rule) -> str:
+    """The last part of the defined name, without type parameters; empty where there is none."""
+    return last_part(full_name(node, rule))
+
+
+def full_name(node: Node, rule: Rule) -> str:
+    """The name as written, qualifiers included; empty where there is none."""
+    if rule.name == "keyword":
+        match = re.match(r"(?:\w+\s+)*?(init|constructor)\b", text_of(node)[:80])
+        return match.group(1) if match else ""
+    if rule.name == "declarator":
+        found = declared_name(node)
+    elif rule.name:
+        found = follow(node, rule.name)
+    else:
+        found = node.child_by_field_name("name") or _first_identifier(node)
+    if found is None or found.end_byte - found.start_byte > MAX_NAME:
+        return ""
+    return text_of(found)
+
+
+def last_part(name: str) -> str:
+    name = name.strip().strip("\"'`")
+    if not name[:1].isalpha() and not name.startswith(("_", "$", "@", "#", "~")):
+        return _NOT_A_NAME.sub("", name)
+    bare = _GENERICS.sub("", name).strip()
+    parts = [part for part in _SEPARATORS.split(bare) if part]
+    return re.sub(r"[^\w?!$=-]", "", parts[-1]) if parts else ""
+
+
+def qualifier_of(name: str) -> str:
+    """`A::B` of `A::B::f`, joined by dots; empty for a plain name."""
+    parts = [part for part in re.split(r"::|\.|:", _GENERICS.sub("", name)) if part]
+    return ".".join(parts[:-1])
+
+
+def _first_identifier(node: Node) -> Node | None:
+    for child in node.named_children:
+        if child.type in _IDENTIFIERS:
+            return child
+        inner = next((grand for grand in child.named_children[:3] if grand.type in _IDENTIFIERS), None)
+        if inner is not None and not child.type.startswith(("modifier", "attribute", "annotation")):
+            return inner
+    return None
+
+
+def declared_name(node: Node) -> Node | None:
+    """The name inside C's nested declarators (`int (*f(int))[3]`)."""
+    at = node.child_by_field_name("declarator")
+    for _ in range(12):
+        if at is None or at.type in _DECLARED:
+            return at
+        inner = at.child_by_field_name("declarator")
+        at = inner or next((c for c in at.named_children if c.type in _DECLARED or "declarator" in c.type), None)
+    return None
+
+
+def declares_function(node: Node) -> bool:
+    """Whether a C declaration declares a function (not a pointer to one)."""
+    at = node.child_by_field_name("declarator")
+    for _ in range(6):
+        if at is None:
+            return False
+        if at.type == "function_declarator":
+            inner = at.child_by_field_name("declarator")
+            return inner is not None and inner.type != "parenthesized_declarator"
+        at = at.child_by_field_name("declarator") or next(
+            (child for child in at.named_children if "declarator" in child.type), None
+        )
+    return False
+
+
+def body_of(node: Node) -> Node | None:
+    return node.child_by_field_name("body") or next((c for c in node.children if c.type in _BODIES), None)
+
+
+def signature_of(node: Node, source: bytes) -> str:
+    """The text up to the body (else the first line) on one line, at most MAX_SIGNATURE characters."""
+    body = body_of(node)
+    end = body.start_byte if body is not None else node.end_byte
+    text = source[node.start_byte : min(end, node.start_byte + 4 * MAX_SIGNATURE)].decode("utf-8", "replace")
+    if body is None:
+        text = text.split("\n{", 1)[0] if "(" in text.split("\n", 1)[0] else text.split("\n", 1)[0]
+    return _SPACE.sub(" ", text).strip().rstrip("{").rstrip()[:MAX_SIGNATURE]
+
+
+_PRIVATE = re.compile(r"\b(private|fileprivate|internal)\b")
+_PUBLIC = re.compile(r"\b(public|protected|open)\b")
+
+
+def is_exported(visibility: str, name: str, node: Node, signature: str, inherited: bool) -> bool:
+    """By the language's convention; `inherited` says whether what encloses it is exported (True at the top)."""
+    head = signature.split(name, 1)[0]
+    match visibility:
+        case "capital":
+            return name[:1].isupper()
+        case "pub":
+            return bool(re.search(r"\bpub\b|\bexport\b", head))
+        case "public":
+            return bool(_PUBLIC.search(head)) or _is_in_interface(node)
+        case "not-private":
+            return not _PRIVATE.search(head) and not name.startswith("_")
+        case "not-static":
+            return not re.search(r"\bstatic\b", head)
+        case "export":
+            return not name.startswith("#") and not _PRIVATE.search(head) and (inherited or _is_exported_js(node))
+        case _:
+            return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
+
+
+def _is_in_interface(node: Node) -> bool:
+    around = node.parent.parent if node.parent is not None else None
+    return around is not None and around.type in ("interface_declaration", "annotation_type_declaration")
+
+
+def _is_exported_js(node: Node) -> bool:
+    """`export ...` around it, or an assignment to a property (`exports.x =`, `A.prototype.x =`)."""
+    if node.type == "assignment_expression":
+        return True
+    parent = node.parent
+    if parent is not None and parent.type in ("lexical_declaration", "variable_declaration", "ambient_declaration"):
+        parent = parent.parent
+    return parent is not None and parent.type == "export_statement"

@@ -1,0 +1,118 @@
+"""Cuts a file along its syntax tree: split what is too big into its children, then merge small neighbours.
+
+Works on line ranges (a range begins where a node begins a line), with an explicit stack, so the depth of a tree costs
+no recursion. A comment, decorator or attribute stays with what follows it. The idea of splitting along the tree and
+merging siblings is that of cAST (Zhang et al., 2025).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from .lines import TINY, Lines, windows
+from .naming import first_line, last_line
+from .syntax import Node
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Lines that belong together. `group` is the split that made it, `parent` the group that was split for it."""
+
+    start: int
+    end: int
+    group: int
+    parent: int
+    is_head: bool
+
+
+def split_tree(root: Node, lines: Lines, target: int, attached: Collection[str]) -> list[tuple[int, int]]:
+    """Consecutive line ranges that cover the text, each of at most `target` characters where a cut could be found."""
+    pieces: list[_Piece] = []
+    groups = 0
+    stack: list[tuple[_Piece, list[Node]]] = [(_Piece(1, len(lines), 0, -1, False), [root])]
+    while stack:
+        piece, nodes = stack.pop()
+        if lines.size(piece.start, piece.end) <= target or piece.start == piece.end:
+            pieces.append(piece)
+            continue
+        groups += 1
+        parts = _parts(piece, nodes, attached, groups)
+        if parts:
+            stack.extend(reversed(parts))
+        else:
+            pieces.extend(_windows(piece, lines, target, groups))
+    return _merge(pieces, lines, target)
+
+
+def _windows(piece: _Piece, lines: Lines, target: int, group: int) -> list[_Piece]:
+    ranges = windows(lines, piece.start, piece.end, target)
+    return [_Piece(start, end, group, piece.group, at == 0) for at, (start, end) in enumerate(ranges)]
+
+
+def _parts(
+    piece: _Piece, nodes: list[Node], attached: Collection[str], group: int
+) -> list[tuple[_Piece, list[Node]]]:
+    """The piece cut before the children that begin a line in it; empty where the tree offers no cut."""
+    while nodes:
+        children = [child for node in nodes for child in node.children]
+        cuts = _cuts(piece, children, attached)
+        if cuts:
+            return _between(piece, children, cuts, group)
+        nodes = [child for child in children if child.end_point.row > child.start_point.row]
+    return []
+
+
+def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> list[int]:
+    cuts: list[int] = []
+    covered, attached_from, attached_to = piece.start, 0, 0
+    for child in children:
+        line, end = first_line(child), last_line(child)
+        if line > covered:
+            begins = attached_from if attached_from and line <= attached_to + 1 else line
+            if not cuts or begins > cuts[-1]:
+                cuts.append(begins)
+            holds = child.type in attached
+            attached_from, attached_to = (begins, end) if holds else (0, 0)
+        elif child.type in attached and line == piece.start and not cuts:
+            attached_from, attached_to = piece.start, end
+        elif end > covered:
+            attached_from = attached_from if child.type in attached else 0
+            attached_to = end if attached_from else 0
+        covered = max(covered, end)
+    return [cut for cut in cuts if piece.start < cut <= piece.end]
+
+
+def _between(
+    piece: _Piece, children: list[Node], cuts: list[int], group: int
+) -> list[tuple[_Piece, list[Node]]]:
+    bounds = [piece.start, *cuts, piece.end + 1]
+    parts: list[tuple[_Piece, list[Node]]] = []
+    at = 0
+    for number, (start, after) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        mine = []
+        while at < len(children) and first_line(children[at]) < after:
+            mine.append(children[at])
+            at += 1
+        wide = [node for node in mine if node.end_point.row > node.start_point.row]
+        parts.append((_Piece(start, after - 1, group, piece.group, number == 0), wide))
+    return parts
+
+
+def _merge(pieces: list[_Piece], lines: Lines, target: int) -> list[tuple[int, int]]:
+    """Joins siblings, a head with the first part of what it heads, and what is tiny with its neighbour."""
+    merged: list[_Piece] = []
+    for piece in pieces:
+        last = merged[-1] if merged else None
+        if last and lines.size(last.start, piece.end) <= target and _belong(last, piece, lines):
+            is_head = piece.is_head and last.is_head
+            merged[-1] = _Piece(last.start, piece.end, piece.group, piece.parent, is_head)
+        else:
+            merged.append(piece)
+    return [(piece.start, piece.end) for piece in merged]
+
+
+def _belong(last: _Piece, piece: _Piece, lines: Lines) -> bool:
+    if last.group == piece.group or (last.is_head and piece.is_head and piece.parent == last.group):
+        return True
+    return min(lines.size(last.start, last.end), lines.size(piece.start, piece.end)) <= TINY
