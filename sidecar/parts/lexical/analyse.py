@@ -1,0 +1,184 @@
+"""What one parsed file contributes to the lexical index: terms and counts, no ids, no database.
+
+Pure and picklable, so that it may run beside others. The fields are those of BM25F as SEARCH_QUALITY.md part B found
+them useful; a file's body is not a field of its own because it is the sum of its chunks' bodies.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import PurePosixPath
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.model import Chunk, Collection, Definition, ParsedFile
+from sidecar.parts.lexical.tokens import terms_of, words
+
+LEXICAL_VERSION = 1
+"""Grows when the same file gives other terms or the tables change: an index of another version must be made again."""
+
+_HEAD_CHARS = 1500
+_SIGNATURE_CHARS = 20_000
+_COMMENT_CHARS = 100_000
+_DIRECTORIES = 3
+_SIGNED_KINDS = frozenset(("class", "type", "function", "method", "constructor", "macro"))
+_NAMELESS_STEMS = frozenset(("index", "__init__", "mod", "lib", "init", "main", "default", "package"))
+"""Stems that say where a file stands, not what is in it: its folder's name is its name too."""
+
+
+class Field(IntEnum):
+    """The file-level fields, in the order in which they are stored."""
+
+    PATH = 0
+    STEM = 1
+    DIRECTORIES = 2
+    NAMES = 3
+    SIGNATURES = 4
+    COMMENTS = 5
+    HEAD = 6
+
+
+FIELDS = len(Field)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Bags of terms, one after the other: bag i holds `terms[starts[i]:starts[i+1]]` with the same slice of `tfs`."""
+
+    terms: NDArray[np.uint32]
+    tfs: NDArray[np.uint8]
+    starts: NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionEntry:
+    """A definition and the ordinal of the chunk where it starts."""
+
+    definition: Definition
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileTerms:
+    """One file's share of the index. Term numbers point into `vocabulary`.
+
+    `bodies` and `names` have a bag per chunk, `fields` a bag per `Field`. Lengths count words' terms before clipping.
+    """
+
+    path: str
+    vocabulary: tuple[str, ...]
+    bodies: Counts
+    names: Counts
+    fields: Counts
+    body_lengths: NDArray[np.uint32]
+    field_lengths: NDArray[np.uint32]
+    definitions: tuple[DefinitionEntry, ...]
+
+
+def analyse(path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
+    """Terms of every chunk and field of one file. A documentation file's headings are its names."""
+    vocabulary: dict[str, int] = {}
+    context = count_terms(path_context(path))
+    bodies = [_body_terms(chunk, context) for chunk in parsed.chunks]
+    names = [count_terms(" ".join(chunk.names)) for chunk in parsed.chunks]
+    fields = [count_terms(text) for text in _field_texts(path, parsed)]
+    return FileTerms(
+        path=path,
+        bodies=_pack(bodies, vocabulary),
+        names=_pack(names, vocabulary),
+        fields=_pack(fields, vocabulary),
+        body_lengths=_lengths(bodies),
+        field_lengths=_lengths(fields),
+        definitions=tuple(_place(parsed.definitions, parsed.chunks)),
+        vocabulary=tuple(vocabulary),
+    )
+
+
+def count_terms(text: str) -> dict[str, int]:
+    """How often each term stands in `text`."""
+    counts: dict[str, int] = {}
+    for word, times in Counter(words(text)).items():
+        for term in terms_of(word):
+            counts[term] = counts.get(term, 0) + times
+    return counts
+
+
+def file_stem(path: str) -> str:
+    """The name under which a file is looked for: without extension, the folder's for `mod.rs`, `index.js` and such."""
+    pure = PurePosixPath(path)
+    stem = pure.name.split(".", 1)[0] or pure.name
+    return pure.parent.name if stem.casefold() in _NAMELESS_STEMS and pure.parent.name else stem
+
+
+def path_context(path: str) -> str:
+    """Words that every chunk of a file carries: its stem twice and its last folders once."""
+    stem = file_stem(path)
+    return f"{stem} {stem} {_directories(path)}"
+
+
+def _directories(path: str) -> str:
+    return " ".join(PurePosixPath(path).parts[:-1][-_DIRECTORIES:])
+
+
+def _body_terms(chunk: Chunk, context: dict[str, int]) -> dict[str, int]:
+    counts = count_terms(f"{' '.join(chunk.enclosing)} {chunk.text}" if chunk.enclosing else chunk.text)
+    for term, times in context.items():
+        counts[term] = counts.get(term, 0) + times
+    return counts
+
+
+def _field_texts(path: str, parsed: ParsedFile) -> tuple[str, ...]:
+    """Texts in the order of `Field`."""
+    name = PurePosixPath(path).name
+    signatures = (d.signature for d in parsed.definitions if d.kind in _SIGNED_KINDS)
+    return (
+        path,
+        f"{file_stem(path)} {re.sub(r'[.][^.]*$', '', name)}" if file_stem(path) not in name else file_stem(path),
+        _directories(path),
+        " ".join(d.name for d in parsed.definitions),
+        _joined(signatures, _SIGNATURE_CHARS),
+        _joined((comment.text for comment in parsed.comments), _COMMENT_CHARS),
+        f"{path} {_joined((chunk.text for chunk in parsed.chunks), _HEAD_CHARS)}",
+    )
+
+
+def _joined(texts: Iterable[str], limit: int) -> str:
+    """The first `limit` characters of the texts, one per line."""
+    kept: list[str] = []
+    room = limit
+    for text in texts:
+        kept.append(text[:room])
+        room -= len(text) + 1
+        if room <= 0:
+            break
+    return "\n".join(kept)
+
+
+def _pack(bags: Sequence[dict[str, int]], vocabulary: dict[str, int]) -> Counts:
+    terms = [vocabulary.setdefault(term, len(vocabulary)) for bag in bags for term in bag]
+    tfs = [min(times, 255) for bag in bags for times in bag.values()]
+    starts = np.zeros(len(bags) + 1, np.uint32)
+    np.cumsum([len(bag) for bag in bags], out=starts[1:])
+    return Counts(np.array(terms, np.uint32), np.array(tfs, np.uint8), starts)
+
+
+def _lengths(bags: Sequence[dict[str, int]]) -> NDArray[np.uint32]:
+    return np.array([sum(bag.values()) for bag in bags], np.uint32)
+
+
+def _place(definitions: Sequence[Definition], chunks: Sequence[Chunk]) -> Iterable[DefinitionEntry]:
+    """Each definition with the first chunk that holds its start and, where it has one, its second line.
+
+    A chunk that ends on a definition's first line is its neighbour, not its home.
+    """
+    ends = [chunk.end_line for chunk in chunks]
+    for definition in definitions:
+        line = definition.start_line + (definition.end_line > definition.start_line)
+        if chunks:
+            yield DefinitionEntry(definition, min(bisect_left(ends, line), len(chunks) - 1))

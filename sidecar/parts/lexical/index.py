@@ -1,0 +1,34 @@
+"""The lexical index as the engine writes it: postings and definitions of a file in one call."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from sidecar.model import Collection, ParsedFile
+from sidecar.parts.lexical import definitions, postings
+from sidecar.parts.lexical.analyse import LEXICAL_VERSION, FileTerms, analyse
+from sidecar.parts.lexical.tokens import TOKENS_VERSION
+
+
+class LexicalIndex:
+    """Stateless; every call works in the transaction that `connection` is in."""
+
+    version = LEXICAL_VERSION * 1000 + TOKENS_VERSION
+
+    def create_tables(self, connection: sqlite3.Connection) -> None:
+        postings.create_tables(connection)
+        definitions.create_tables(connection)
+
+    def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
+        return analyse(path, parsed, collection)
+
+    def write_segment(self, connection: sqlite3.Connection, entries: Sequence[postings.Entry]) -> None:
+        postings.write_segment(connection, entries)
+        definitions.write_definitions(connection, entries)
+
+    def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
+        definitions.forget_files(connection, file_ids)
+
+    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False) -> None:
+        postings.merge_segments(connection, force=force)

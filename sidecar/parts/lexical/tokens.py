@@ -1,0 +1,124 @@
+"""Words and terms: what the lexical index indexes and what a query is made of.
+
+A *word* is a run of letters, digits and underscores as it stands in the text; its *terms* are what it is found by: the
+whole identifier (lower case, without underscores, accents folded) and its parts, stemmed. Not here: counting, scoring.
+
+>>> terms_of("parse_HTTPRequests")
+('parsehttprequests', 'pars', 'http', 'request')
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+
+import snowballstemmer
+
+TOKENS_VERSION = 1
+"""Grows when the same text gives other terms: an index of another version must be made again."""
+
+MAX_WORD = 64
+"""Longer ASCII words are encoded bytes, not language. (A run of Han may be a whole sentence.)"""
+_MAX_NUMBER = 6
+
+_STOP = """
+    a an and are as at be been but by can could did do does for from get gets had has have how i if in into is it its
+    me my no not of on or our should so than that the their them then there these they this those to us use used uses
+    using via was we were what when where which while who why will with would you your between
+"""
+STOP_WORDS = frozenset(_STOP.split())
+"""Removed from queries only. Words that name code (`for`, `if`, `with`) are too frequent to tell files apart anyway."""
+
+_WORD = re.compile(r"\w+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_LATIN_MARKS = re.compile("[\u0300-\u036f]+")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+"""Scripts written without spaces (Thai, Lao, Burmese, Khmer, kana, Han), and Hangul, whose words carry endings."""
+
+
+def words(text: str) -> list[str]:
+    """The words of `text` in order, as written."""
+    return _WORD.findall(text) if text.isascii() else _word_with_marks().findall(text)
+
+
+@lru_cache(maxsize=1)
+def _word_with_marks() -> re.Pattern[str]:
+    """`\\w+` that does not break Indic, Arabic or Thai words at their vowel signs, as Python's `\\w` does."""
+    marks = [c for c in map(chr, range(0x300, 0x1200)) if unicodedata.category(c) in ("Mn", "Mc")]
+    return re.compile(rf"[\w{''.join(marks)}\u3099\u309a]+")
+
+
+@lru_cache(maxsize=1 << 16)
+def terms_of(word: str) -> tuple[str, ...]:
+    """The terms of one word, distinct, the whole first; empty for what is not worth indexing."""
+    if not word.isascii():
+        return _terms_of_unicode(word)
+    if len(word) > MAX_WORD:
+        return ()
+    if word[0] in "0123456789":
+        # Dates, ports and `3d` are searched for; hexadecimal tables and digests are not.
+        return (word.lower(),) if 1 < len(word) <= _MAX_NUMBER else ()
+    if word.islower() and word.isalpha():
+        return (stem(word),)
+    parts = _PART.findall(word)
+    if len(parts) == 1 and len(parts[0]) == len(word.strip("_")):
+        return (stem(parts[0].lower()),)
+    return _distinct(fold_name(word), *(stem(part.lower()) for part in parts if len(part) > 1))
+
+
+def _terms_of_unicode(word: str) -> tuple[str, ...]:
+    folded = fold_accents(word)
+    if folded.isascii():
+        return terms_of(folded) if folded else ()
+    terms: list[str] = []
+    for piece in _UNSPACED.sub(lambda run: f" {run.group()} ", folded).replace("_", " ").split():
+        if _UNSPACED.match(piece):
+            terms += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
+        elif piece.isascii():
+            terms += terms_of(piece)
+        else:
+            terms += [piece.casefold(), *_camel_parts(piece)]
+    return _distinct(*terms)
+
+
+def _camel_parts(word: str) -> list[str]:
+    """Parts of a camel-cased word of any script; empty when it has only one."""
+    cuts = [i for i in range(1, len(word)) if word[i].isupper() and not word[i - 1].isupper()]
+    bounds = [0, *cuts, len(word)]
+    return [word[a:b].casefold() for a, b in pairwise(bounds)] if cuts else []
+
+
+def _distinct(*terms: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(term for term in terms if term))
+
+
+@lru_cache(maxsize=1 << 15)
+def stem(word: str) -> str:
+    """Snowball English stem of a lower-case word (Porter2, https://snowballstem.org). Short and long words stay."""
+    if len(word) < 3 or not word.isascii():
+        return word
+    return sys.intern(str(snowballstemmer.stemmer("english").stemWord(word)))
+
+
+def fold_accents(text: str) -> str:
+    """Compatibility forms unified and Latin, Greek and Cyrillic accents removed; kana and Hangul stay composed."""
+    return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", unicodedata.normalize("NFKD", text)))
+
+
+def fold_name(name: str) -> str:
+    """The form under which spellings of one identifier meet: `parse_request` = `parseRequest` = `ParseRequest`."""
+    folded = name if name.isascii() else fold_accents(name)
+    return folded.replace("_", "").replace("-", "").casefold()
+
+
+def query_terms(text: str) -> tuple[str, ...]:
+    """Distinct terms of a query in order, stop words left out unless nothing else is there."""
+    found = words(text)
+    content = [word for word in found if word.lower() not in STOP_WORDS] or found
+    return tuple(dict.fromkeys(term for word in content for term in terms_of(word)))
