@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from sidecar.model import Workspace
+from sidecar.parts.paths import find_project_root
 from sidecar.settings.load import load_settings, user_config_file
 from sidecar.tools.context import Workspaces
 from sidecar.tools.service import Confirm, Service
@@ -39,6 +40,14 @@ def make_service(
         return load_settings(None, user_file, environment, editor, flags).confirm
 
     return Service(LazyWorkspaces(open_engine), confirm=confirm)
+
+
+def find_workspace(start: str) -> str:
+    """The project root that `start` lies in, found upwards; `start` itself where there is none. Absolute.
+
+    Raises `WorkspaceNotFound` when `start` is not a folder.
+    """
+    return find_project_root(start)
 
 
 class LazyWorkspaces:

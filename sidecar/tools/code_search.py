@@ -13,10 +13,10 @@ from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidQuery
 from sidecar.model import Collection, Hit, Mode, SearchAnswer, SearchRequest
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
-from sidecar.tools.globs import MAX_LENGTH, check_glob
 from sidecar.tools.spec import Params, ToolSpec
 
 FAMILY = "code-search"
+MAX_GLOB = 200
 
 
 def whole(value: Any) -> Any:
@@ -25,7 +25,7 @@ def whole(value: Any) -> Any:
 
 
 Whole = Annotated[int, BeforeValidator(whole)]
-Glob = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
+Glob = Annotated[str, Field(min_length=1, max_length=MAX_GLOB)]
 Word = Annotated[str, Field(min_length=1, max_length=50)]
 
 
@@ -113,7 +113,7 @@ class SearchByPathParams(Params):
     """Parameters of `search_by_path`."""
 
     pattern: str = Field(
-        max_length=MAX_LENGTH,
+        max_length=MAX_GLOB,
         description="Glob over indexed paths; ** crosses folders.",
         examples=["**/*.ts"],
         json_schema_extra={"minLength": 1},
@@ -141,7 +141,6 @@ def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | Co
 
 
 def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
-    check_glob(params.pattern)
     answer = context.workspace.find_paths(params.pattern, params.limit)
     return PathMatches(matches=list(answer.paths), pattern=params.pattern, total_matches=answer.total)
 
@@ -149,8 +148,6 @@ def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
 def _search(context: Context, params: SearchCodeParams, collection: Collection) -> SearchResult | CompactResult:
     if not params.query.strip():
         raise InvalidQuery("Say in a few words what to look for.")
-    for glob in params.paths:
-        check_glob(glob)
     request = SearchRequest(
         query=params.query,
         collection=collection,
