@@ -41,7 +41,7 @@ _Out = TypeVar("_Out")
 _CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 _LIMITS = {
     "static": BatchLimits(tokens=4096, rows=64),
-    "cpu": BatchLimits(tokens=2048, rows=32),
+    "cpu": BatchLimits(tokens=1024, rows=32),
     "cuda": BatchLimits(tokens=65536, rows=512),
 }
 _ONE_BY_ONE = BatchLimits(tokens=1, rows=1)
