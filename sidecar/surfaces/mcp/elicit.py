@@ -1,0 +1,130 @@
+"""Brings a tool's question to the person behind an MCP client, by elicitation, in both of its protocol forms.
+
+Handshake protocols ask in mid-call (`elicitation/create`). From 2026-07-28 a server may not: the call returns an
+input-required result and the client makes it again with the answer (`Round`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    CallToolRequestParams,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequest,
+    InputRequiredResult,
+    ListRootsRequest,
+    ListRootsResult,
+)
+from pydantic import ValidationError
+
+from sidecar.tools.spec import Answer, Question
+
+ANSWER_TIMEOUT_SECONDS = 300.0
+CONFIRM = "confirm"
+ROOTS = "roots"
+logger = logging.getLogger("sidecar.mcp")
+
+
+def can_ask(ctx: ServerRequestContext[Any]) -> bool:
+    """Whether the client can show a form: a bare `elicitation: {}` says yes, one with `url` only says no."""
+    capabilities = ctx.session.client_capabilities
+    elicitation = capabilities.elicitation if capabilities is not None else None
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
+def form(question: Question) -> ElicitRequestFormParams:
+    """One yes-or-no field: clients show its title and description, and the message above it."""
+    field_schema = {"type": "boolean", "title": question.accept, "description": question.detail}
+    return ElicitRequestFormParams(
+        message=f"{question.message} {question.detail}".strip(),
+        requested_schema={"type": "object", "properties": {CONFIRM: field_schema}, "required": [CONFIRM]},
+    )
+
+
+def answer_of(result: ElicitResult) -> Answer:
+    """Only an accepted form whose field is true is a yes."""
+    if result.action == "accept":
+        return "accept" if (result.content or {}).get(CONFIRM) is True else "decline"
+    return result.action
+
+
+class MidCallAsker:
+    """Asks a handshake client while the call waits. An error or silence is not a yes."""
+
+    def __init__(self, ctx: ServerRequestContext[Any], timeout_seconds: float) -> None:
+        self._ctx = ctx
+        self._timeout_seconds = timeout_seconds
+
+    async def __call__(self, question: Question) -> Answer:
+        if not can_ask(self._ctx):
+            return "nobody"
+        wanted = form(question)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                result = await self._ctx.session.elicit_form(
+                    wanted.message, wanted.requested_schema, self._ctx.request_id
+                )
+        except TimeoutError:
+            return "timeout"
+        except (MCPError, ValidationError) as error:
+            logger.warning("the client failed to ask: %s", error)
+            return "cancel"
+        return answer_of(result)
+
+
+class InputNeededError(Exception):
+    """The call cannot go on in this round; `result` is what the client gets instead of the tool's."""
+
+    def __init__(self, result: InputRequiredResult) -> None:
+        super().__init__("more input is needed")
+        self.result = result
+
+
+@dataclass
+class Round:
+    """One round of a 2026-07-28 call: what earlier rounds established and what the client brings now.
+
+    The state travels through the client sealed by the SDK's boundary, bound to this tool and these arguments. An
+    answer counts only for a question that the state says was asked.
+    """
+
+    ctx: ServerRequestContext[Any]
+    responses: Mapping[str, Any]
+    workspace: str | None = None
+    asked: tuple[str, ...] = ()
+    answers: dict[str, Answer] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> Round:
+        state = json.loads(params.request_state) if params.request_state else {}
+        return cls(ctx, params.input_responses or {}, state.get("workspace"), tuple(state.get("asked", ())))
+
+    async def __call__(self, question: Question) -> Answer:
+        """The `ask` of `call_with_questions`. Raises InputNeededError to ask in the next round."""
+        if not can_ask(self.ctx):
+            return "nobody"
+        response = self.responses.get(question.id) if question.id in self.asked else None
+        if isinstance(response, ElicitResult):
+            return answer_of(response)
+        raise self._needs(question.id, ElicitRequest(params=form(question)))
+
+    def root_uris(self) -> list[str]:
+        """The client's roots. Raises InputNeededError to ask for them in the next round."""
+        response = self.responses.get(ROOTS) if ROOTS in self.asked else None
+        if isinstance(response, ListRootsResult):
+            return [str(root.uri) for root in response.roots]
+        raise self._needs(ROOTS, ListRootsRequest())
+
+    def _needs(self, key: str, request: InputRequest) -> InputNeededError:
+        state = json.dumps({"workspace": self.workspace, "asked": [key]})
+        return InputNeededError(InputRequiredResult(input_requests={key: request}, request_state=state))

@@ -1,0 +1,169 @@
+"""JSON-RPC lines over this process's stdin and stdout: whole lines in, whole lines out, nothing else on the wire.
+
+The SDK's own stdio transport is not used for four reasons: it stays blocked in `read` when the process is asked to
+end, it reads a line of any length into memory, it never answers a line that is not JSON, and a client that does not
+read blocks it for good.
+
+Not here: what the messages mean (the SDK's server and `server.py`), the process's life (`stdio.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+READ_BYTES = 256 * 1024
+
+
+def claim_stdio() -> tuple[int, int]:
+    """Private descriptors of the wire, in and out. Afterwards stray prints go to stderr and stray reads meet the end.
+
+    A library or a child process that writes to descriptor 1 can then not corrupt a frame.
+    """
+    sys.stdout.flush()
+    wire_in, wire_out = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return wire_in, wire_out
+
+
+def read_lines(fd: int, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
+    """Lines without their end until the descriptor ends; None stands for a line longer than `limit` bytes."""
+    held: list[bytes] = []
+    size = 0
+    while block := os.read(fd, READ_BYTES):
+        *ends, rest = block.split(b"\n")
+        for end in ends:
+            size += len(end)
+            yield b"".join((*held, end)) if size <= limit else None
+            held, size = [], 0
+        size += len(rest)
+        held = [*held, rest] if size <= limit else []
+    if held:
+        yield b"".join(held)
+
+
+def parse_line(line: bytes | None) -> SessionMessage | JSONRPCError:
+    """The message, or the error that JSON-RPC wants answered."""
+    if line is None:
+        return _refusal(INVALID_REQUEST, f"The message is longer than {MAX_LINE_BYTES // 1024**2} MiB.")
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError:
+        return _why_not(line)
+
+
+def _why_not(line: bytes) -> JSONRPCError:
+    try:
+        body = json.loads(line)
+    except (ValueError, RecursionError):
+        return _refusal(PARSE_ERROR, "The line is not JSON.")
+    if isinstance(body, list):
+        return _refusal(INVALID_REQUEST, "Batches are not served: send one message per line.")
+    asked = body.get("id") if isinstance(body, dict) else None
+    known = asked if isinstance(asked, int | str) and not isinstance(asked, bool) else None
+    return _refusal(INVALID_REQUEST, "The line is JSON but not a JSON-RPC 2.0 message.", known)
+
+
+def _refusal(code: int, message: str, asked: int | str | None = None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=message))
+
+
+class Wire:
+    """The two streams that the SDK's server runs on, fed by two daemon threads that never keep the process alive.
+
+    `lost` is set when the client has closed its end for reading. Use as an asynchronous context manager.
+    """
+
+    def __init__(self, fd_in: int, fd_out: int) -> None:
+        self._fd_in = fd_in
+        self._fd_out = fd_out
+        self._outgoing: queue.SimpleQueue[tuple[bytes, Callable[[bool], None]]] = queue.SimpleQueue()
+        self.lost = asyncio.Event()
+
+    async def __aenter__(
+        self,
+    ) -> tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]:
+        self._loop = asyncio.get_running_loop()
+        self._to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        to_client, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
+        threading.Thread(target=self._read, name="mcp-stdin", daemon=True).start()
+        threading.Thread(target=self._write, name="mcp-stdout", daemon=True).start()
+        self._forwarding = asyncio.create_task(self._forward())
+        return from_client, to_client
+
+    async def __aexit__(self, *_: object) -> None:
+        self._forwarding.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._forwarding
+
+    def _read(self) -> None:
+        """In its own thread: a slow server holds the reading back, since each message is handed over in person."""
+        with contextlib.suppress(OSError, RuntimeError):
+            for line in read_lines(self._fd_in):
+                if line is not None and not line.strip():
+                    continue
+                parsed = parse_line(line)
+                if isinstance(parsed, JSONRPCError):
+                    self._on_loop(self._send(parsed))
+                else:
+                    self._on_loop(self._deliver(parsed))
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._to_server.close)
+
+    def _on_loop(self, work: Any) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _deliver(self, message: SessionMessage) -> None:
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._to_server.send(message)
+
+    async def _forward(self) -> None:
+        async for sent in self._from_server:
+            await self._send(sent.message)
+
+    async def _send(self, message: Any) -> None:
+        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        written = self._loop.create_future()
+
+        def settle(intact: bool) -> None:
+            if not written.done():
+                written.set_result(intact)
+
+        def tell(intact: bool) -> None:
+            self._loop.call_soon_threadsafe(settle, intact)
+
+        self._outgoing.put((line, tell))
+        if not await written:
+            self.lost.set()
+
+    def _write(self) -> None:
+        """In its own thread: a client that does not read blocks only this."""
+        while True:
+            line, tell = self._outgoing.get()
+            with contextlib.suppress(RuntimeError):
+                tell(self._write_whole(line))
+
+    def _write_whole(self, line: bytes) -> bool:
+        rest = memoryview(line)
+        try:
+            while rest:
+                rest = rest[os.write(self._fd_out, rest) :]
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,57 @@
+"""Carries a tool's progress from its thread to the client as MCP progress notifications."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+Send = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+class ProgressRelay:
+    """A `Progress` whose reports reach the client in order, each with more done than the last, as the protocol wants.
+
+    A slow client is sent the newest report, not all of them. Use as an asynchronous context manager: on leaving, the
+    last report has been sent, so that none follows the result.
+    """
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._newest: tuple[int, int, str] | None = None
+        self._sent = -1
+        self._fresh = asyncio.Event()
+
+    def __call__(self, done: int, total: int, message: str) -> None:
+        """From any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended: there is nobody to tell
+            self._loop.call_soon_threadsafe(self._take, done, total, message)
+
+    async def __aenter__(self) -> ProgressRelay:
+        self._sending = asyncio.create_task(self._keep_sending())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._sending.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._sending
+        if kind is None:
+            await self._flush()
+
+    def _take(self, done: int, total: int, message: str) -> None:
+        self._newest = (done, total, message)
+        self._fresh.set()
+
+    async def _keep_sending(self) -> None:
+        while True:
+            await self._fresh.wait()
+            self._fresh.clear()
+            await self._flush()
+
+    async def _flush(self) -> None:
+        if self._newest is None or self._newest[0] <= self._sent:
+            return
+        done, total, message = self._newest
+        self._sent = done
+        await self._send(done, total or None, message or None)

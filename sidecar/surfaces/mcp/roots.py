@@ -1,0 +1,106 @@
+"""Which folder a call is about: `--workspace`, else the client's roots, else the project of the working directory."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp.types import ListRootsRequest, ListRootsResult
+from pydantic import ValidationError
+
+from sidecar.errors import WorkspaceNotFound
+from sidecar.tools.assemble import project_root
+
+ROOTS_TIMEOUT_SECONDS = 5.0
+logger = logging.getLogger("sidecar.mcp")
+
+
+class Places:
+    """Finds the workspace of a call.
+
+    `remember` keeps a client's answer until it says that its roots changed: right where one process serves one client
+    (stdio), wrong where one server object serves many (HTTP).
+    """
+
+    def __init__(self, fixed: str | None, working_directory: str, *, remember: bool) -> None:
+        self._fixed = fixed
+        self._working_directory = working_directory
+        self._remember = remember
+        self._known: str | None = None
+
+    def forget(self) -> None:
+        """The client's roots have changed."""
+        self._known = None
+
+    def without_asking(self, ctx: ServerRequestContext[Any]) -> str | None:
+        """The workspace where the client need not be asked; None where it must be."""
+        if self._fixed is not None:
+            return self._fixed
+        if self._known is not None:
+            return self._known
+        capabilities = ctx.session.client_capabilities
+        if capabilities is None or capabilities.roots is None:
+            return self.choose([])
+        return None
+
+    async def ask(self, ctx: ServerRequestContext[Any]) -> str:
+        """Asks a handshake client for its roots. One that fails to answer has none."""
+        uris: list[str] = []
+        try:
+            async with asyncio.timeout(ROOTS_TIMEOUT_SECONDS):
+                answer = await ctx.session.send_request(
+                    ListRootsRequest(), ListRootsResult, metadata=ServerMessageMetadata(ctx.request_id)
+                )
+            uris = [str(root.uri) for root in answer.roots]
+        except (MCPError, ValidationError, TimeoutError) as error:
+            logger.warning("the client did not list its roots: %s", error)
+        chosen = self.choose(uris)
+        if self._remember:
+            self._known = chosen
+        return chosen
+
+    def choose(self, uris: list[str]) -> str:
+        """The root that holds the working directory, else the first one that is a folder, else the project here.
+
+        Raises WorkspaceNotFound rather than take a home directory or a whole disk that nobody named.
+        """
+        folders = [folder for uri in uris if (folder := folder_of(uri)) is not None]
+        here = Path(self._working_directory)
+        for folder in folders:
+            if here.is_relative_to(folder):
+                return str(folder)
+        if folders:
+            return str(folders[0])
+        project = Path(project_root(self._working_directory))
+        if project == Path(project.anchor) or project == _home():
+            raise WorkspaceNotFound(
+                f"Nobody said which folder to search, and this server was started in {project}. "
+                "Start it in a project folder or with --workspace DIR."
+            )
+        return str(project)
+
+
+def folder_of(uri: str) -> Path | None:
+    """The existing folder that a file: URI names, else None."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return None
+    try:
+        folder = Path(url2pathname(parts.path))
+        return folder if folder.is_dir() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home().resolve()
+    except (OSError, RuntimeError):
+        return None

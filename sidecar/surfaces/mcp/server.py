@@ -1,0 +1,153 @@
+"""The MCP server object: lists the tools, calls them, in every protocol version that the SDK serves.
+
+Not here: the transport (`pipe.py`, or the SDK's HTTP application), what tools do, who is asked (`elicit.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import anyio.to_thread
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    InputRequiredResult,
+    ListToolsResult,
+    NotificationParams,
+    PaginatedRequestParams,
+)
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+
+from sidecar.errors import SidecarError, UnknownTool
+from sidecar.surfaces.mcp.elicit import ANSWER_TIMEOUT_SECONDS, InputNeededError, MidCallAsker, Round
+from sidecar.surfaces.mcp.progress import ProgressRelay
+from sidecar.surfaces.mcp.results import failure, listing, success
+from sidecar.surfaces.mcp.roots import Places
+from sidecar.tools.confirm import call_with_questions
+from sidecar.tools.service import Service
+from sidecar.tools.spec import ToolSpec
+
+NAME = "sidecar"
+INSTRUCTIONS = """\
+Searches this workspace by meaning and by word, on this machine. To find code, call search_code before reading or \
+grepping files: ask in words ("where are retries done") or with an identifier. search_docs searches prose, \
+search_by_path finds files by glob. Each result has path, lines and text. INDEX_NOT_FOUND means: call create_index \
+once, a person may be asked. If something is missing from the results, explain_path says why."""
+TOOLS_FRESH_MS = 3_600_000
+
+logger = logging.getLogger("sidecar.mcp")
+Ctx = ServerRequestContext[Any]
+
+
+def make_server(
+    service: Service,
+    workspace: str | None,
+    *,
+    one_client: bool = True,
+    answer_timeout_seconds: float = ANSWER_TIMEOUT_SECONDS,
+) -> Server[Any]:
+    """A server over `service`. `workspace` fixes the folder of every call; None asks the client's roots.
+
+    `one_client` says that all calls come from one client, as over stdio.
+    """
+    places = Places(workspace, str(Path.cwd()), remember=one_client)
+    calls = _Calls(service, places, answer_timeout_seconds)
+    tools = ListToolsResult(tools=[listing(tool) for tool in service.tools])
+
+    async def list_tools(ctx: Ctx, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return tools
+
+    async def roots_changed(ctx: Ctx, params: NotificationParams) -> None:
+        places.forget()
+
+    server: Server[Any] = Server(
+        NAME,
+        version=_version(),
+        title="sidecar code search",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=calls.call,
+        cache_hints={"tools/list": CacheHint(ttl_ms=TOOLS_FRESH_MS, scope="public")},
+    )
+    server.add_notification_handler("notifications/initialized", NotificationParams, calls.open_ahead)
+    server.add_notification_handler("notifications/roots/list_changed", NotificationParams, roots_changed)
+    server.middleware[:] = [RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME)]
+    return server
+
+
+class _Calls:
+    """Answers `tools/call`."""
+
+    def __init__(self, service: Service, places: Places, answer_timeout_seconds: float) -> None:
+        self._service = service
+        self._places = places
+        self._answer_timeout_seconds = answer_timeout_seconds
+
+    async def call(self, ctx: Ctx, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        """Raises MCPError for an unknown tool; every other failure is a result that the model reads."""
+        try:
+            tool = self._service.tool(params.name)
+        except UnknownTool as error:
+            raise MCPError(INVALID_PARAMS, error.message, {"name": params.name[:80]}) from error
+        try:
+            return success(await self._run(ctx, params, tool))
+        except InputNeededError as needed:
+            return needed.result
+        except SidecarError as error:
+            return failure(tool, error)
+
+    async def open_ahead(self, ctx: Ctx, params: NotificationParams) -> None:
+        """Opens the workspace behind the handshake, so that the first call need not wait for it."""
+        try:
+            root = self._places.without_asking(ctx) or await self._places.ask(ctx)
+            await anyio.to_thread.run_sync(self._service.workspace, root, abandon_on_cancel=True)
+        except SidecarError as error:
+            logger.info("%s: %s", error.code, error.message)
+
+    async def _run(self, ctx: Ctx, params: CallToolRequestParams, tool: ToolSpec) -> dict[str, object]:
+        ask: Round | MidCallAsker
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            ask = Round.of(ctx, params)
+            workspace = self._modern_workspace(ask)
+        else:
+            ask = MidCallAsker(ctx, self._answer_timeout_seconds)
+            workspace = self._places.without_asking(ctx) or await self._places.ask(ctx)
+        async with ProgressRelay(ctx.session.report_progress) as progress:
+            return await call_with_questions(
+                self._service,
+                tool.name,
+                params.arguments or {},
+                workspace=workspace,
+                ask=ask,
+                progress=progress,
+                asked_by=_client_name(ctx),
+            )
+
+    def _modern_workspace(self, asked: Round) -> str:
+        if asked.workspace is None:
+            asked.workspace = self._places.without_asking(asked.ctx)
+        if asked.workspace is None:
+            asked.workspace = self._places.choose(asked.root_uris())
+        return asked.workspace
+
+
+def _client_name(ctx: Ctx) -> str:
+    """As the client calls itself, for a person to read in a question."""
+    client = ctx.session.client_params
+    return (client.client_info.title or client.client_info.name)[:80] if client is not None else ""
+
+
+def _version() -> str:
+    try:
+        return version("sidecar-search")
+    except PackageNotFoundError:
+        return "0"

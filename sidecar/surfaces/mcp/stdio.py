@@ -1,0 +1,62 @@
+"""The life of a `sidecar mcp` process: serves one client over stdio until it leaves or the process is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+from typing import Any
+
+from sidecar.surfaces.mcp.pipe import Wire, claim_stdio
+from sidecar.surfaces.mcp.server import make_server
+from sidecar.tools.service import Service
+
+CLOSING_SECONDS = 10.0
+"""Time for running work to notice that it is cancelled; the store's worker ends with this process in any case."""
+
+
+def run_stdio(service: Service, workspace: str | None) -> int:
+    """Serves until stdin ends, the client stops reading, or SIGTERM or SIGINT. Closes the service. The exit status."""
+    wire_in, wire_out = claim_stdio()
+    try:
+        return asyncio.run(_serve(service, workspace, wire_in, wire_out))
+    finally:
+        backstop = threading.Timer(CLOSING_SECONDS, os._exit, (1,))
+        backstop.daemon = True
+        backstop.start()
+        service.close()
+        backstop.cancel()
+
+
+async def _serve(service: Service, workspace: str | None, wire_in: int, wire_out: int) -> int:
+    server = make_server(service, workspace)
+    told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    _on_signals(told)
+    wire = Wire(wire_in, wire_out)
+    async with wire as (read_stream, write_stream):
+        serving = asyncio.create_task(server.run(read_stream, write_stream, server.create_initialization_options()))
+        leaving = asyncio.create_task(wire.lost.wait())
+        ends: list[asyncio.Future[Any]] = [serving, leaving, told]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for task in (serving, leaving):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+    return told.result() if told.done() else 0
+
+
+def _on_signals(told: asyncio.Future[int]) -> None:
+    """The first signal ends the serving; its exit status is 128 + its number, as shells have it."""
+
+    def tell(number: int) -> None:
+        if not told.done():
+            told.set_result(128 + number)
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, tell, number)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda taken, _: loop.call_soon_threadsafe(tell, taken))
