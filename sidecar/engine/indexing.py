@@ -86,12 +86,12 @@ class Indexer:
             self._lexical.merge_segments(connection)
         return tally
 
-    def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled) -> Tally:
-        """The same for a few files, on the caller's thread."""
+    def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled, *, force: bool = False) -> Tally:
+        """The same for a few files, on the caller's thread; `force` parses again what has the same bytes."""
         tally = Tally()
         for some in batches(files):
             _check(cancelled)
-            batch = self._embed(self._write_new(self._prepare(some)))
+            batch = self._embed(self._write_new(self._prepare(some, force=force)))
             _count(batch, tally)
         with self._manifest.transaction() as connection:
             self._lexical.merge_segments(connection)
@@ -129,9 +129,9 @@ class Indexer:
             return
         yield from run_stages(pieces(), [self._prepare, self._write_new, self._embed])
 
-    def _prepare(self, files: Sequence[FoundFile]) -> _Batch:
+    def _prepare(self, files: Sequence[FoundFile], *, force: bool = False) -> _Batch:
         known = {f.path: k for f in files if (k := self._manifest.known_file(f.path))}
-        return _Batch([self._preparer.prepare(f, known.get(f.path)) for f in files], known)
+        return _Batch([self._preparer.prepare(f, None if force else known.get(f.path)) for f in files], known)
 
     def _write_new(self, batch: _Batch) -> _Batch:
         prepared = [o for o in batch.outcomes if isinstance(o, Prepared)]

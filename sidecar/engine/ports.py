@@ -47,6 +47,8 @@ class Walker(Protocol):
 
     def found(self, path: str) -> FoundFile | SkippedPath: ...
 
+    def collection(self, path: str) -> Collection: ...
+
 
 class Kept(Protocol):
     """Vectors by (model, text hash), on disk; survives generations."""

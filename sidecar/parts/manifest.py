@@ -228,6 +228,19 @@ class Manifest:
         )
         self.connection.execute("DELETE FROM failures WHERE path = ?", (path,))
 
+    def remember_dirty(self, paths: Iterable[str]) -> None:
+        """Changes that wait for the next search; folders end in `/`, all is `/`."""
+        with self.transaction() as connection:
+            connection.executemany("INSERT OR REPLACE INTO dirty VALUES(?)", [(p,) for p in paths])
+
+    def settle_dirty(self, paths: Iterable[str] | None = None) -> None:
+        """These (or all) wait no longer."""
+        with self.transaction() as connection:
+            if paths is None:
+                connection.execute("DELETE FROM dirty")
+            else:
+                connection.executemany("DELETE FROM dirty WHERE path = ?", [(p,) for p in paths])
+
     def forget(self, paths: Iterable[str]) -> list[int]:
         """Paths that no longer exist or no longer belong: files, skips, failures and queue entries go."""
         paths = list(paths)
@@ -397,6 +410,10 @@ def pack_names(names: Sequence[str]) -> str:
 
 def unpack_names(packed: str) -> tuple[str, ...]:
     return tuple(json.loads(packed)) if packed else ()
+
+
+def read_failures(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    return connection.execute("SELECT path, message FROM failures ORDER BY path").fetchall()
 
 
 def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:

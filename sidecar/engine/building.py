@@ -1,0 +1,153 @@
+"""Brings a generation up to the files: the whole workspace, a few changed paths, or one file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from sidecar.engine.generation import Generation, Writer
+from sidecar.engine.indexing import Tally
+from sidecar.engine.keeper import Pending
+from sidecar.engine.plan import Plan, make_plan
+from sidecar.engine.ports import Parts, Walker
+from sidecar.engine.status import Activity
+from sidecar.errors import FileNotFound, IndexCorrupt, SidecarError
+from sidecar.model import BuildReport, CollectionCounts, FoundFile, IsCancelled, Progress, SkippedPath, Stat
+from sidecar.settings.load import Settings
+
+
+class Builder:
+    """Of one workspace; the generation to write is given with each call."""
+
+    def __init__(self, root: str, parts: Parts, buffers: Mapping[str, str], activity: Activity) -> None:
+        self._root = root
+        self._parts = parts
+        self._buffers = buffers
+        self._activity = activity
+
+    def bring_up_to_date(
+        self,
+        generation: Generation,
+        settings: Settings,
+        progress: Progress,
+        cancelled: IsCancelled,
+        *,
+        wait_for_store: bool = True,
+    ) -> BuildReport:
+        """Walks, plans and carries the plan out. Raises Cancelled; what was committed by then stays."""
+        started = time.monotonic()
+        writer = _writer(generation)
+        stop = self._activity.or_stopped(cancelled)
+        if wait_for_store:
+            writer.feeder.start()
+        walked = self._parts.make_walker(self._root, settings).walk(stop)
+        manifest = writer.manifest
+        plan = make_plan(
+            walked, manifest.known_files(), manifest.known_skips(), manifest.failures(), self._buffers.keys()
+        )
+        plan = self._with_buffers(plan, settings)
+        tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
+        writer.finish()
+        if wait_for_store:
+            self._activity.reporting(progress)(1, 1, "Filling the vector store")
+            while not writer.feeder.drain(0.2):
+                if stop():
+                    break
+        return self._report(generation, plan, tally, started)
+
+    def apply(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
+        """Applies changes of some paths and folders."""
+        writer = _writer(generation)
+        walker = self._parts.make_walker(self._root, settings)
+        known = writer.manifest.known_files()
+        paths = set(pending.paths)
+        for folder in pending.rescan:
+            paths |= {f.path for f in walker.subtree(folder).files}
+            paths |= {p for p in known if p.startswith(f"{folder}/")}
+        found: list[FoundFile] = []
+        gone: list[str] = []
+        for path in sorted(paths):
+            answer = self._find(walker, path)
+            if isinstance(answer, FoundFile):
+                found.append(answer)
+            else:
+                # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
+                gone.append(path)
+                gone += [p for p in known if p.startswith(f"{path}/") and answer is None]
+        writer.indexer.remove(gone)
+        writer.indexer.index_files(found, self._activity.or_stopped(cancelled))
+        writer.manifest.settle_dirty([*pending.paths, *(f"{r}/" for r in pending.rescan)])
+        writer.finish()
+
+    def find(self, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
+        """The file as the walk would offer it, why it would not, or None when it does not exist."""
+        return self._find(self._parts.make_walker(self._root, settings), path)
+
+    def index_one(self, generation: Generation, found: FoundFile) -> int:
+        """Indexes one file even when it seems unchanged; returns its number of chunks."""
+        writer = _writer(generation)
+        writer.indexer.index_files([found], self._activity.or_stopped(lambda: False), force=True)
+        writer.manifest.settle_dirty([found.path])
+        failure = writer.manifest.failures().get(found.path)
+        if failure is not None:
+            raise SidecarError(failure)
+        with generation.snapshots.open() as snapshot:
+            files = [i for i, p in enumerate(snapshot.paths) if p == found.path]
+            return int(np.isin(snapshot.chunk_file, files).sum())
+
+    def _find(self, walker: Walker, path: str) -> FoundFile | SkippedPath | None:
+        text = self._buffers.get(path)
+        try:
+            answer = walker.found(path)
+        except FileNotFound:
+            answer = None
+        if answer is None and text is not None:
+            decision = walker.decide(path)
+            if decision.indexed:
+                return FoundFile(path, Stat(len(text), 0, 0, 0), walker.collection(path))
+            return SkippedPath(path, decision)
+        return answer
+
+    def _with_buffers(self, plan: Plan, settings: Settings) -> Plan:
+        """Unsaved files that do not exist on disk yet must not be planned away."""
+        walker = self._parts.make_walker(self._root, settings)
+        planned = {f.path for f in plan.changed}
+        extra = []
+        for path in list(self._buffers):
+            if path not in planned and isinstance(answer := self._find(walker, path), FoundFile):
+                extra.append(answer)
+        removed = tuple(p for p in plan.removed if p not in {f.path for f in extra})
+        return Plan((*plan.changed, *extra), removed, plan.left_out, plan.unchanged)
+
+    def _report(self, generation: Generation, plan: Plan, tally: Tally, started: float) -> BuildReport:
+        counts = count_collections(generation)
+        secrets = sum(s.decision.rule.value.startswith("secret") for s in plan.left_out)
+        return BuildReport(
+            code=counts[0],
+            docs=counts[1],
+            duration_ms=round((time.monotonic() - started) * 1000),
+            errors=tally.errors,
+            unchanged=plan.unchanged + tally.touched,
+            embedded=tally.embedded,
+            removed=tally.removed,
+            withheld=tally.withheld + secrets,
+        )
+
+
+def count_collections(generation: Generation) -> tuple[CollectionCounts, CollectionCounts]:
+    """Files and chunks of code and docs."""
+    with generation.snapshots.open() as snapshot:
+        files = np.bincount(snapshot.file_collection, minlength=2)
+        chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
+    return (
+        CollectionCounts(int(files[0]), int(chunks[0])),
+        CollectionCounts(int(files[1]), int(chunks[1])),
+    )
+
+
+def _writer(generation: Generation) -> Writer:
+    if generation.writer is None:
+        raise IndexCorrupt("It is open for reading only.")
+    return generation.writer

@@ -1,0 +1,119 @@
+"""Where one workspace's index lies on disk, which generation counts, and how all of it goes away.
+
+<home>/indexes/<id>/  lock  config.json  vectors.sqlite  current  generations/<n>/{manifest.sqlite, store/<k>/}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+from sidecar.errors import DiskFull, PermissionDenied, SidecarError
+from sidecar.parts.paths import index_id
+
+
+class IndexDirectory:
+    """Paths below one index's folder, and the steps on them that must be all or nothing."""
+
+    def __init__(self, home: Path, root: str) -> None:
+        self.indexes = home / "indexes"
+        self.path = self.indexes / index_id(root)
+        self.config = self.path / "config.json"
+        self.vectors = self.path / "vectors.sqlite"
+        self._current = self.path / "current"
+
+    def make(self) -> None:
+        """Creates the folder, readable by its owner only."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.path.chmod(0o700)
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+
+    def current(self) -> int | None:
+        """The generation in force; None when there is no index."""
+        try:
+            return int(self._current.read_text("ascii"))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError):
+            return max(self.generations(), default=None)
+
+    def set_current(self, number: int) -> None:
+        """Swaps to a generation: before this everybody sees the former one, after it the new one."""
+        new = self._current.with_suffix(".new")
+        try:
+            with new.open("w", encoding="ascii") as file:
+                file.write(str(number))
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self._current)
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+
+    def generations(self) -> list[int]:
+        folder = self.path / "generations"
+        return sorted(int(p.name) for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
+
+    def generation(self, number: int) -> Path:
+        return self.path / "generations" / str(number)
+
+    def manifest(self, number: int) -> Path:
+        return self.generation(number) / "manifest.sqlite"
+
+    def new_generation(self) -> int:
+        """The number of a fresh, empty folder."""
+        number = max(self.generations(), default=0) + 1
+        try:
+            self.generation(number).mkdir(parents=True, mode=0o700)
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+        return number
+
+    def sweep(self) -> None:
+        """Removes generations that are not in force, and what an interrupted deletion left."""
+        current = self.current()
+        for number in self.generations():
+            if number != current:
+                shutil.rmtree(self.generation(number), ignore_errors=True)
+        for trash in self.indexes.glob(f".{self.path.name}.deleted-*"):
+            shutil.rmtree(trash, ignore_errors=True)
+
+    def write_config_once(self, text: str) -> None:
+        try:
+            with self.config.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+
+    def delete(self) -> None:
+        """All of it, config included. The rename makes it atomic: a killed deletion leaves only rubbish to sweep."""
+        trash = self.indexes / f".{self.path.name}.deleted-{os.getpid()}"
+        shutil.rmtree(trash, ignore_errors=True)
+        try:
+            self.path.rename(trash)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+        shutil.rmtree(trash, ignore_errors=True)
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        total = 0
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    total += (Path(folder) / name).stat().st_size
+        return total
+
+
+def disk_error(error: OSError, path: Path) -> SidecarError:
+    """An OSError of our own storage in our words."""
+    if error.errno in {28, 122}:
+        return DiskFull(f"Free some space on the disk that holds {path} and try again.")
+    return PermissionDenied(f"{path} cannot be written: {error.strerror or error}. Set SIDECAR_HOME to another folder.")

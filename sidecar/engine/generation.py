@@ -1,0 +1,178 @@
+"""One generation, open: its manifest, its readers' snapshots, its indexer and what feeds its vector store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.feeding import StoreFeeder
+from sidecar.engine.indexing import Indexer
+from sidecar.engine.ports import Kept, Parts
+from sidecar.engine.prepare import Preparer
+from sidecar.engine.snapshot import Snapshots
+from sidecar.errors import IndexCorrupt
+from sidecar.model import Embedder, VectorStore
+from sidecar.parts.database import connect, translated
+from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
+from sidecar.settings.load import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What an index must remember of its model."""
+
+    model_id: str
+    dimension: int
+    path_weight: float
+
+
+@dataclass(frozen=True)
+class Generation:
+    """`writer` is None while another process holds the lease: then it can only be searched."""
+
+    number: int
+    model: ModelFacts
+    kept: Kept
+    snapshots: Snapshots
+    writer: Writer | None
+
+    def store(self) -> VectorStore | None:
+        return self.writer.feeder.store() if self.writer else None
+
+    def close(self, *, clean: bool = True) -> None:
+        if self.writer is not None:
+            self.writer.close(clean)
+        self.snapshots.close()
+        self.kept.close()
+
+
+@dataclass(frozen=True)
+class Writer:
+    manifest: Manifest
+    indexer: Indexer
+    feeder: StoreFeeder
+
+    def close(self, clean: bool) -> None:
+        self.feeder.close()
+        if clean:
+            with self.manifest.transaction():
+                self.manifest.set_meta(clean=1)
+        self.manifest.close()
+
+    def finish(self) -> None:
+        """A whole pass is done: the index is complete from now on."""
+        with self.manifest.transaction():
+            self.manifest.set_meta(complete=1, last_updated=time.time())
+
+
+class Generations:
+    """Opens and makes generations of one workspace."""
+
+    def __init__(
+        self,
+        root: str,
+        directory: IndexDirectory,
+        parts: Parts,
+        embedder: Callable[[Settings], Embedder],
+        buffers: Mapping[str, str],
+        on_commit: Callable[[], None],
+    ) -> None:
+        self._root = root
+        self._directory = directory
+        self._parts = parts
+        self._embedder = embedder
+        self._buffers = buffers
+        self._on_commit = on_commit
+
+    def make(self, settings: Settings, model: ModelFacts) -> Generation:
+        """A new, empty generation, not yet in force."""
+        number = self._directory.new_generation()
+        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        facts = {
+            "root": self._root,
+            "model_id": model.model_id,
+            "dimension": model.dimension,
+            "path_weight": model.path_weight,
+            "kept_uuid": kept.store_uuid,
+            "created": time.time(),
+            **{f"version_{k}": v for k, v in self._parts.versions.items()},
+        }
+        path = self._directory.manifest(number)
+        Manifest.make(path, facts, [self._parts.lexical.create_tables]).close()
+        return self._assemble(number, settings, model, kept, writable=True, was_clean=True)
+
+    def open(self, number: int, settings: Settings, *, writable: bool) -> Generation:
+        """An existing one. IndexCorrupt when it is unreadable or of another schema."""
+        path = self._directory.manifest(number)
+        if not path.exists():
+            raise IndexCorrupt("Its manifest is missing. Run reindex_project to build it anew.")
+        meta = read_meta(path)
+        self._check_versions(meta)
+        model = ModelFacts(str(meta["model_id"]), int(str(meta["dimension"])), float(str(meta["path_weight"])))
+        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        generation = self._assemble(number, settings, model, kept, writable=writable, was_clean=bool(meta["clean"]))
+        if generation.writer is not None and meta["kept_uuid"] != kept.store_uuid:
+            self._forget_vectors(generation.writer, kept)
+        return generation
+
+    def _assemble(
+        self, number: int, settings: Settings, model: ModelFacts, kept: Kept, *, writable: bool, was_clean: bool
+    ) -> Generation:
+        path = self._directory.manifest(number)
+        snapshots = Snapshots(path, lambda: kept, model.path_weight)
+        writer = self._writer(path, settings, model, kept, was_clean) if writable else None
+        return Generation(number, model, kept, snapshots, writer)
+
+    def _writer(self, path: Path, settings: Settings, model: ModelFacts, kept: Kept, was_clean: bool) -> Writer:
+        manifest = Manifest(path)
+        with manifest.transaction():
+            manifest.set_meta(clean=0)
+
+        def make_store(directory: Path) -> VectorStore:
+            return self._parts.make_store(directory, model.dimension, model.model_id)
+
+        feeder = StoreFeeder(
+            path.parent / "store", manifest, kept, model.path_weight, make_store, check_first=not was_clean
+        )
+
+        def on_commit() -> None:
+            feeder.wake()
+            self._on_commit()
+
+        preparer = Preparer(self._root, self._parts, settings, self._buffers)
+        indexer = Indexer(manifest, kept, lambda: self._embedder(settings), preparer, self._parts, on_commit)
+        return Writer(manifest, indexer, feeder)
+
+    def _check_versions(self, meta: Mapping[str, object]) -> None:
+        wanted = {"schema": SCHEMA_VERSION, **{f"version_{k}": v for k, v in self._parts.versions.items()}}
+        for key, value in wanted.items():
+            if meta.get(key) != value:
+                name = key.removeprefix("version_")
+                raise IndexCorrupt(
+                    f"It was made with {name} version {meta.get(key)}, this program uses {value}."
+                    " Run reindex_project to build it anew; no text is embedded twice."
+                )
+
+    def _forget_vectors(self, writer: Writer, kept: Kept) -> None:
+        """The kept vectors were replaced behind our back: every id in the manifest means nothing now."""
+        with writer.manifest.transaction() as connection:
+            connection.execute("UPDATE chunks SET vector_id = 0")
+            connection.execute("UPDATE files SET path_vector = 0")
+            connection.execute(
+                "INSERT OR REPLACE INTO pending_slots SELECT c.slot, f.collection FROM chunks c"
+                " JOIN files f ON f.id = c.file_id"
+            )
+            writer.manifest.set_meta(kept_uuid=kept.store_uuid)
+
+
+def read_meta(path: Path) -> dict[str, object]:
+    """The meta table of a manifest, without opening it for writing."""
+    with translated(path):
+        connection = connect(path, readonly=True)
+        try:
+            return dict(connection.execute("SELECT key, value FROM meta"))
+        finally:
+            connection.close()

@@ -1,0 +1,132 @@
+"""Keeps an open index up to the files: collects changes, applies them by the strategy, flushes for searches.
+
+realtime: changes are applied as they come. lazy: they queue up (on disk) and are applied right before a search.
+git: a commit, checkout or merge reconciles everything. Unsaved editor text never waits longer than the next search.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from sidecar.errors import Cancelled, SidecarError
+from sidecar.model import IsCancelled, Strategy
+
+log = logging.getLogger(__name__)
+
+EVERYTHING = ""
+_RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
+
+
+@dataclass
+class Pending:
+    """What is known to have changed and is not yet applied. `rescan` holds folders; "" means all."""
+
+    paths: set[str] = field(default_factory=set)
+    rescan: set[str] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.paths or self.rescan)
+
+    def count(self) -> int:
+        return len(self.paths) + len(self.rescan)
+
+
+class Keeper:
+    """One thread that applies pending changes through `apply(pending, cancelled)`."""
+
+    def __init__(
+        self,
+        apply: Callable[[Pending, IsCancelled], None],
+        strategy: Strategy,
+        remember: Callable[[Iterable[str]], None],
+        on_change: Callable[[], None],
+    ) -> None:
+        self._apply = apply
+        self._strategy = strategy
+        self._remember = remember
+        self._on_change = on_change
+        self._pending = Pending()
+        self._lock = threading.Condition()
+        self._wanted = False
+        self._busy = False
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        self.last_error = ""
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="sidecar-keeper", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after the batch in flight."""
+        with self._lock:
+            self._stopping = True
+            self._lock.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def add(self, paths: Iterable[str] = (), rescan: Iterable[str] = (), *, now: bool = False) -> None:
+        """Notes changes; applies them at once under realtime, or when `now`."""
+        paths = set(paths)
+        rescan = set(rescan)
+        if any(p.rsplit("/", 1)[-1] in _RULE_FILES for p in paths):
+            rescan.add(EVERYTHING)
+        with self._lock:
+            self._pending.paths |= paths
+            self._pending.rescan |= rescan
+            if now or self._strategy != "lazy":
+                self._wanted = True
+                self._lock.notify_all()
+        if self._strategy == "lazy" and not now:
+            self._remember(paths | {r + "/" if r else "/" for r in rescan})
+        self._on_change()
+
+    def flush(self, timeout: float) -> bool:
+        """Applies what is pending, waiting at most `timeout` seconds; False when some is left."""
+        with self._lock:
+            if not self._pending and not self._busy:
+                return True
+            if self._thread is None:
+                return False
+            self._wanted = True
+            self._lock.notify_all()
+            return self._lock.wait_for(lambda: self._stopping or not (self._pending or self._busy), timeout)
+
+    def pending(self) -> int:
+        with self._lock:
+            return self._pending.count()
+
+    @property
+    def busy(self) -> bool:
+        return self._busy
+
+    def _run(self) -> None:
+        while (pending := self._next()) is not None:
+            try:
+                self._apply(pending, lambda: self._stopping)
+                self.last_error = ""
+            except Cancelled:
+                pass
+            except SidecarError as error:
+                self.last_error = error.message
+                log.warning("keeping the index up to date: %s", error.message)
+            except Exception as error:
+                self.last_error = f"{type(error).__name__}: {error}"
+                log.exception("keeping the index up to date")
+            with self._lock:
+                self._busy = False
+                self._lock.notify_all()
+            self._on_change()
+
+    def _next(self) -> Pending | None:
+        with self._lock:
+            self._lock.wait_for(lambda: self._stopping or (self._wanted and self._pending))
+            if self._stopping:
+                return None
+            pending, self._pending = self._pending, Pending()
+            self._wanted = False
+            self._busy = True
+            return pending

@@ -1,0 +1,179 @@
+"""What the index says of itself: what runs, how far it is, what it holds, what it leaves out and why."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.generation import Generation, read_meta
+from sidecar.errors import Cancelled, SidecarError
+from sidecar.model import CollectionCounts, Embedder, IsCancelled, Progress, SkippedPath, StatusAnswer
+from sidecar.parts.manifest import read_failures, read_skips
+from sidecar.settings.load import Settings
+
+_State: TypeAlias = Literal["ready", "indexing", "not_found", "incomplete", "failed"]
+_TELL_SECONDS = 0.25
+
+
+class Activity:
+    """What runs right now. Tells `on_change` of commits and progress, at most four times a second."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._told = 0.0
+        self._stopping = False
+        self.kind = ""
+        self.done = 0
+        self.total = 0
+        self.failure = ""
+
+    @contextmanager
+    def running(self, kind: str) -> Iterator[None]:
+        self.kind, self.done, self.total = kind, 0, 0
+        try:
+            yield
+            self.failure = ""
+        except Cancelled:
+            raise
+        except SidecarError as error:
+            self.failure = error.message
+            raise
+        finally:
+            self.kind = ""
+
+    def reporting(self, progress: Progress) -> Progress:
+        """The same progress, also seen by status."""
+
+        def report(done: int, total: int, message: str) -> None:
+            self.done, self.total = done, total
+            progress(done, total, message)
+            self.commit()
+
+        return report
+
+    def commit(self) -> None:
+        """Something became visible."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._told < _TELL_SECONDS:
+                return
+            self._told = now
+        self._on_change()
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def or_stopped(self, cancelled: IsCancelled) -> IsCancelled:
+        return lambda: self._stopping or cancelled()
+
+
+class Reporter:
+    """Makes `StatusAnswer`s of one workspace."""
+
+    def __init__(self, root: str, directory: IndexDirectory, activity: Activity) -> None:
+        self._root = root
+        self._directory = directory
+        self._activity = activity
+
+    def is_complete(self, number: int) -> bool:
+        """Whether this generation was once brought up to the whole workspace."""
+        try:
+            return bool(read_meta(self._directory.manifest(number)).get("complete"))
+        except SidecarError:
+            return True
+
+    def status(
+        self,
+        generation: Generation | None,
+        settings: Settings,
+        problem: str,
+        pending: int,
+        watching: bool,
+        embedder: Embedder | None = None,
+    ) -> StatusAnswer:
+        answer = StatusAnswer(
+            status="not_found",
+            workspace=self._root,
+            index_path=str(self._directory.path),
+            config_path=str(self._directory.config),
+            strategy=settings.indexing_strategy,
+            hybrid_enabled=settings.hybrid_enabled,
+            default_alpha=settings.default_alpha,
+            pending_files=pending,
+            watcher_active=watching,
+            model=settings.model,
+            device=embedder.device if embedder else settings.device,
+            device_note=embedder.device_note if embedder else "",
+            progress_done=self._activity.done,
+            progress_total=self._activity.total,
+        )
+        if self._directory.current() is None:
+            return replace(answer, status="indexing") if self._activity.kind else answer
+        if generation is None:
+            return replace(answer, status="failed", warning=problem)
+        return self._describe(answer, generation, problem)
+
+    def _describe(self, answer: StatusAnswer, generation: Generation, problem: str) -> StatusAnswer:
+        meta = read_meta(self._directory.manifest(generation.number))
+        with generation.snapshots.open() as snapshot:
+            embedded = int((snapshot.chunk_vector != 0).sum())
+            files = np.bincount(snapshot.file_collection, minlength=2)
+            chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
+            languages = Counter(snapshot.languages)
+            skips = read_skips(snapshot.connection)
+            failures = read_failures(snapshot.connection)
+        total = int(chunks.sum())
+        last = float(str(meta.get("last_updated") or 0))
+        return replace(
+            answer,
+            status=self._state(bool(meta.get("complete")), embedded == total),
+            files=int(files.sum()),
+            chunks=total,
+            code=CollectionCounts(int(files[0]), int(chunks[0])),
+            docs=CollectionCounts(int(files[1]), int(chunks[1])),
+            lexical_chunks=total,
+            embedded_chunks=embedded,
+            coverage=embedded / total if total else 1.0,
+            last_updated=datetime.fromtimestamp(last, UTC).isoformat(timespec="seconds") if last else "",
+            storage_bytes=self._directory.size(),
+            model=generation.model.model_id,
+            languages=dict(languages.most_common()),
+            skipped=dict(Counter(s.decision.rule.value for s in skips).most_common()),
+            withheld=tuple(s for s in skips if _is_secret(s)),
+            errors=tuple(failures),
+            warning=problem or self._warning(generation),
+            generation=generation.number,
+        )
+
+    def _state(self, complete: bool, embedded: bool) -> _State:
+        if self._activity.kind:
+            return "indexing"
+        if complete and embedded:
+            return "ready"
+        return "failed" if self._activity.failure else "incomplete"
+
+    def _warning(self, generation: Generation) -> str:
+        if self._activity.failure:
+            return self._activity.failure
+        if generation.writer is None:
+            return "Another process holds this index: it is searched here, and changed there."
+        return generation.writer.feeder.note
+
+    def stale_notice(self, pending: int) -> str:
+        if self._activity.kind:
+            return "The index is being built; results are those of the files read so far."
+        return f"{max(pending, 1)} changed path(s) are not indexed yet; results may be stale."
+
+
+def _is_secret(skipped: SkippedPath) -> bool:
+    return skipped.decision.rule.value.startswith("secret")
