@@ -1,0 +1,145 @@
+"""Unsaved text of open documents, brought to the engine: a search sees what the editor shows.
+
+A document whose text equals its file is no buffer: there the disk is the truth, so that what somebody else changes is
+seen. Only files inside a workspace folder count; untitled documents and other schemes are passed over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidecar.errors import SidecarError
+from sidecar.model import Workspace
+from sidecar.surfaces.lsp.documents import apply_changes
+from sidecar.surfaces.lsp.folders import Folders
+from sidecar.surfaces.lsp.uris import path_of
+
+DEBOUNCE_S = 0.3
+FLUSH_WAIT_S = 2.0
+logger = logging.getLogger("sidecar.lsp")
+
+
+@dataclass(slots=True)
+class _Open:
+    """An open document: where it lies, and the text that the client has."""
+
+    folder: str
+    path: str
+    text: str
+
+
+class Buffers:
+    """Lives on the event loop; the engine is called in one thread, in order."""
+
+    def __init__(self, folders: Folders, workspace: Callable[[str], Workspace], debounce_s: float = DEBOUNCE_S) -> None:
+        self._folders = folders
+        self._workspace = workspace
+        self._debounce_s = debounce_s
+        self._open: dict[str, _Open] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._running: set[asyncio.Future[None]] = set()
+        self._given: set[tuple[str, str]] = set()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="sidecar-lsp-buffers")
+        self.encoding = "utf-16"
+
+    def opened(self, uri: str, text: str) -> None:
+        place = self._place(uri)
+        if place is not None:
+            self._open[uri] = _Open(*place, text)
+            self._sync_now(uri)
+
+    def changed(self, uri: str, changes: list[Any]) -> None:
+        document = self._open.get(uri)
+        if document is None:
+            return
+        document.text = apply_changes(document.text, changes, self.encoding)
+        self._cancel_timer(uri)
+        self._timers[uri] = asyncio.get_running_loop().call_later(self._debounce_s, self._sync_now, uri)
+
+    def saved(self, uri: str) -> None:
+        if uri in self._open:
+            self._sync_now(uri)
+
+    def closed(self, uri: str) -> None:
+        self._cancel_timer(uri)
+        document = self._open.pop(uri, None)
+        if document is not None:
+            self._start(self._drop, document.folder, document.path)
+
+    def folders_changed(self) -> None:
+        """Documents may lie in another folder now, or in none."""
+        for uri, document in list(self._open.items()):
+            place = self._place(uri)
+            if place == (document.folder, document.path):
+                continue
+            self.closed(uri)
+            self.opened(uri, document.text)
+
+    async def flush(self) -> None:
+        """Everything the client has sent so far is with the engine when this returns, unless the engine is too busy."""
+        for uri in list(self._timers):
+            self._sync_now(uri)
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=FLUSH_WAIT_S)
+
+    async def close(self, timeout_s: float) -> None:
+        """Takes all buffers back, as far as the time allows."""
+        for uri in list(self._open):
+            self.closed(uri)
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=timeout_s)
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _place(self, uri: str) -> tuple[str, str] | None:
+        path = path_of(uri)
+        return self._folders.locate(path) if path is not None else None
+
+    def _cancel_timer(self, uri: str) -> None:
+        timer = self._timers.pop(uri, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _sync_now(self, uri: str) -> None:
+        self._cancel_timer(uri)
+        document = self._open[uri]
+        self._start(self._sync, document.folder, document.path, document.text)
+
+    def _start(self, work: Callable[..., None], *arguments: str) -> None:
+        future = asyncio.get_running_loop().run_in_executor(self._thread, self._guarded, work, arguments)
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+
+    def _guarded(self, work: Callable[..., None], arguments: tuple[str, ...]) -> None:
+        try:
+            work(*arguments)
+        except SidecarError as error:
+            logger.info("the unsaved text of %s is not searched: %s", arguments[1], error.message)
+        except Exception:
+            logger.exception("the unsaved text of %s is not searched", arguments[1])
+
+    def _sync(self, folder: str, path: str, text: str) -> None:
+        if _on_disk(Path(folder, path), text):
+            self._drop(folder, path)
+            return
+        # A lone surrogate, which JSON can carry, has no UTF-8.
+        self._workspace(folder).set_buffer(path, text.encode("utf-8", "replace").decode("utf-8"))
+        self._given.add((folder, path))
+
+    def _drop(self, folder: str, path: str) -> None:
+        if (folder, path) in self._given:
+            self._workspace(folder).drop_buffer(path)
+            self._given.discard((folder, path))
+
+
+def _on_disk(path: Path, text: str) -> bool:
+    """Whether the file holds this text; an encoding that we would have to guess counts as different."""
+    try:
+        return path.read_bytes().decode("utf-8-sig") == text.removeprefix("\ufeff")
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,168 @@
+"""Tool calls of one client: which folders, with which progress, who is asked; then one answer or one error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError, UnknownTool
+from sidecar.model import Progress
+from sidecar.surfaces.lsp.buffers import Buffers
+from sidecar.surfaces.lsp.confirm import Asker
+from sidecar.surfaces.lsp.envelope import named
+from sidecar.surfaces.lsp.folders import Folders
+from sidecar.surfaces.lsp.merge import merge_paths, merge_searches, widened
+from sidecar.surfaces.lsp.progress import Token, Wire, WorkDone
+from sidecar.tools.confirm import call_with_questions
+from sidecar.tools.service import Service
+from sidecar.tools.spec import ToolSpec
+
+MERGED_BY_SCORE = frozenset({"search_code", "search_docs"})
+MERGED_BY_PATH = frozenset({"search_by_path"})
+COMMAND_PREFIX = "sidecar."
+
+
+class ToolCalls:
+    """Lives on the event loop. The service is there once the client has initialized."""
+
+    def __init__(
+        self, service: Callable[[], Service], folders: Folders, buffers: Buffers, asker: Asker, wire: Wire
+    ) -> None:
+        self._service = service
+        self._folders = folders
+        self._buffers = buffers
+        self._asker = asker
+        self._wire = wire
+        self._by_token: dict[Token, asyncio.Task[Any]] = {}
+        self.asked_by = ""
+        self.may_create_progress = False
+
+    def tool(self, name: str) -> ToolSpec:
+        """By name, alias, LSP method, or `sidecar.` with either. Raises `UnknownTool`."""
+        service = self._service()
+        if name.startswith(COMMAND_PREFIX):
+            bare = name.removeprefix(COMMAND_PREFIX)
+            for spelled in (f"sidecar/{bare}", bare):
+                try:
+                    return service.tool(spelled)
+                except UnknownTool:
+                    continue
+        return service.tool(name)
+
+    async def command(self, params: dict[str, Any]) -> dict[str, Any]:
+        """`workspace/executeCommand`: the tool's parameters are the one argument, or there is none."""
+        name, arguments = params.get("command"), params.get("arguments") or []
+        if not isinstance(name, str) or not isinstance(arguments, list) or len(arguments) > 1:
+            raise InvalidParams("Give command as a string, and arguments as a list of one object: the parameters.")
+        return await self.request(
+            self.tool(name).name, arguments[0] if arguments else None, params.get("workDoneToken")
+        )
+
+    async def request(self, name: str, params: Any, token: Token | None = None) -> dict[str, Any]:
+        """One `sidecar/<tool>` request. Raises `SidecarError`; cancelled is `Cancelled`."""
+        arguments, place, own_token = _split(params)
+        tool = self.tool(name)
+        tokens: list[Token] = []
+        task = asyncio.current_task()
+
+        def created(made: Token) -> None:
+            if task is not None:
+                self._by_token[made] = task
+                tokens.append(made)
+
+        title = f"sidecar: {tool.title.lower()}"
+        work = WorkDone(self._wire, title, own_token if token is None else token, self.may_create_progress, created)
+        message = "failed"
+        try:
+            result = await self._dispatch(tool, arguments, place, work)
+            message = str(result.get("status", "done"))
+            return result
+        except asyncio.CancelledError:
+            message = "cancelled"
+            raise Cancelled() from None
+        finally:
+            for made in tokens:
+                self._by_token.pop(made, None)
+            await work.finish(message)
+
+    def cancel_progress(self, token: Token) -> None:
+        """The user has pressed cancel on a progress bar."""
+        task = self._by_token.get(token)
+        if task is not None:
+            task.cancel()
+
+    async def _dispatch(
+        self, tool: ToolSpec, arguments: dict[str, Any], place: Any, progress: Progress
+    ) -> dict[str, Any]:
+        everywhere = tool.name in MERGED_BY_SCORE or tool.name in MERGED_BY_PATH
+        if place is not None:
+            folders: tuple[str, ...] = (self._folders.chosen(place),)
+        else:
+            folders = self._folders.require() if everywhere else (self._folders.first(),)
+        await self._buffers.flush()
+        if len(folders) == 1:
+            return await self._one(tool, arguments, folders[0], progress)
+        if tool.name in MERGED_BY_PATH:
+            answers = await self._all(tool, arguments, folders, progress)
+            return merge_paths(answers, _number(tool, arguments, "limit"))
+        page = _number(tool, arguments, "top_k")
+        answers = await self._all(tool, widened(arguments, page), folders, progress)
+        return merge_searches(answers, _number(tool, arguments, "offset"), page)
+
+    async def _one(
+        self, tool: ToolSpec, arguments: dict[str, Any], folder: str, progress: Progress
+    ) -> dict[str, object]:
+        return await call_with_questions(
+            self._service(),
+            tool.name,
+            arguments,
+            workspace=folder,
+            ask=self._asker.ask,
+            progress=progress,
+            asked_by=self.asked_by,
+        )
+
+    async def _all(
+        self, tool: ToolSpec, arguments: dict[str, Any], folders: tuple[str, ...], progress: Progress
+    ) -> list[tuple[str, dict[str, object]]]:
+        """Answers of the folders that have an index; the first folder's error when none has."""
+        tasks = [self._one(tool, arguments, folder, progress) for folder in folders]
+        outcomes = await _gathered(tasks)
+        answers = []
+        for folder, outcome in zip(folders, outcomes, strict=True):
+            if isinstance(outcome, dict):
+                answers.append((folder, outcome))
+            elif not isinstance(outcome, NotFound):
+                raise outcome
+        if not answers:
+            raise next(outcome for outcome in outcomes if isinstance(outcome, SidecarError))
+        return answers
+
+
+async def _gathered(calls: Sequence[Awaitable[dict[str, object]]]) -> list[dict[str, object] | SidecarError]:
+    """Each call's result or error; anything that is no `SidecarError` is raised, and cancellation reaches them all."""
+
+    async def caught(call: Awaitable[dict[str, object]]) -> dict[str, object] | SidecarError:
+        try:
+            return await call
+        except SidecarError as error:
+            return error
+
+    return list(await asyncio.gather(*(caught(call) for call in calls)))
+
+
+def _split(params: Any) -> tuple[dict[str, Any], Any, Token | None]:
+    """The tool's own arguments, the folder asked for, the progress token."""
+    arguments = dict(named(params))
+    place = arguments.pop("workspace", None)
+    token = arguments.pop("workDoneToken", None)
+    arguments.pop("partialResultToken", None)
+    if token is not None and (isinstance(token, bool) or not isinstance(token, str | int)):
+        raise InvalidParams("workDoneToken must be a string or a whole number.")
+    return arguments, place, token
+
+
+def _number(tool: ToolSpec, arguments: dict[str, Any], name: str) -> int:
+    """A parameter that validation has passed, or its default."""
+    return int(arguments.get(name, tool.params.model_fields[name].default))

@@ -1,0 +1,127 @@
+"""A byte stream to one client, read and written by threads of its own so that the event loop never waits for it.
+
+One writer thread sends frames whole and in order, whatever buffering Python was started with and however slowly the
+client reads. Not here: what the bytes mean (`frames.py`, `protocol.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import socket
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from sidecar.surfaces.lsp.frames import FrameReader, Message, Refused
+
+CHUNK = 1 << 16
+
+
+class Stream(Protocol):
+    """Blocking bytes in and out. `read` returns nothing at the end; both raise OSError when it broke."""
+
+    def read(self) -> bytes: ...
+
+    def write(self, piece: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class PipeStream:
+    """Two file descriptors of our own."""
+
+    def __init__(self, read_fd: int, write_fd: int) -> None:
+        self._read_fd = read_fd
+        self._write_fd = write_fd
+
+    def read(self) -> bytes:
+        return os.read(self._read_fd, CHUNK)
+
+    def write(self, piece: bytes) -> None:
+        view = memoryview(piece)
+        while view:
+            view = view[os.write(self._write_fd, view[: 1 << 20]) :]
+
+    def close(self) -> None:
+        """Leaves reading alone: a thread may be inside, and closing under it can hang."""
+        os.close(self._write_fd)
+
+
+class SocketStream:
+    """One accepted connection, in blocking mode."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(True)
+        self._connection = connection
+
+    def read(self) -> bytes:
+        return self._connection.recv(CHUNK)
+
+    def write(self, piece: bytes) -> None:
+        self._connection.sendall(piece)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # the client was quicker
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+
+
+def take_stdio() -> PipeStream:
+    """The protocol's stream, moved away from fds 0 and 1: what anything prints goes to stderr from now on, and no
+    child inherits the editor's pipe as its input."""
+    read_fd, write_fd = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return PipeStream(read_fd, write_fd)
+
+
+class Channel:
+    """Messages in through `received` and `ended` (called in the reader's thread), frames out through `send`."""
+
+    def __init__(
+        self, stream: Stream, received: Callable[[Message | Refused], None], ended: Callable[[], None]
+    ) -> None:
+        self._stream = stream
+        self._received = received
+        self._ended = ended
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, name="sidecar-lsp-read", daemon=True)
+        self._writer = threading.Thread(target=self._write, name="sidecar-lsp-write", daemon=True)
+
+    def start(self) -> None:
+        self._reader.start()
+        self._writer.start()
+
+    def send(self, frame: bytes) -> None:
+        """Queued and sent in order. From any thread; after the end it is dropped."""
+        self._outgoing.put(frame)
+
+    def close(self, timeout_s: float) -> None:
+        """Sends what is queued, as long as the client takes it within the time, then closes the stream."""
+        self._outgoing.put(None)
+        self._writer.join(timeout_s)
+        if not self._writer.is_alive():
+            self._stream.close()
+
+    def _read(self) -> None:
+        frames = FrameReader()
+        try:
+            while piece := self._stream.read():
+                for event in frames.feed(piece):
+                    self._received(event)
+        except OSError:
+            pass  # the same as an end
+        finally:
+            self._ended()
+
+    def _write(self) -> None:
+        while (frame := self._outgoing.get()) is not None:
+            try:
+                self._stream.write(frame)
+            except OSError:
+                self._ended()
+                return

@@ -1,0 +1,105 @@
+"""What ends a session or the process besides `exit`: signals, the death of the editor. And where log lines go."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PARENT_POLL_S = 2.0
+_LEVELS = ((logging.ERROR, 1), (logging.WARNING, 2), (logging.INFO, 3))
+
+
+def end_on_signals(end: Callable[[int], None]) -> None:
+    """SIGTERM, SIGINT and SIGHUP call `end` with the exit status that shells know them by."""
+    loop = asyncio.get_running_loop()
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is None:
+            continue
+        try:
+            loop.add_signal_handler(number, end, 128 + number)
+        except (NotImplementedError, RuntimeError, ValueError):
+            continue  # Windows, or not the main thread: the stream's end is what ends us
+
+
+async def outlived(pid: int) -> None:
+    """Returns when this process is gone; never for one that is not there to begin with, as across namespaces."""
+    loop = asyncio.get_running_loop()
+    if sys.platform == "win32" or not _alive(pid):
+        await loop.create_future()
+    try:
+        watch = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        while _alive(pid):
+            await asyncio.sleep(PARENT_POLL_S)
+        return
+    gone = asyncio.Event()
+    loop.add_reader(watch, gone.set)
+    try:
+        await gone.wait()
+    finally:
+        loop.remove_reader(watch)
+        os.close(watch)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def exit_soon(status: int, within_s: float) -> None:
+    """Ends the process with this status even if a thread of the engine's does not return."""
+    timer = threading.Timer(within_s, os._exit, (status,))
+    timer.daemon = True
+    timer.start()
+
+
+class ClientLog(logging.Handler):
+    """Warnings and errors of the house and its libraries, as `window/logMessage`: one line each, no traceback."""
+
+    def __init__(self, notify: Callable[[str, Any], None]) -> None:
+        super().__init__(logging.WARNING)
+        self._notify = notify
+        self._loop = asyncio.get_running_loop()
+
+    def __enter__(self) -> ClientLog:
+        # pygls logs whole messages and what the client is told anyway.
+        pygls = logging.getLogger("pygls")
+        pygls.setLevel(logging.CRITICAL)
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger().removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            text = f"{record.name}: {record.getMessage()}{_cause(record)}"
+            level = next((number for least, number in _LEVELS if record.levelno >= least), 4)
+            self._loop.call_soon_threadsafe(self._notify, "window/logMessage", {"type": level, "message": text})
+        except Exception:
+            self.handleError(record)
+
+
+def _cause(record: logging.LogRecord) -> str:
+    """The exception and where it was raised, as file and line of our own tree's names."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return ""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else ""
+    return f" ({type(error).__name__}: {error}{place})"

@@ -1,0 +1,56 @@
+"""One answer out of several folders' answers: results by score, each with its workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
+
+Answered: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
+"""Each folder's path with its tool result, in the client's order of folders."""
+
+
+def widened(arguments: Mapping[str, Any], page: int) -> dict[str, Any]:
+    """What each folder is asked so that a page can be cut from the merged list: its first `offset` + `page`, 50 at most
+    (`top_k`'s range), which is how deep a search over several folders can be paged."""
+    offset = arguments.get("offset")
+    if not isinstance(offset, int) or isinstance(offset, bool) or offset <= 0:
+        return dict(arguments)
+    return {**arguments, "offset": 0, "top_k": max(1, min(50, offset + page))}
+
+
+def merge_searches(answers: Answered, offset: int, page: int) -> dict[str, Any]:
+    """Ties keep the order of the folders."""
+    if all("r" in answer for _, answer in answers):
+        rows = _by_score(answers, "r", "s", "w")[offset : offset + page]
+        return {**_notice(answers), "r": rows, "n": len(rows), "ms": max(answer["ms"] for _, answer in answers)}
+    first = answers[0][1]
+    return {
+        **first,
+        **_notice(answers),
+        "results": _by_score(answers, "results", "score", "workspace")[offset : offset + page],
+        "totalResults": sum(answer["totalResults"] for _, answer in answers),
+        "searchTimeMs": max(answer["searchTimeMs"] for _, answer in answers),
+    }
+
+
+def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
+    """`workspaces[i]` is the folder of `matches[i]`."""
+    pairs = chain.from_iterable(((path, folder) for path in answer["matches"]) for folder, answer in answers)
+    found = sorted(pairs, key=lambda pair: pair[0])[:limit]
+    return {
+        **answers[0][1],
+        "matches": [path for path, _ in found],
+        "workspaces": [folder for _, folder in found],
+        "totalMatches": sum(answer["totalMatches"] for _, answer in answers),
+    }
+
+
+def _by_score(answers: Answered, rows: str, score: str, workspace: str) -> list[dict[str, Any]]:
+    found = [{**row, workspace: folder} for folder, answer in answers for row in answer[rows]]
+    return sorted(found, key=lambda row: -row[score])
+
+
+def _notice(answers: Answered) -> dict[str, str]:
+    told = [f"{folder}: {answer['notice']}" for folder, answer in answers if answer.get("notice")]
+    return {"notice": " ".join(told)} if told else {}

@@ -1,0 +1,99 @@
+"""The LSP methods that a client may call, by name; each takes the raw parameters. What they do lies elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from lsprotocol import types
+
+from sidecar.surfaces.lsp.buffers import Buffers
+from sidecar.surfaces.lsp.calls import ToolCalls
+from sidecar.surfaces.lsp.envelope import named, text
+from sidecar.surfaces.lsp.protocol import Method
+
+OWN = "sidecar/"
+
+
+class Session(Protocol):
+    """What the life of a session is told."""
+
+    buffers: Buffers
+    calls: ToolCalls
+
+    def initialize(self, params: dict[str, Any]) -> types.InitializeResult: ...
+
+    def client_ready(self) -> None: ...
+
+    def change_folders(self, added: list[str], removed: list[str]) -> None: ...
+
+    async def shut_down(self) -> None: ...
+
+    def leave(self) -> None: ...
+
+
+class Methods:
+    """The standard's methods that are served, and one `sidecar/<camelCase>` per tool."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._requests: dict[str, Method] = {
+            types.INITIALIZE: self._initialize,
+            types.SHUTDOWN: self._shutdown,
+            types.WORKSPACE_EXECUTE_COMMAND: self._execute_command,
+        }
+        self.notifications: dict[str, Method] = {
+            types.INITIALIZED: self._initialized,
+            types.EXIT: self._exit,
+            types.TEXT_DOCUMENT_DID_OPEN: self._did_open,
+            types.TEXT_DOCUMENT_DID_CHANGE: self._did_change,
+            types.TEXT_DOCUMENT_DID_SAVE: self._did_save,
+            types.TEXT_DOCUMENT_DID_CLOSE: self._did_close,
+            types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: self._did_change_folders,
+            types.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._cancel_progress,
+        }
+
+    def find_request(self, method: str) -> Method | None:
+        """None where there is no such method. A tool that there is not fails when called, with advice."""
+        if not method.startswith(OWN):
+            return self._requests.get(method)
+
+        async def call(params: Any) -> dict[str, Any]:
+            return await self._session.calls.request(method, named(params))
+
+        return call
+
+    def _initialize(self, params: Any) -> types.InitializeResult:
+        return self._session.initialize(named(params))
+
+    def _initialized(self, params: Any) -> None:
+        self._session.client_ready()
+
+    async def _shutdown(self, params: Any) -> None:
+        await self._session.shut_down()
+
+    def _exit(self, params: Any) -> None:
+        self._session.leave()
+
+    def _did_open(self, params: Any) -> None:
+        document = params["textDocument"]
+        self._session.buffers.opened(text(document["uri"]), text(document["text"]))
+
+    def _did_change(self, params: Any) -> None:
+        self._session.buffers.changed(text(params["textDocument"]["uri"]), params["contentChanges"])
+
+    def _did_save(self, params: Any) -> None:
+        self._session.buffers.saved(text(params["textDocument"]["uri"]))
+
+    def _did_close(self, params: Any) -> None:
+        self._session.buffers.closed(text(params["textDocument"]["uri"]))
+
+    def _did_change_folders(self, params: Any) -> None:
+        event = params["event"]
+        added, removed = ([text(folder["uri"]) for folder in event.get(side) or []] for side in ("added", "removed"))
+        self._session.change_folders(added, removed)
+
+    async def _execute_command(self, params: Any) -> dict[str, Any]:
+        return await self._session.calls.command(named(params))
+
+    def _cancel_progress(self, params: Any) -> None:
+        self._session.calls.cancel_progress(params["token"])

@@ -1,0 +1,195 @@
+"""pygls' JSON-RPC with what it lacks: an answer to every request, parameters as they came, errors without a traceback.
+
+Changed from pygls 2.1 (docs/lsp.md says what a client sees of it): nothing is typed on the way in, because lsprotocol
+refuses what a newer client may say and pygls renames keys that are no identifiers; faulty messages and requests before
+`initialize` and after `shutdown` are answered; a late or unknown answer of the client's makes no noise.
+Not here: the bytes (`channel.py`, `frames.py`) and what methods do (`methods.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeAlias, cast
+
+import cattrs
+from lsprotocol import types
+from lsprotocol.converters import get_converter
+from pygls.exceptions import JsonRpcException
+from pygls.protocol.json_rpc import (
+    JsonRPCNotification,
+    JsonRPCProtocol,
+    JsonRPCRequestMessage,
+)
+
+from sidecar.errors import Internal, SidecarError
+from sidecar.surfaces.lsp import faults
+from sidecar.surfaces.lsp.envelope import brief, defect, usable_id
+from sidecar.surfaces.lsp.frames import Message, Refused, encode
+
+Method: TypeAlias = Callable[[Any], Any]
+"""Takes the raw `params`; a coroutine function where it takes time. Raises `SidecarError`."""
+
+logger = logging.getLogger("sidecar.lsp")
+
+
+def converter() -> cattrs.Converter:
+    """Only for what goes out: lsprotocol's names in the standard's spelling."""
+    made: cattrs.Converter = get_converter()
+    return made
+
+
+class SidecarProtocol(JsonRPCProtocol):
+    """One client's session. Everything runs on the event loop; `send` hands whole frames to the writer's queue."""
+
+    def __init__(self, server: Any, converter: Any) -> None:
+        super().__init__(server, converter)
+        self._numbers = itertools.count(1)
+        self.send: Callable[[bytes], None] = _dropped
+        self.find_request: Callable[[str], Method | None] = _none
+        self.notifications: Mapping[str, Method] = {}
+        self.initialized = False
+        self.shut_down = False
+
+    # ------------------------------------------------------------ what comes in
+
+    def receive(self, event: Message | Refused) -> None:
+        """One message of the client; never raises."""
+        if isinstance(event, Refused):
+            self._refuse(None, event.code, event.reason)
+            return
+        reason = defect(event.value)
+        if reason:
+            self._refuse(usable_id(event.value), faults.INVALID_REQUEST, reason)
+        elif "method" not in event.value:
+            self._answered(event.value)
+        elif "id" in event.value:
+            self._requested(event.value)
+        else:
+            self._notified(event.value)
+
+    def running(self) -> list[asyncio.Task[Any]]:
+        """Requests in flight, the calling one left out."""
+        tasks = [cast("asyncio.Task[Any]", found) for found in self._request_futures.values() if _is_task(found)]
+        return [task for task in tasks if task is not asyncio.current_task() and not task.done()]
+
+    def _requested(self, message: dict[str, Any]) -> None:
+        request_id, method = message["id"], message["method"]
+        if self.shut_down:
+            self._refuse(request_id, faults.INVALID_REQUEST, "The server is shut down; only exit is left.")
+        elif method == types.INITIALIZE and self.initialized:
+            self._refuse(request_id, faults.INVALID_REQUEST, "The server is initialized already.")
+        elif method != types.INITIALIZE and not self.initialized:
+            self._refuse(request_id, faults.NOT_INITIALIZED, "Send initialize first.")
+        elif method in self.notifications:
+            self._refuse(request_id, faults.METHOD_NOT_FOUND, f"{method} is a notification: send it without an id.")
+        elif request_id in self._request_futures:
+            self._refuse(request_id, faults.INVALID_REQUEST, "A request with this id is still running.")
+        else:
+            self.handle_message(JsonRPCRequestMessage(request_id, method, self.VERSION, message.get("params")))
+
+    def _notified(self, message: dict[str, Any]) -> None:
+        method, params = message["method"], message.get("params")
+        if method == types.CANCEL_REQUEST:
+            self._cancel(usable_id(params))
+        elif method not in self.notifications:
+            return  # for servers of another kind, or optional (`$/`)
+        elif method == types.EXIT or (self.initialized and not self.shut_down):
+            self.handle_message(JsonRPCNotification(method, self.VERSION, params))
+
+    def _answered(self, message: dict[str, Any]) -> None:
+        """The client's answer to a request of ours; results stay raw."""
+        future = self._request_futures.get(message["id"]) if usable_id(message) is not None else None
+        if not isinstance(future, Future) or future.done():
+            return  # nobody waits for it any more
+        del self._request_futures[message["id"]]
+        if "error" in message:
+            future.set_exception(_client_error(message["error"]))
+        else:
+            future.set_result(message["result"])
+
+    def _cancel(self, request_id: str | int | None) -> None:
+        future = self._request_futures.get(request_id) if request_id is not None else None
+        if future is not None and _is_task(future):
+            future.cancel()
+
+    def _get_handler(self, feature_name: str) -> Method:
+        found = self.notifications.get(feature_name) or self.find_request(feature_name)
+        if found is None:
+            raise JsonRpcException(message=f"There is no method {feature_name:.200}.", code=faults.METHOD_NOT_FOUND)
+        return found
+
+    def _check_handler_result(self, future: Future[Any]) -> None:
+        """A notification cannot be answered, so its fault goes to the log."""
+        if not future.cancelled() and (error := future.exception()) is not None:
+            logger.warning("a notification is passed over: %s", brief(error))
+
+    # ------------------------------------------------------------ what goes out
+
+    def ask_client(self, method: str, params: Any) -> tuple[str, asyncio.Future[Any]]:
+        """Sends a request; the future is of the running loop. With the id, for `withdraw`."""
+        request_id = f"sidecar-{next(self._numbers)}"
+        future: Future[Any] = Future()
+        self._request_futures[request_id] = future
+        self._send_data(JsonRPCRequestMessage(request_id, method, self.VERSION, params))
+        return request_id, asyncio.wrap_future(future)
+
+    def request(self, method: str, params: Any) -> asyncio.Future[Any]:
+        return self.ask_client(method, params)[1]
+
+    def withdraw(self, request_id: str) -> None:
+        """The client need not answer any more; when it does, nobody minds."""
+        self._request_futures.pop(request_id, None)
+        self.notify(types.CANCEL_REQUEST, {"id": request_id})
+
+    def _refuse(self, request_id: Any, code: int, reason: str) -> None:
+        self._send_response(request_id, error=JsonRpcException(message=reason, code=code).to_response_error())
+
+    def _send_handler_result(self, future: Future[Any], *, msg_id: Any) -> None:
+        self._request_futures.pop(msg_id, None)
+        try:
+            if future.cancelled():
+                raise faults.cancelled()
+            self._send_response(msg_id, result=future.result())
+        except JsonRpcException as error:
+            self._send_response(msg_id, error=error.to_response_error())
+        except SidecarError as error:
+            self._send_response(msg_id, error=faults.fault(error).to_response_error())
+        except Exception as error:
+            logger.exception("a request failed")
+            told = faults.fault(Internal(f"{type(error).__name__}; it is in the log."))
+            self._send_response(msg_id, error=told.to_response_error())
+
+    def _send_data(self, data: Any) -> None:
+        try:
+            text = json.dumps(data, default=self._serialize_message, allow_nan=False)
+        except (TypeError, ValueError, AttributeError):
+            logger.exception("a message could not be written as JSON")
+            request_id = usable_id({"id": getattr(data, "id", None)})
+            if request_id is not None and getattr(data, "method", None) is None:
+                self._refuse(request_id, faults.INTERNAL, Internal.user_message)
+            return
+        self.send(encode(text))
+
+
+def _is_task(future: object) -> bool:
+    """pygls keeps our tasks among the futures of the requests that we sent."""
+    return isinstance(future, asyncio.Task)
+
+
+def _dropped(frame: bytes) -> None:
+    """Before a session has a stream nothing is sent."""
+
+
+def _none(method: str) -> None:
+    """Before a session is set up there are no methods."""
+
+
+def _client_error(error: Any) -> JsonRpcException:
+    body = error if isinstance(error, dict) else {}
+    code = body.get("code")
+    return JsonRpcException(message=str(body.get("message", error)), code=code if isinstance(code, int) else None)

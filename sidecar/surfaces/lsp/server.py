@@ -1,0 +1,226 @@
+"""The LSP door: one `SidecarServer` per client, made by `make_server`, run over stdio or TCP.
+
+Not here: the wire (`channel.py`, `frames.py`), JSON-RPC (`protocol.py`), what a call does (`calls.py`), the end of the
+process (`life.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from lsprotocol import types
+from pygls.server import JsonRPCServer
+
+from sidecar import __version__
+from sidecar.errors import Internal
+from sidecar.model import Workspace
+from sidecar.surfaces.lsp.buffers import DEBOUNCE_S, Buffers
+from sidecar.surfaces.lsp.calls import ToolCalls
+from sidecar.surfaces.lsp.confirm import QUESTION_TIMEOUT_S, Asker
+from sidecar.surfaces.lsp.documents import chosen_encoding
+from sidecar.surfaces.lsp.envelope import strings
+from sidecar.surfaces.lsp.folders import Folders
+from sidecar.surfaces.lsp.methods import Methods
+from sidecar.surfaces.lsp.protocol import SidecarProtocol, converter
+from sidecar.surfaces.lsp.status import StatusFeed
+from sidecar.surfaces.lsp.uris import uri_of
+from sidecar.tools.service import Service
+
+ServiceSource: TypeAlias = Service | Callable[[Mapping[str, object]], Service]
+"""A service, or what makes one from the editor's settings (`initializationOptions`)."""
+
+CLOSE_WAIT_S = 10.0
+logger = logging.getLogger("sidecar.lsp")
+
+
+class SharedService:
+    """Makes the service at the first client's `initialize` and keeps it for the others."""
+
+    def __init__(self, source: ServiceSource) -> None:
+        self._source = source
+        self._service = source if isinstance(source, Service) else None
+
+    def open(self, settings: Mapping[str, object]) -> Service:
+        if self._service is None:
+            make = self._source
+            if isinstance(make, Service):
+                raise Internal
+            self._service = make(settings)
+        return self._service
+
+    @property
+    def service(self) -> Service:
+        if self._service is None:
+            raise Internal("The client has not initialized.")
+        return self._service
+
+    async def close(self) -> None:
+        """Waits so long for what runs, then gives up on it: the end of the process ends it."""
+        service, self._service = self._service, None
+        if service is not None:
+            closing = asyncio.get_running_loop().run_in_executor(None, service.close)
+            done, _ = await asyncio.wait({closing}, timeout=CLOSE_WAIT_S)
+            if done and closing.exception() is not None:
+                logger.warning("the engine did not close cleanly: %s", closing.exception())
+
+
+class SidecarServer(JsonRPCServer):
+    """One client's session: what it has open, and what it may be asked."""
+
+    protocol: SidecarProtocol
+
+    def __init__(
+        self, shared: SharedService, *, question_timeout_s: float, debounce_s: float, closes_service: bool
+    ) -> None:
+        super().__init__(SidecarProtocol, converter)
+        self._shared = shared
+        self._closes_service = closes_service
+        self._capabilities: dict[str, Any] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._left: Callable[[], None] = _nothing
+        self.client_pid: int | None = None
+        self.known_client = asyncio.Event()
+        self.folders = Folders()
+        self.buffers = Buffers(self.folders, self._workspace, debounce_s)
+        self.status = StatusFeed(self._workspace, self.protocol.notify)
+        self.calls = ToolCalls(
+            lambda: shared.service,
+            self.folders,
+            self.buffers,
+            Asker(self.protocol, self._can_ask, question_timeout_s),
+            self.protocol,
+        )
+        methods = Methods(self)
+        self.protocol.find_request, self.protocol.notifications = methods.find_request, methods.notifications
+
+    def attach(self, send: Callable[[bytes], None], left: Callable[[], None]) -> None:
+        """Where frames go, and whom to tell when the client has said `exit`."""
+        self.protocol.send = send
+        self._left = left
+
+    # ------------------------------------------------------------ life, called by the protocol
+
+    def initialize(self, params: dict[str, Any]) -> types.InitializeResult:
+        capabilities = params.get("capabilities")
+        self._capabilities = capabilities if isinstance(capabilities, dict) else {}
+        settings = params.get("initializationOptions")
+        service = self._shared.open(settings if isinstance(settings, dict) else {})
+        self.folders.add(_folder_uris(params))
+        pid = params.get("processId")
+        self.client_pid = pid if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0 else None
+        self.known_client.set()
+        self.buffers.encoding = chosen_encoding(strings(self._capable("general", "positionEncodings")))
+        self.calls.asked_by = _client_name(params)
+        self.calls.may_create_progress = self._capable("window", "workDoneProgress") is True
+        self.protocol.initialized = True
+        return types.InitializeResult(
+            capabilities=_capabilities(service, self.buffers.encoding),
+            server_info=types.ServerInfo("sidecar", __version__),
+        )
+
+    def client_ready(self) -> None:
+        for folder in self.folders.paths:
+            self._start_watching(folder)
+
+    def change_folders(self, added: list[str], removed: list[str]) -> None:
+        for folder in self.folders.remove(removed):
+            self.status.leave(folder)
+        for folder in self.folders.add(added):
+            self._start_watching(folder)
+        self.buffers.folders_changed()
+
+    async def shut_down(self) -> None:
+        self.protocol.shut_down = True
+        await self.wind_down()
+
+    async def wind_down(self) -> None:
+        """Everything this client has started comes to its end; harmless when called again."""
+        running = [*self.protocol.running(), *self._tasks]
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running, timeout=CLOSE_WAIT_S)
+        self.status.close()
+        await self.buffers.close(CLOSE_WAIT_S)
+        if self._closes_service:
+            await self._shared.close()
+
+    def leave(self) -> None:
+        self._left()
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Nothing: faults are answered or logged where they happen, and never shown in a window."""
+
+    def _workspace(self, root: str) -> Workspace:
+        return self._shared.service.workspace(root)
+
+    def _start_watching(self, folder: str) -> None:
+        task = asyncio.get_running_loop().create_task(self.status.watch(folder))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _can_ask(self) -> bool:
+        return isinstance(self._capable("window", "showMessage"), dict)
+
+    def _capable(self, *path: str) -> Any:
+        """A value in the client's capabilities; None where there is none."""
+        value: Any = self._capabilities
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+
+def make_server(
+    source: ServiceSource | SharedService,
+    *,
+    question_timeout_s: float = QUESTION_TIMEOUT_S,
+    debounce_s: float = DEBOUNCE_S,
+    closes_service: bool = True,
+) -> SidecarServer:
+    """A server for one client; `attach` it to a stream. With `closes_service` the client's end is the service's."""
+    shared = source if isinstance(source, SharedService) else SharedService(source)
+    return SidecarServer(
+        shared, question_timeout_s=question_timeout_s, debounce_s=debounce_s, closes_service=closes_service
+    )
+
+
+def _nothing() -> None:
+    """Nobody waits for the end yet."""
+
+
+def _capabilities(service: Service, encoding: str) -> types.ServerCapabilities:
+    """Commands are the tools' own names. `sidecar.<camelCase>` works too, but is not announced: clients register what
+    is announced as an editor-wide command, where an extension has its own of such names."""
+    return types.ServerCapabilities(
+        position_encoding=types.PositionEncodingKind(encoding),
+        text_document_sync=types.TextDocumentSyncOptions(
+            open_close=True, change=types.TextDocumentSyncKind.Incremental, save=True
+        ),
+        execute_command_provider=types.ExecuteCommandOptions(
+            commands=[tool.name for tool in service.tools], work_done_progress=True
+        ),
+        workspace=types.WorkspaceOptions(
+            workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
+        ),
+        experimental={"sidecar": {"requests": [tool.lsp_method for tool in service.tools]}},
+    )
+
+
+def _folder_uris(params: dict[str, Any]) -> list[str]:
+    """`workspaceFolders`, else `rootUri`, else `rootPath`."""
+    folders = params.get("workspaceFolders")
+    if isinstance(folders, list) and folders:
+        return strings([folder.get("uri") for folder in folders if isinstance(folder, dict)])
+    if isinstance(params.get("rootUri"), str):
+        return [params["rootUri"]]
+    path = params.get("rootPath")
+    return [uri_of(path)] if isinstance(path, str) and path.startswith("/") else []
+
+
+def _client_name(params: dict[str, Any]) -> str:
+    client = params.get("clientInfo")
+    name = client.get("name") if isinstance(client, dict) else None
+    return name if isinstance(name, str) and name.strip() else "the editor"

@@ -1,0 +1,89 @@
+"""Tells the client of every change of an index, as `sidecar/status`: the last state always arrives, not all between."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from sidecar.errors import SidecarError
+from sidecar.model import StatusAnswer, Workspace
+from sidecar.surfaces.lsp.uris import uri_of
+from sidecar.tools.dialect import CODE_SEARCH
+from sidecar.tools.status_result import index_status
+
+INTERVAL_S = 0.2
+logger = logging.getLogger("sidecar.lsp")
+
+
+class StatusFeed:
+    """Listens to each folder's workspace while it is open in the client. Lives on the event loop."""
+
+    def __init__(
+        self, workspace: Callable[[str], Workspace], notify: Callable[[str, Any], None], interval_s: float = INTERVAL_S
+    ) -> None:
+        self._workspace = workspace
+        self._notify = notify
+        self._interval_s = interval_s
+        self._stops: dict[str, Callable[[], None]] = {}
+        self._latest: dict[str, StatusAnswer] = {}
+        self._pausing: set[str] = set()
+        self._wanted: set[str] = set()
+
+    async def watch(self, folder: str) -> None:
+        """Sends the state of now, then every change. A folder that cannot be opened is logged, not raised."""
+        loop = asyncio.get_running_loop()
+
+        def heard(answer: StatusAnswer) -> None:
+            try:
+                loop.call_soon_threadsafe(self._arrived, folder, answer)
+            except RuntimeError:
+                return  # the loop has ended
+
+        def attach() -> tuple[Callable[[], None], StatusAnswer]:
+            workspace = self._workspace(folder)
+            return workspace.on_change(heard), workspace.status()
+
+        self._wanted.add(folder)
+        try:
+            stop, now = await loop.run_in_executor(None, attach)
+        except SidecarError as error:
+            logger.warning("%s: %s", folder, error.message)
+            return
+        if folder not in self._wanted:
+            stop()
+            return
+        self._stops[folder] = stop
+        if folder not in self._latest:
+            self._arrived(folder, now)
+
+    def leave(self, folder: str) -> None:
+        self._wanted.discard(folder)
+        stop = self._stops.pop(folder, None)
+        if stop is not None:
+            stop()
+        self._latest.pop(folder, None)
+
+    def close(self) -> None:
+        for folder in list(self._wanted):
+            self.leave(folder)
+
+    def _arrived(self, folder: str, answer: StatusAnswer) -> None:
+        if folder not in self._wanted:
+            return
+        self._latest[folder] = answer
+        if folder not in self._pausing:
+            self._pausing.add(folder)
+            self._send(folder, answer)
+            asyncio.get_running_loop().call_later(self._interval_s, self._resume, folder, answer)
+
+    def _resume(self, folder: str, sent: StatusAnswer) -> None:
+        self._pausing.discard(folder)
+        latest = self._latest.get(folder)
+        if latest is not None and latest is not sent:
+            self._arrived(folder, latest)
+
+    def _send(self, folder: str, answer: StatusAnswer) -> None:
+        place = {"workspace": folder, "uri": uri_of(folder)}
+        self._notify("sidecar/status", {**place, **CODE_SEARCH.shape(index_status(answer))})

@@ -1,0 +1,86 @@
+"""The LSP door as a process of its own, over fake workspaces that read the real folder they are given.
+
+    python -m tests.surfaces.lsp_fake_server [--tcp] [--question-timeout SECONDS]
+
+A file named ENDLESS in the folder makes builds run until they are cancelled; one named BROKEN makes the workspace raise
+what is no error of ours; NOISY makes searches print.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from sidecar.errors import Cancelled, WorkspaceNotFound
+from sidecar.model import IsCancelled, PathsAnswer, Progress, SearchAnswer, SearchRequest, Workspace
+from sidecar.surfaces.lsp.run import run_stdio, run_tcp
+from sidecar.tools.service import Service
+from tests.fakes import FakeWorkspace
+
+
+class FolderWorkspace(FakeWorkspace):
+    """A fake over the files of a folder, with the switches of the module's text."""
+
+    def __init__(self, root: str) -> None:
+        broken = ZeroDivisionError("secret /path") if Path(root, "BROKEN").exists() else None
+        super().__init__(root=root, broken=broken)
+
+    def create(self, progress: Progress, cancelled: IsCancelled):  # type: ignore[no-untyped-def]
+        self.files = _files(self.root)
+        if Path(self.root, "ENDLESS").exists():
+            progress(1, 10, "waiting")
+            while not cancelled():
+                threading.Event().wait(0.005)
+            raise Cancelled()
+        return super().create(progress, cancelled)
+
+    def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        if Path(self.root, "NOISY").exists():
+            sys.stdout.write("a library prints\n")
+            os.write(1, b"and writes to fd 1\n")
+        return super().search(request, cancelled)
+
+    def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
+        if pattern == "buffers":  # lets a test see what the editor's text has become
+            return PathsAnswer(tuple(f"{path}={json.dumps(text)}" for path, text in sorted(self.buffers.items())), 0)
+        return super().find_paths(pattern, limit)
+
+
+class FolderWorkspaces:
+    def __init__(self) -> None:
+        self._open: dict[str, FolderWorkspace] = {}
+        self._lock = threading.Lock()
+
+    def get(self, root: str) -> Workspace:
+        if not Path(root).is_dir():
+            raise WorkspaceNotFound(f"{root} is not a folder.")
+        with self._lock:
+            return self._open.setdefault(root, FolderWorkspace(root))
+
+    def close(self) -> None:
+        sys.stderr.write("the engine is closed\n")
+
+
+def _files(root: str) -> dict[str, str]:
+    return {path.relative_to(root).as_posix(): path.read_text() for path in Path(root).rglob("*") if path.is_file()}
+
+
+def make(settings: Mapping[str, object]) -> Service:
+    confirm = settings.get("confirm", "auto")
+    assert confirm in {"auto", "always", "never"}
+    return Service(FolderWorkspaces(), confirm=confirm)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tcp", action="store_true")
+    parser.add_argument("--question-timeout", type=float, default=120.0)
+    options = parser.parse_args()
+    if options.tcp:
+        sys.exit(run_tcp(make, "127.0.0.1", 0))
+    sys.exit(run_stdio(make, question_timeout_s=options.question_timeout))
