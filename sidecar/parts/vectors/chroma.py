@@ -1,0 +1,315 @@
+"""Vector search by Chroma, held by a worker process of its own.
+
+This file starts the worker, talks to it, notices its death, and looks at the store's files before they are loaded. It
+never imports chromadb; `chroma_worker.py` does. What Chroma holds is never the only copy: `StoreFailed` with
+`facts["rebuild"]` true means that the directory is to be thrown away and filled again from the kept vectors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.errors import DiskFull, PermissionDenied, SidecarError, StoreFailed
+from sidecar.model import Collection, Ids, Vectors
+
+from .frames import Frame, FrameError, read_frame, write_frame
+from .health import find_damage, find_waste
+
+SCHEMA_VERSION = 1
+_UPSERT_ROWS = 250  # a search waits for at most one such frame
+_DELETE_ROWS = 200
+_KEPT_VARIABLES = frozenset(
+    {"PATH", "PATHEXT", "HOME", "USERPROFILE", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP"}
+    | {"SYSTEMROOT", "WINDIR", "COMSPEC"}  # Windows starts nothing without them
+)
+# The worker has to find this very package, also where it is not installed; -I keeps everything else of the caller out.
+_BOOTSTRAP = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from sidecar.parts.vectors.chroma_worker import main; sys.exit(main(sys.argv[1]))"
+)
+_PACKAGE_PARENT = Path(__file__).resolve().parents[3]
+
+
+class ChromaStore:
+    """`model.VectorStore` over one directory, which this object owns while it lives. Thread-safe.
+
+    The worker starts on first use (about a second) or by `open()`. Calls are served one at a time, searches first.
+    Raises StoreFailed; DiskFull and PermissionDenied where that is the cause. Timeouts in seconds.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        dimension: int,
+        model_id: str,
+        python: str = sys.executable,
+        call_timeout: float = 60.0,
+        open_timeout: float = 180.0,
+    ) -> None:
+        self._directory = directory
+        self._dimension = dimension
+        self._made_for = {"model": model_id, "dimension": dimension, "schema": SCHEMA_VERSION}
+        self._python = python
+        self._call_timeout = call_timeout
+        self._open_timeout = open_timeout
+        self._turns = _Turns()
+        self._worker: _Worker | None = None
+        self._closed = threading.Event()
+
+    @property
+    def worker_pid(self) -> int | None:
+        """For diagnosis; None while no worker runs."""
+        worker = self._worker
+        return worker.pid if worker is not None and worker.alive else None
+
+    def open(self) -> None:
+        """Starts the worker and checks the store's health now instead of at the first call."""
+        with self._turns.take(urgent=True):
+            self._ready_worker()
+
+    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+        """`vectors` has shape [len(ids), dimension]; a known id is overwritten."""
+        if vectors.shape != (len(ids), self._dimension):
+            raise StoreFailed(
+                f"Vectors of shape {vectors.shape} came for {len(ids)} ids; this index has dimension {self._dimension}."
+            )
+        for start in range(0, len(ids), _UPSERT_ROWS):
+            part = slice(start, start + _UPSERT_ROWS)
+            self._call("upsert", collection, [_int64(ids[part]), vectors[part].astype(np.float32, copy=False)])
+
+    def delete(self, collection: Collection, ids: Ids) -> None:
+        """Unknown ids are no error."""
+        for start in range(0, len(ids), _DELETE_ROWS):
+            self._call("delete", collection, [_int64(ids[start : start + _DELETE_ROWS])])
+
+    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
+        if vector.shape != (self._dimension,):
+            raise StoreFailed(
+                f"A query vector of shape {vector.shape} came; this index has dimension {self._dimension}."
+            )
+        if limit < 1:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        arrays = [vector.astype(np.float32, copy=False)]
+        _, (found, distances) = self._call("query", collection, arrays, urgent=True, limit=limit)
+        return found, np.clip(1.0 - distances, -1.0, 1.0).astype(np.float32, copy=False)
+
+    def count(self, collection: Collection) -> int:
+        header, _ = self._call("count", collection, urgent=True)
+        return int(header["count"])
+
+    def ids(self, collection: Collection) -> Ids:
+        """Every id that is stored, ascending; for comparing with what should be there."""
+        pages: list[Ids] = [np.empty(0, np.int64)]
+        offset = 0
+        while True:
+            _, (page,) = self._call("ids", collection, offset=offset)
+            if not len(page):
+                return np.unique(np.concatenate(pages))
+            pages.append(page)
+            offset += len(page)
+
+    def close(self) -> None:
+        """Ends the worker within seconds, by force if need be. Later calls raise StoreFailed."""
+        self._closed.set()
+        worker = self._worker
+        if worker is not None:
+            with self._turns.take(urgent=True, timeout=5.0) as had:
+                if not had:
+                    worker.kill()  # what is waiting for it gets StoreFailed
+                else:
+                    worker.end(timeout=5.0)
+
+    def _call(
+        self,
+        name: str,
+        collection: Collection,
+        arrays: list[NDArray[Any]] | None = None,
+        urgent: bool = False,
+        **rest: int,
+    ) -> Frame:
+        with self._turns.take(urgent):
+            worker = self._ready_worker()
+            return worker.ask({"call": name, "collection": collection, **rest}, arrays or [], self._call_timeout)
+
+    def _ready_worker(self) -> _Worker:
+        """The living worker, or a new one over a store that has passed its checks. Call it in one's turn."""
+        if self._closed.is_set():
+            raise StoreFailed("It has been closed.")
+        if self._worker is None or not (self._worker.opened and self._worker.alive):
+            self._worker = self._start()
+            self._check(self._worker)
+        return self._worker
+
+    def _start(self) -> _Worker:
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            damage = find_damage(self._directory, self._dimension)
+            if damage:
+                raise _damaged(damage)
+            return _Worker(self._python, self._directory)
+        except PermissionError as error:
+            why = f"The vector store in {self._directory} cannot be opened: {error.strerror}."
+            raise PermissionDenied(why) from error
+        except OSError as error:
+            raise StoreFailed(f"Its worker did not start: {error}.") from error
+
+    def _check(self, worker: _Worker) -> None:
+        try:
+            header, _ = worker.ask({"made_for": self._made_for}, [], self._open_timeout)
+            waste = find_waste(self._directory, self._dimension, sum(header["counts"].values()))
+            if waste:
+                raise _damaged(waste)
+        except SidecarError:
+            worker.end(timeout=5.0)
+            raise
+        worker.opened = True
+
+
+class _Turns:
+    """A lock whose urgent takers go before the others, save that one of the others goes after a few of them."""
+
+    _URGENT_IN_A_ROW = 8
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._taken = False
+        self._waiting = {True: 0, False: 0}
+        self._row = 0
+
+    @contextlib.contextmanager
+    def take(self, urgent: bool, timeout: float | None = None) -> Iterator[bool]:
+        """Yields whether the turn was had, which without a timeout it always is."""
+        with self._condition:
+            self._waiting[urgent] += 1
+            try:
+                had = self._condition.wait_for(lambda: not self._taken and self._is_next(urgent), timeout)
+            finally:
+                self._waiting[urgent] -= 1
+            if had:
+                self._taken = True
+                self._row = self._row + 1 if urgent and self._waiting[False] else 0
+        try:
+            yield had
+        finally:
+            with self._condition:
+                self._taken = self._taken and not had
+                self._condition.notify_all()
+
+    def _is_next(self, urgent: bool) -> bool:
+        return not self._waiting[not urgent] or urgent is (self._row < self._URGENT_IN_A_ROW)
+
+
+class _Worker:
+    """One worker process and its pipes. `ask` is called by one thread at a time."""
+
+    def __init__(self, python: str, directory: Path) -> None:
+        self.opened = False
+        self._log = directory / "worker.log"
+        detached: dict[str, Any] = {"start_new_session": True}
+        if sys.platform == "win32":
+            detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [python, "-I", "-c", _BOOTSTRAP, str(_PACKAGE_PARENT), str(directory.resolve())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=directory,
+                env={name: value for name, value in os.environ.items() if name.upper() in _KEPT_VARIABLES},
+                **detached,
+            )
+        self._requests = cast(BinaryIO, self._process.stdin)
+        self._replies = cast(BinaryIO, self._process.stdout)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float, opening: bool = False) -> Frame:
+        """One request and its reply. A worker that died, broke the pipe or took too long is no more afterwards."""
+        late = threading.Event()
+        watchdog = threading.Timer(timeout, self._kill_late, (late,))
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            write_frame(self._requests, header, arrays)
+            frame = read_frame(self._replies)
+        except (OSError, FrameError, ValueError):
+            frame = None
+        finally:
+            watchdog.cancel()
+        if frame is None:
+            raise self._gone(timeout if late.is_set() else 0)
+        if "error" in frame[0]:
+            raise _translated(frame[0])
+        return frame
+
+    def end(self, timeout: float) -> None:
+        """Lets it finish and leave, or kills it after `timeout` seconds."""
+        with contextlib.suppress(OSError, ValueError):
+            self._requests.close()
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        with contextlib.suppress(OSError, ValueError):
+            self._replies.close()
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def _kill_late(self, late: threading.Event) -> None:
+        late.set()
+        self._process.kill()
+
+    def _gone(self, late_after: float) -> StoreFailed:
+        self._process.kill()
+        self.end(timeout=5.0)
+        if late_after:
+            return StoreFailed(f"It took longer than {late_after:g} s and was stopped; the next call starts it again.")
+        why = f"its process ended with status {self._process.returncode}{self._last_words()}"
+        if not self.opened:
+            return _damaged(f"{why}, while opening the store")
+        return StoreFailed(f"In the middle of a call {why}; the next call starts it again.")
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(OSError):
+            lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            return f" ({lines[-1][:300]})" if lines else ""
+        return ""
+
+
+def _int64(ids: Ids) -> Ids:
+    return ids.astype(np.int64, copy=False)
+
+
+def _damaged(why: str) -> StoreFailed:
+    return StoreFailed(f"damaged: {why}. It is filled again from the kept vectors.", rebuild=True)
+
+
+def _translated(header: dict[str, Any]) -> SidecarError:
+    said, meaning = header["error"], header["meaning"]
+    if meaning == "full":
+        return DiskFull(f"The vector store says: {said}.")
+    if meaning == "denied":
+        return PermissionDenied(f"The vector store says: {said}.")
+    if meaning == "damaged":
+        return _damaged(said)
+    if meaning == "mismatch":
+        return StoreFailed(f"It was {said}. It is filled again from the kept vectors.", rebuild=True)
+    return StoreFailed(f"It says: {said}.")

@@ -1,0 +1,217 @@
+"""The process that holds Chroma: `python -I -m sidecar.parts.vectors.chroma_worker DIRECTORY`. Started by `chroma.py`.
+
+It is the only importer of chromadb, for three reasons: Chroma keeps the GIL while it writes, its crashes must not be
+ours, and it reads `.env` from the working directory and settings from the environment, so it has to be started in a
+folder of ours with a cleaned environment. It answers frames on stdin by frames on stdout, one at a time, and ends when
+stdin ends, so it never outlives its parent by more than the call in progress. It decides nothing: what a damaged
+store means is the engine's business.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.parts.vectors.frames import FrameError, read_frame, write_frame
+
+if TYPE_CHECKING:
+    from chromadb.api.models.Collection import Collection as ChromaCollection
+
+Arrays: TypeAlias = list[NDArray[Any]]
+Reply: TypeAlias = tuple[dict[str, Any], Arrays]
+
+COLLECTIONS = ("code", "docs")
+PAGE = 30_000
+"""Rows of one listing; above 32,766 SQLite refuses the number of variables."""
+_LOCK_WAIT_S = 60.0
+
+# What a message of Chroma's or SQLite's means; the first that matches counts.
+_MEANINGS = (
+    ("full", ("database or disk is full", "no space left")),
+    ("denied", ("readonly database", "permission denied", "read-only file system")),
+    ("damaged", ("hnsw", "apply logs", "malformed", "not a database", "no such table", "backfill", "compact")),
+)
+
+
+class MismatchError(Exception):
+    """The store was made for another model, dimension or schema."""
+
+
+class ChromaDirectory:
+    """Chroma's collections in one directory. `made_for`: model id, dimension and schema, kept with each."""
+
+    def __init__(self, directory: str, made_for: dict[str, Any]) -> None:
+        import chromadb
+        from chromadb.config import Settings
+
+        fixed: dict[str, Any] = {  # neither the environment nor a .env may choose another server or send anything
+            "_env_file": None,
+            "chroma_api_impl": "chromadb.api.rust.RustBindingsAPI",
+            "anonymized_telemetry": False,
+        }
+        settings = Settings(**fixed)
+        self._client: Any = chromadb.PersistentClient(directory, settings=settings)
+        present = {collection.name for collection in self._client.list_collections()}
+        self._collections = {name: self._open(name, name in present, made_for) for name in COLLECTIONS}
+
+    def _open(self, name: str, present: bool, made_for: dict[str, Any]) -> ChromaCollection:
+        if present:
+            collection: ChromaCollection = self._client.get_collection(name, embedding_function=None)
+            found = dict(collection.metadata or {})
+            if found != made_for:
+                raise MismatchError(f"made for {found}, not for {made_for}")
+            return collection
+        created: ChromaCollection = self._client.create_collection(
+            name,
+            metadata=made_for,
+            configuration={"hnsw": {"space": "cosine", "ef_search": 200, "sync_threshold": 10_000}},
+            embedding_function=None,
+        )
+        return created
+
+    def probe(self, dimension: int) -> dict[str, int]:
+        """Count and query each collection, which loads its HNSW files and replays what they lack. Rows by name."""
+        counts: dict[str, int] = {}
+        for name, collection in self._collections.items():
+            counts[name] = collection.count()
+            if counts[name]:
+                vector = np.full((1, dimension), dimension**-0.5, dtype=np.float32)
+                collection.query(query_embeddings=vector, n_results=1, include=["distances"])
+        return counts
+
+    def upsert(self, request: dict[str, Any], arrays: Arrays) -> Reply:
+        ids, vectors = arrays
+        self._of(request).upsert(_names(ids), embeddings=np.array(vectors))
+        return {}, []
+
+    def delete(self, request: dict[str, Any], arrays: Arrays) -> Reply:
+        self._of(request).delete(ids=_names(arrays[0]))
+        return {}, []
+
+    def query(self, request: dict[str, Any], arrays: Arrays) -> Reply:
+        found = self._of(request).query(
+            query_embeddings=np.array(arrays[0]).reshape(1, -1), n_results=int(request["limit"]), include=["distances"]
+        )
+        distances = (found["distances"] or [[]])[0]
+        return {}, [np.array(found["ids"][0], dtype=np.int64), np.array(distances, dtype=np.float32)]
+
+    def count(self, request: dict[str, Any], _: Arrays) -> Reply:
+        return {"count": self._of(request).count()}, []
+
+    def ids(self, request: dict[str, Any], _: Arrays) -> Reply:
+        found = self._of(request).get(limit=PAGE, offset=int(request["offset"]), include=[])
+        return {}, [np.array(found["ids"], dtype=np.int64)]
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _of(self, request: dict[str, Any]) -> ChromaCollection:
+        return self._collections[request["collection"]]
+
+
+def main(directory: str) -> int:
+    """Answers until stdin ends. Exit status 0, or 1 when the store could not be opened or the pipe broke."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our stdin
+    requests, replies = _own_pipes()
+    opening = read_frame(requests)
+    if opening is None:
+        return 0
+    lock = _lock(Path(directory))
+    if lock is None:
+        write_frame(replies, {"error": "an earlier worker still works in this directory", "meaning": "failed"})
+        return 1
+    try:
+        with lock:
+            return _serve(directory, opening[0], requests, replies)
+    except (OSError, FrameError):
+        return 1  # the parent is gone, or no longer makes sense
+
+
+def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies: BinaryIO) -> int:
+    try:
+        store = ChromaDirectory(directory, opening["made_for"])
+        counts = store.probe(int(opening["made_for"]["dimension"]))
+    except MismatchError as error:
+        write_frame(replies, {"error": str(error), "meaning": "mismatch"})
+        return 1
+    except BaseException as error:  # a panic of the Rust side is no Exception
+        meaning = _meaning(error)
+        write_frame(replies, {"error": _said(error), "meaning": "damaged" if meaning == "failed" else meaning})
+        return 1
+    write_frame(replies, {"counts": counts})
+    calls: dict[str, Callable[[dict[str, Any], Arrays], Reply]] = {
+        name: getattr(store, name) for name in ("upsert", "delete", "query", "count", "ids")
+    }
+    while (frame := read_frame(requests)) is not None:
+        request, arrays = frame
+        try:
+            header, results = calls[request["call"]](request, arrays)
+        except BaseException as error:
+            header, results = {"error": _said(error), "meaning": _meaning(error)}, []
+        write_frame(replies, header, results)
+    store.close()
+    return 0
+
+
+def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """The pipes to the parent, moved away from fds 0 and 1, so that nothing a library prints gets into a frame."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    return requests, replies
+
+
+def _lock(directory: Path) -> BinaryIO | None:
+    """Keeps out the next parent's worker while this one finishes its last call: two Chromas in one directory lose
+    vectors for good. None when another worker does not leave."""
+    file = (directory / "worker.lock").open("ab")
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while not _try_lock(file.fileno()):
+        if time.monotonic() > deadline:
+            file.close()
+            return None
+        time.sleep(0.05)
+    return file
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(fd, 0, os.SEEK_SET)
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _names(ids: NDArray[Any]) -> list[str]:
+    return [str(number) for number in ids.tolist()]
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:2000]
+
+
+def _meaning(error: BaseException) -> str:
+    text = str(error).lower()
+    return next((meaning for meaning, marks in _MEANINGS if any(mark in text for mark in marks)), "failed")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

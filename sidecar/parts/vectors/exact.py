@@ -1,0 +1,124 @@
+"""Vector search by comparing with every vector, in memory: for small indexes and while Chroma is being filled again.
+
+Keeps nothing on disk. A search costs dimension x rows multiplications (about 15 ms for 100,000 rows of 384).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.errors import StoreFailed
+from sidecar.model import Collection, Ids, Vectors
+
+
+class ExactStore:
+    """`model.VectorStore` in memory. Thread-safe.
+
+    `provide` gives a collection's first content (ids, vectors), asked once and only when the collection is needed.
+    """
+
+    def __init__(self, dimension: int, provide: Callable[[Collection], tuple[Ids, Vectors]] | None = None) -> None:
+        self._dimension = dimension
+        self._provide = provide
+        self._rows: dict[Collection, _Rows] = {}
+        self._lock = threading.RLock()
+
+    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+        """`vectors` has shape [len(ids), dimension]; a known id is overwritten."""
+        if vectors.shape != (len(ids), self._dimension):
+            raise StoreFailed(
+                f"Vectors of shape {vectors.shape} came for {len(ids)} ids; this index has dimension {self._dimension}."
+            )
+        with self._lock:
+            self._of(collection).put(ids, vectors)
+
+    def delete(self, collection: Collection, ids: Ids) -> None:
+        """Unknown ids are no error."""
+        with self._lock:
+            self._of(collection).drop(ids)
+
+    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
+        """Equal similarities are ordered by id."""
+        if vector.shape != (self._dimension,):
+            raise StoreFailed(
+                f"A query vector of shape {vector.shape} came; this index has dimension {self._dimension}."
+            )
+        with self._lock:
+            ids, vectors = self._of(collection).content()
+            similarities = vectors @ vector.astype(np.float32, copy=False)
+            best = _best(ids, similarities, limit)
+            return ids[best], np.clip(similarities[best], -1.0, 1.0)
+
+    def count(self, collection: Collection) -> int:
+        with self._lock:
+            return len(self._of(collection).content()[0])
+
+    def ids(self, collection: Collection) -> Ids:
+        """Every id, ascending."""
+        with self._lock:
+            return np.sort(self._of(collection).content()[0])
+
+    def close(self) -> None:
+        with self._lock:
+            self._rows.clear()
+
+    def _of(self, collection: Collection) -> _Rows:
+        rows = self._rows.get(collection)
+        if rows is None:
+            rows = _Rows(self._dimension)
+            if self._provide is not None:
+                rows.put(*self._provide(collection))
+            self._rows[collection] = rows
+        return rows
+
+
+class _Rows:
+    """Ids and vectors in arrays that grow by half, and where each id is."""
+
+    def __init__(self, dimension: int) -> None:
+        self._ids = np.empty(0, np.int64)
+        self._vectors = np.empty((0, dimension), np.float32)
+        self._place: dict[int, int] = {}
+
+    def content(self) -> tuple[Ids, Vectors]:
+        used = len(self._place)
+        return self._ids[:used], self._vectors[:used]
+
+    def put(self, ids: Ids, vectors: Vectors) -> None:
+        keys = ids.tolist()
+        for key in keys:
+            self._place.setdefault(key, len(self._place))
+        self._grow(len(self._place))
+        places = np.fromiter((self._place[key] for key in keys), np.int64, len(keys))
+        self._ids[places] = ids
+        self._vectors[places] = vectors
+
+    def drop(self, ids: Ids) -> None:
+        for key in ids.tolist():
+            place = self._place.pop(key, None)
+            last = len(self._place)
+            if place is not None and place != last:
+                self._ids[place], self._vectors[place] = self._ids[last], self._vectors[last]
+                self._place[int(self._ids[place])] = place
+
+    def _grow(self, needed: int) -> None:
+        if needed > len(self._ids):
+            room = max(needed, len(self._ids) * 3 // 2) - len(self._ids)
+            self._ids = np.concatenate([self._ids, np.empty(room, np.int64)])
+            self._vectors = np.concatenate([self._vectors, np.empty((room, self._vectors.shape[1]), np.float32)])
+
+
+def _best(ids: Ids, similarities: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
+    """Places of the `limit` greatest similarities, best first, ties by id. All that tie with the last are looked at."""
+    if limit < 1:
+        return np.empty(0, np.int64)
+    candidates = np.arange(len(ids))
+    if limit < len(ids):
+        threshold = np.partition(similarities, len(ids) - limit)[len(ids) - limit]
+        candidates = np.flatnonzero(similarities >= threshold)
+    order = np.lexsort((ids[candidates], -similarities[candidates]))
+    return candidates[order[:limit]]

@@ -1,0 +1,80 @@
+"""Messages between `chroma.py` and its worker: a JSON header and arrays, length-prefixed, over a pipe.
+
+Layout: `<II` (bytes of header, bytes of body), the header (UTF-8 JSON, its `arrays` lists dtype and shape of each
+array), the body (the arrays' raw bytes, one after the other). It knows nothing of what the messages mean.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Frame: TypeAlias = tuple[dict[str, Any], list[NDArray[Any]]]
+
+MAX_HEADER = 64 * 1024
+MAX_BODY = 256 * 1024 * 1024
+_PREFIX = struct.Struct("<II")
+_DTYPES = frozenset({"<i8", "<f4"})
+
+
+class FrameError(Exception):
+    """The bytes are no frame, or one over the limits: the pipe is of no more use."""
+
+
+def write_frame(stream: BinaryIO, header: dict[str, Any], arrays: Sequence[NDArray[Any]] = ()) -> None:
+    """Writes and flushes one frame. Raises FrameError, or OSError when the other end is gone."""
+    packed = [np.ascontiguousarray(array) for array in arrays]
+    described = [{"dtype": array.dtype.str, "shape": array.shape} for array in packed]
+    if any(entry["dtype"] not in _DTYPES for entry in described):
+        raise FrameError(f"an array is neither int64 nor float32: {described}")
+    head = json.dumps({**header, "arrays": described}, ensure_ascii=False).encode()
+    size = sum(array.nbytes for array in packed)
+    if len(head) > MAX_HEADER or size > MAX_BODY:
+        raise FrameError(f"a message of {len(head)} + {size} bytes is over the limit")
+    stream.write(_PREFIX.pack(len(head), size) + head)
+    for array in packed:
+        stream.write(array.tobytes())
+    stream.flush()
+
+
+def read_frame(stream: BinaryIO) -> Frame | None:
+    """The next frame, or None at the end of the stream. Raises FrameError, or OSError."""
+    prefix = stream.read(_PREFIX.size)
+    if not prefix:
+        return None
+    if len(prefix) < _PREFIX.size:
+        raise FrameError("the stream ended inside a message")
+    head_size, body_size = _PREFIX.unpack(prefix)
+    if head_size > MAX_HEADER or body_size > MAX_BODY:
+        raise FrameError(f"a message of {head_size} + {body_size} bytes is over the limit")
+    head, body = stream.read(head_size), stream.read(body_size)
+    if len(head) + len(body) < head_size + body_size:
+        raise FrameError("the stream ended inside a message")
+    try:
+        header = json.loads(head)
+        return header, _unpack(header.pop("arrays"), body)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FrameError(f"the header makes no sense: {error}") from error
+
+
+def _unpack(described: list[dict[str, Any]], body: bytes) -> list[NDArray[Any]]:
+    arrays: list[NDArray[Any]] = []
+    start = 0
+    for entry in described:
+        if entry["dtype"] not in _DTYPES:
+            raise ValueError(entry["dtype"])
+        dtype, shape = np.dtype(entry["dtype"]), tuple(int(side) for side in entry["shape"])
+        count = math.prod(shape)
+        if min(shape, default=0) < 0 or start + count * dtype.itemsize > len(body):
+            raise ValueError(f"shape {shape} does not fit the body")
+        arrays.append(np.frombuffer(body, dtype, count, start).reshape(shape))
+        start += count * dtype.itemsize
+    if start != len(body):
+        raise ValueError("the body is longer than its arrays")
+    return arrays
