@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable
 
 from sidecar.model import Chunk, Definition, ParsedFile
 
 from .definitions import Outline, outline, query_for
-from .lines import MAX_CHUNKS, TARGET, Lines, Span, to_spans, windows
+from .lines import MAX_CHUNKS, TARGET, Lines, Span, cut_to_fit, to_spans, windows
 from .split import split_tree
 from .syntax import Grammar, Node, load_grammar
-from .tables import TABLES, Table
+from .table import Table
+from .tables import TABLES
 
 MAX_BYTES = 1_000_000
 """A longer text is cut into windows of lines: a grammar may need seconds for it, and it is rarely written by hand."""
 MAX_ERRORS = 0.4
 """Share of a text that a grammar may fail to understand before the text is cut into windows of lines."""
+
+_SCRIPT = re.compile(r"<script([^>]*)>((?=[ \t]*\n)[^\0]*?\n[ \t]*)</script>", re.IGNORECASE)
+"""A script that has its lines to itself."""
+_TYPED = re.compile(r"lang=[\"']?tsx?\b")
 
 
 def parse_code(text: str, language: str, path: str = "") -> ParsedFile:
@@ -40,15 +45,26 @@ def lines_only(lines: Lines, language: str) -> ParsedFile:
 
 def tree_spans(root: Node, lines: Lines, table: Table) -> list[Span]:
     attached = frozenset((*table.comments, *table.attached))
-    return cut_to_fit(lambda target: to_spans(lines, split_tree(root, lines, target, attached), target))
+    kept = frozenset(table.rules) | {"call"}
+    return cut_to_fit(lambda target: to_spans(lines, split_tree(root, lines, target, attached, kept), target))
 
 
-def cut_to_fit(cut: Callable[[int], list[Span]]) -> list[Span]:
-    """The spans of `cut(target)`, with the target doubled until they are at most MAX_CHUNKS."""
-    target = TARGET
-    while len(spans := cut(target)) > MAX_CHUNKS:
-        target *= 2
-    return spans
+def parse_scripted(text: str, language: str) -> ParsedFile:
+    """A Vue or Svelte component: its script parsed as TypeScript or JavaScript, the rest in windows of lines."""
+    lines = Lines(text)
+    script = _SCRIPT.search(text)
+    if script is None:
+        return lines_only(lines, language)
+    first, body = text.count("\n", 0, script.start(2)) + 1, script.group(2)
+    last = first + body.count("\n")
+    kind = "typescript" if _TYPED.search(script.group(1)) else "javascript"
+    parsed = parse_code("\n" * (first - 1) + body, kind)
+    around = windows(lines, 1, first, TARGET), windows(lines, last, len(lines), TARGET)
+    outside = [span for ranges in around for span in to_spans(lines, ranges, TARGET)]
+    if parsed.parser != "tree-sitter" or len(outside) + len(parsed.chunks) > MAX_CHUNKS:
+        return lines_only(lines, language)
+    chunks = sorted([*label(outside, Outline()), *parsed.chunks], key=lambda chunk: chunk.start_line)
+    return ParsedFile(language, "tree-sitter", tuple(chunks), parsed.definitions, parsed.comments)
 
 
 def _table_for(path: str, language: str) -> Table | None:

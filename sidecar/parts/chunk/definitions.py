@@ -15,18 +15,25 @@ from sidecar.model import Comment, Definition
 from . import naming
 from .naming import Rule
 from .syntax import Node
-from .tables import Table
+from .table import Table
 
 MAX_COMMENT = 4_000
 """Characters kept of one comment."""
+MAX_CONTAINER = 300
 _FUNCTIONS = frozenset({"function", "method", "constructor"})
 _TYPES = frozenset({"class", "type"})
 _CONSTRUCTORS = frozenset({"__init__", "constructor", "initialize", "init", "__construct", "new"})
-_FUNCTION_VALUES = re.compile(r"function|arrow|lambda|closure|^proc$|^fn")
+_FUNCTION_VALUES = re.compile(r"^(?!builtin).*(?:function|lambda|closure|parameter$)")
 _CLASS_VALUES = frozenset({"class", "class_expression", "struct_declaration", "enum_declaration", "union_declaration"})
 _IMPORT = re.compile(r"(?:await\s+)?(?:require|@import|import|@cImport)\b")
 _ELIXIR_NAME = re.compile(r"\s*([\w.]+[?!]?)")
-_ELIXIR_KINDS = {"defmodule": "module", "defprotocol": "class", "defimpl": "scope", "defmacro": "macro", "defmacrop": "macro"}
+_ELIXIR_KINDS = {
+    "defmodule": "module",
+    "defprotocol": "class",
+    "defimpl": "scope",
+    "defmacro": "macro",
+    "defmacrop": "macro",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +52,19 @@ class Outline:
     comments: tuple[Comment, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Frame:
+    """What encloses the next node; the rest is summed up from the frames around it."""
+
     end_byte: int
-    name: str
     kind: str
     exported: bool
+    depth: int
+    container: str
+    in_function: bool
+
+
+_TOP = _Frame(1 << 62, "", True, 0, "", False)
 
 
 def query_for(table: Table) -> tuple[tuple[str, str], ...]:
@@ -84,13 +98,13 @@ class _Reader:
         self._source = source
         self._rules = {kind: Rule.read(text) for kind, text in table.rules.items()}
         self._lambdas = frozenset(table.lambdas)
-        self._stack: list[_Frame] = []
+        self._stack: list[_Frame] = [_TOP]
 
     def read(self, node: Node) -> None:
-        while self._stack and self._stack[-1].end_byte <= node.start_byte:
+        while self._stack[-1].end_byte <= node.start_byte:
             self._stack.pop()
         if node.type in self._lambdas:
-            self._stack.append(_Frame(node.end_byte, "", "lambda", False))
+            self._stack.append(replace(self._stack[-1], end_byte=node.end_byte, kind="lambda", in_function=True))
         elif node.type == "simple_symbol":
             self._define(node, "field", naming.text_of(node).lstrip(":"), opens=False)
         elif node.type == "call":
@@ -106,18 +120,17 @@ class _Reader:
         kind = self._kind(node, rule) if name else ""
         if not kind or ("upper" in rule.flags and not name[:1].isupper()):
             return
+        if "plain" in rule.flags and name != written:
+            return
         if rule.name == "declarator" and "::" in written:
             self._define(node, kind, name, qualifier=naming.qualifier_of(written))
         else:
             self._define(node, kind, name)
 
     def _applies(self, node: Node, rule: Rule) -> bool:
-        if "global" in rule.flags and self._in_function():
+        if "global" in rule.flags and self._stack[-1].in_function:
             return False
         return "body" not in rule.flags or node.child_by_field_name("body") is not None
-
-    def _in_function(self) -> bool:
-        return any(frame.kind in _FUNCTIONS or frame.kind == "lambda" for frame in self._stack)
 
     def _kind(self, node: Node, rule: Rule) -> str:
         match rule.kind:
@@ -140,7 +153,7 @@ class _Reader:
             return "class"
         if "callable" in rule.flags or (value is not None and _IMPORT.match(naming.text_of(value)[:40])):
             return ""
-        if self._in_function():
+        if self._stack[-1].in_function:
             return ""
         return "field" if "member" in rule.flags else "variable"
 
@@ -163,25 +176,29 @@ class _Reader:
     def _define(
         self, node: Node, kind: str, name: str, *, qualifier: str = "", exported: bool | None = None, opens: bool = True
     ) -> None:
-        start, end = naming.first_line(node), naming.last_line(node)
-        around = [frame for frame in self._stack if frame.name]
+        around = self._stack[-1]
+        body = naming.following_body(node)
+        self.scopes.append(Scope(naming.first_line(node), naming.last_line(body or node), name))
         if kind == "scope":
-            self._stack.append(_Frame(node.end_byte, name, kind, around[-1].exported if around else False))
-            self.scopes.append(Scope(start, end, name))
+            self._push(node, name, kind, around.exported and around is not _TOP)
             return
-        kind = _refine(kind, name, "class" if qualifier else around[-1].kind if around else "")
+        kind = _refine(kind, name, "class" if qualifier else around.kind)
         signature = naming.signature_of(node, self._source)
         if exported is None:
-            inherited = bool(around) and around[-1].exported and around[-1].kind in _TYPES
+            inherited = around.exported and around.kind in _TYPES
             exported = naming.is_exported(self._table.visibility, name, node, signature, inherited)
-        depth = sum(frame.kind != "scope" for frame in around)
-        names = [frame.name for frame in around] + ([qualifier] if qualifier else [])
-        self.definitions.append(
-            Definition(name, kind, start, end, depth, exported, signature or name, ".".join(names))
-        )
-        self.scopes.append(Scope(start, end, name))
+        container = ".".join(part for part in (around.container, qualifier) if part)[:MAX_CONTAINER]
+        span = (self.scopes[-1].start, self.scopes[-1].end)
+        self.definitions.append(Definition(name, kind, *span, around.depth, exported, signature or name, container))
         if opens:
-            self._stack.append(_Frame(node.end_byte, name, kind, exported))
+            self._push(node, name, kind, exported)
+
+    def _push(self, node: Node, name: str, kind: str, exported: bool) -> None:
+        around = self._stack[-1]
+        container = f"{around.container}.{name}" if around.container else name
+        in_function = around.in_function if kind in _TYPES else around.in_function or kind in _FUNCTIONS
+        depth = around.depth + (kind != "scope")
+        self._stack.append(_Frame(node.end_byte, kind, exported, depth, container[:MAX_CONTAINER], in_function))
 
 
 def _value_of(node: Node) -> Node | None:
@@ -196,9 +213,9 @@ def _refine(kind: str, name: str, around: str) -> str:
     """A function in a class is a method or constructor, a variable there a field, a capital-only one a constant."""
     if kind in ("function", "method") and around in (*_TYPES, "scope"):
         return "constructor" if name in _CONSTRUCTORS else "method"
-    if kind == "variable" and around in _TYPES:
+    if kind == "variable" and around in (*_TYPES, "scope"):
         return "field"
-    if kind == "variable" and name.isupper():
+    if kind == "variable" and name.isupper() and len(name) > 1:
         return "constant"
     return kind
 
@@ -214,11 +231,10 @@ def _apply_exports(visibility: str, definitions: list[Definition], exported: set
 
 def _hide_private(definitions: list[Definition], marks: Iterable[Node]) -> list[Definition]:
     """Ruby: what follows a bare `private` in the same body is not exported."""
-    hidden = [(mark.start_byte, mark.parent) for mark in marks]
-    ranges = [(naming.first_line(p), naming.last_line(p)) for _, p in hidden if p is not None]
-    starts = [(mark.start_point.row + 1, end) for mark, (_, end) in zip(marks, ranges, strict=False)]
+    hidden = [(naming.first_line(mark), naming.last_line(mark.parent)) for mark in marks if mark.parent is not None]
     return [
-        replace(d, exported=False) if any(a < d.start_line <= b for a, b in starts) else d for d in definitions
+        replace(item, exported=False) if any(start < item.start_line <= end for start, end in hidden) else item
+        for item in definitions
     ]
 
 
@@ -236,7 +252,7 @@ def _merge_equations(definitions: list[Definition]) -> list[Definition]:
 
 def _is_same(one: Definition, other: Definition) -> bool:
     same = (one.name, one.kind, one.container) == (other.name, other.kind, other.container)
-    return same and one.kind in _FUNCTIONS and one.end_line < other.start_line <= one.end_line + 2
+    return same and one.kind in _FUNCTIONS and one.end_line < other.start_line <= one.end_line + 1
 
 
 def merge_comments(nodes: list[Node]) -> tuple[Comment, ...]:

@@ -7,7 +7,7 @@ one line that is too long by itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -125,16 +125,13 @@ def _best_cut(lines: Lines, start: int, last: int) -> int:
     return best
 
 
-def merge_small(lines: Lines, ranges: Iterable[tuple[int, int]], target: int) -> list[tuple[int, int]]:
-    """Joins neighbours while together they stay within `target`."""
-    merged: list[tuple[int, int]] = []
-    for start, end in ranges:
-        if merged and lines.size(merged[-1][0], end) <= target:
-            merged[-1] = (merged[-1][0], end)
-        else:
-            merged.append((start, end))
-    return merged
-
-
 def to_spans(lines: Lines, ranges: Sequence[tuple[int, int]], target: int) -> list[Span]:
     return [span for start, end in ranges for span in lines.spans(start, end, target)]
+
+
+def cut_to_fit(cut: Callable[[int], list[Span]]) -> list[Span]:
+    """The spans of `cut(target)`, with the target doubled until they are at most MAX_CHUNKS."""
+    target = TARGET
+    while len(spans := cut(target)) > MAX_CHUNKS:
+        target *= 2
+    return spans

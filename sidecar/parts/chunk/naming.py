@@ -82,10 +82,12 @@ def full_name(node: Node, rule: Rule) -> str:
     if rule.name == "keyword":
         match = re.match(r"(?:\w+\s+)*?(init|constructor)\b", text_of(node)[:80])
         return match.group(1) if match else ""
-    if rule.name == "declarator":
+    if rule.name == "label":
+        found = next((child for child in reversed(node.children) if child.type == "string_lit"), None)
+    elif rule.name == "declarator":
         found = declared_name(node)
     elif rule.name:
-        found = follow(node, rule.name)
+        found = next(filter(None, (follow(node, path) for path in rule.name.split("|"))), None)
     else:
         found = node.child_by_field_name("name") or _first_identifier(node)
     if found is None or found.end_byte - found.start_byte > MAX_NAME:
@@ -146,6 +148,15 @@ def declares_function(node: Node) -> bool:
 
 def body_of(node: Node) -> Node | None:
     return node.child_by_field_name("body") or next((c for c in node.children if c.type in _BODIES), None)
+
+
+def following_body(node: Node) -> Node | None:
+    """Dart: the body is no child of the signature, it follows it."""
+    if not node.type.endswith("_signature"):
+        return None
+    outer = node.parent if node.parent is not None and node.parent.type == "method_signature" else node
+    after = outer.next_named_sibling
+    return after if after is not None and after.type == "function_body" else None
 
 
 def signature_of(node: Node, source: bytes) -> str:

@@ -26,8 +26,13 @@ class _Piece:
     is_head: bool
 
 
-def split_tree(root: Node, lines: Lines, target: int, attached: Collection[str]) -> list[tuple[int, int]]:
-    """Consecutive line ranges that cover the text, each of at most `target` characters where a cut could be found."""
+def split_tree(
+    root: Node, lines: Lines, target: int, attached: Collection[str], kept: Collection[str]
+) -> list[tuple[int, int]]:
+    """Consecutive line ranges that cover the text, each of at most `target` characters where a cut could be found.
+
+    `attached` node types belong to what follows them; `kept` ones (definitions) are levels of their own.
+    """
     pieces: list[_Piece] = []
     groups = 0
     stack: list[tuple[_Piece, list[Node]]] = [(_Piece(1, len(lines), 0, -1, False), [root])]
@@ -37,7 +42,7 @@ def split_tree(root: Node, lines: Lines, target: int, attached: Collection[str])
             pieces.append(piece)
             continue
         groups += 1
-        parts = _parts(piece, nodes, attached, groups)
+        parts = _parts(piece, nodes, attached, kept, groups)
         if parts:
             stack.extend(reversed(parts))
         else:
@@ -51,16 +56,29 @@ def _windows(piece: _Piece, lines: Lines, target: int, group: int) -> list[_Piec
 
 
 def _parts(
-    piece: _Piece, nodes: list[Node], attached: Collection[str], group: int
+    piece: _Piece, nodes: list[Node], attached: Collection[str], kept: Collection[str], group: int
 ) -> list[tuple[_Piece, list[Node]]]:
     """The piece cut before the children that begin a line in it; empty where the tree offers no cut."""
     while nodes:
-        children = [child for node in nodes for child in node.children]
+        children = _unwrap([child for node in nodes for child in node.children], piece, kept)
         cuts = _cuts(piece, children, attached)
         if cuts:
             return _between(piece, children, cuts, group)
         nodes = [child for child in children if child.end_point.row > child.start_point.row]
     return []
+
+
+def _unwrap(children: list[Node], piece: _Piece, kept: Collection[str]) -> list[Node]:
+    """Puts a child's children in its place while it is most of the piece and no definition: a function's body, say."""
+    half = (piece.end - piece.start) / 2
+    at = 0
+    while at < len(children):
+        child = children[at]
+        if child.end_point.row - child.start_point.row > half and child.type not in kept and child.child_count > 1:
+            children = [*children[:at], *child.children, *children[at + 1 :]]
+        else:
+            at += 1
+    return children
 
 
 def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> list[int]:
@@ -83,9 +101,7 @@ def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> lis
     return [cut for cut in cuts if piece.start < cut <= piece.end]
 
 
-def _between(
-    piece: _Piece, children: list[Node], cuts: list[int], group: int
-) -> list[tuple[_Piece, list[Node]]]:
+def _between(piece: _Piece, children: list[Node], cuts: list[int], group: int) -> list[tuple[_Piece, list[Node]]]:
     bounds = [piece.start, *cuts, piece.end + 1]
     parts: list[tuple[_Piece, list[Node]]] = []
     at = 0
@@ -115,4 +131,6 @@ def _merge(pieces: list[_Piece], lines: Lines, target: int) -> list[tuple[int, i
 def _belong(last: _Piece, piece: _Piece, lines: Lines) -> bool:
     if last.group == piece.group or (last.is_head and piece.is_head and piece.parent == last.group):
         return True
-    return min(lines.size(last.start, last.end), lines.size(piece.start, piece.end)) <= TINY
+    if lines.size(last.start, last.end) <= TINY:
+        return True
+    return not piece.is_head and lines.size(piece.start, piece.end) <= TINY

@@ -1,36 +1,12 @@
-"""Which grammar reads a language and what its node types mean. Facts only; `definitions` and `split` act on them.
-
-A rule is written `node type: "kind option..."`. Kinds are those of `model.Definition`, and two of our own:
-`scope` lends its name to what it holds but is no definition (a Rust impl block), `bind` is what its value is
-(`const f = () => {}` is a function). Options: `name=STEP.STEP` where the name stands and `value=...` where a bind's
-value does (a step is a field, or `~type` for the first child of that type; default: field `name`, else the first
-identifier), `name=declarator` as in C, `name=keyword` the first word itself; `global` not inside a function, `body`
-only with a body, `callable` only a function or class, `member` a method or field, `upper` only a capitalised name,
-`extension` a scope where it extends a type made elsewhere.
-"""
+"""The languages of the benchmark: grammars, and what their node types mean. See `table` for how to read a rule."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
-_COMMENTS = ("comment", "line_comment", "block_comment", "multiline_comment", "doc_comment", "haddock", "documentation_comment")
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One language. `visibility` names a rule of `definitions`; `lambdas` open a function scope without a name."""
-
-    module: str
-    rules: Mapping[str, str]
-    function: str = "language"
-    visibility: str = "underscore"
-    comments: tuple[str, ...] = _COMMENTS
-    attached: tuple[str, ...] = ()
-    lambdas: tuple[str, ...] = ()
-    query: str = ""
-
+from .table import Table
+from .tables_more import MORE_TABLES
 
 _JAVASCRIPT = {
     "function_declaration": "function",
@@ -81,7 +57,7 @@ _TABLES: dict[str, Table] = {
         {
             "function_definition": "function",
             "class_definition": "class",
-            "assignment": "bind name=left global",
+            "assignment": "bind name=left global plain",
             "type_alias_statement": "type name=left",
         },
         attached=("decorator",),
@@ -178,7 +154,7 @@ _TABLES: dict[str, Table] = {
             "method_declaration": "method",
             "const_element": "constant name=~name",
             "property_element": "field",
-            "namespace_definition": "scope",
+            "namespace_definition": "namespace",
         },
         function="language_php",
         visibility="not-private",
@@ -195,7 +171,7 @@ _TABLES: dict[str, Table] = {
             "assignment": "constant name=left upper global",
             "alias": "method",
         },
-        query='((call method: (identifier) @call arguments: (argument_list (simple_symbol) @attribute))'
+        query="((call method: (identifier) @call arguments: (argument_list (simple_symbol) @attribute))"
         ' (#any-of? @call "attr_reader" "attr_writer" "attr_accessor" "define_method" "delegate" "alias_method"))'
         ' ((body_statement (identifier) @private) (#any-of? @private "private" "protected"))',
     ),
@@ -278,14 +254,14 @@ _TABLES: dict[str, Table] = {
         attached=("unary_operator",),
         query='((call target: (identifier) @call) @elixir (#any-of? @call "def" "defp" "defmacro" "defmacrop" "defmodule"'
         ' "defprotocol" "defimpl" "defdelegate" "defguard" "defguardp" "defn" "defnp"))'
-        ' ((unary_operator operand: (call target: (identifier) @name)) @doc'
+        " ((unary_operator operand: (call target: (identifier) @name)) @doc"
         ' (#any-of? @name "doc" "moduledoc" "typedoc" "shortdoc"))',
     ),
     "haskell": Table(
         "tree_sitter_haskell",
         {
             "signature": "function global",
-            "function": "function global",
+            "function": "function global name=name|~infix.operator",
             "bind": "function global",
             "data_type": "class",
             "newtype": "class",
@@ -321,4 +297,4 @@ _TABLES: dict[str, Table] = {
         visibility="pub",
     ),
 }
-TABLES: Mapping[str, Table] = MappingProxyType(_TABLES)
+TABLES: Mapping[str, Table] = MappingProxyType(_TABLES | MORE_TABLES)

@@ -1,0 +1,221 @@
+"""Documents by heading: Markdown, reStructuredText, AsciiDoc; plain text by paragraph.
+
+Finds headings line by line; renders nothing. A section that fits is one chunk with its subsections; a longer one is
+its own text, cut at paragraphs, and then its subsections.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sidecar.model import Chunk, Definition, ParsedFile
+
+from .lines import TINY, Lines, Span, cut_to_fit, to_spans, windows
+
+MAX_TITLE = 160
+_SMALL = 500
+"""Characters up to which neighbouring sections are joined: change logs and glossaries have hundreds of small ones."""
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_NOT_SETEXT_TEXT = re.compile(r"\s*(?:[>#|]|[-*+] |\d+[.)] |$)")
+_UNDERLINE = re.compile(r"([=\-`:.'\"~^_*+#<>!$%&(),/;?@\[\]{|}\\])\1{2,}\s*$")
+_ADOC = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)[ \t]*$")
+_ADOC_BLOCK = re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|```)\s*$")
+_MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]+>|[`*]|\{#[^}]*\}\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """`line` is where the section begins (an overline included), `level` 1 is the outermost."""
+
+    line: int
+    level: int
+    title: str
+
+
+@dataclass(slots=True)
+class _Section:
+    heading: Heading
+    end: int
+    path: tuple[str, ...]
+    children: list[_Section]
+
+
+def parse_prose(text: str, language: str) -> ParsedFile:
+    """One document. `text` and unknown languages have no headings and are cut at paragraphs."""
+    lines = Lines(text)
+    headings = list(_HEADINGS.get(language, _no_headings)(lines))
+    top = _nest(headings, len(lines))
+    spans = cut_to_fit(lambda target: to_spans(lines, _ranges(top, lines, target), target))
+    sections = {section.heading.line: section for section in _walk(top) if section.heading.level}
+    parser = "markdown" if language == "markdown" else "prose" if headings else "lines"
+    return ParsedFile(language, parser, _label(spans, sections), _definitions(sections))
+
+
+def _walk(top: _Section) -> Iterator[_Section]:
+    stack = [top]
+    while stack:
+        section = stack.pop()
+        yield section
+        stack.extend(reversed(section.children))
+
+
+def _nest(headings: list[Heading], end: int) -> _Section:
+    """The tree of sections below one that stands for the document (level 0)."""
+    top = _Section(Heading(1, 0, ""), end, (), [])
+    stack = [top]
+    for heading in headings:
+        while stack[-1].heading.level >= heading.level:
+            stack.pop().end = heading.line - 1
+        section = _Section(heading, end, (*stack[-1].path, heading.title), [])
+        stack[-1].children.append(section)
+        stack.append(section)
+    return top
+
+
+def _ranges(top: _Section, lines: Lines, target: int) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    stack = [top]
+    while stack:
+        section = stack.pop()
+        start, end = section.heading.line, section.end
+        if end < start or lines.size(start, end) <= target:
+            ranges.append((start, end))
+            continue
+        own_end = section.children[0].heading.line - 1 if section.children else end
+        ranges.extend(windows(lines, start, own_end, target))
+        stack.extend(reversed(section.children))
+    return _join_small(lines, [(start, end) for start, end in ranges if start <= end], target)
+
+
+def _join_small(lines: Lines, ranges: list[tuple[int, int]], target: int) -> list[tuple[int, int]]:
+    """Joins neighbours that are small together, and a title that stands alone with what follows it."""
+    joined: list[tuple[int, int]] = []
+    for start, end in ranges:
+        last = joined[-1] if joined else (start, start)
+        limit = target if lines.size(*last) <= TINY else min(_SMALL, target)
+        if joined and lines.size(last[0], end) <= limit:
+            joined[-1] = (last[0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _definitions(sections: dict[int, _Section]) -> tuple[Definition, ...]:
+    return tuple(
+        Definition(
+            section.heading.title,
+            "section",
+            section.heading.line,
+            max(section.heading.line, section.end),
+            depth=len(section.path) - 1,
+            signature=section.heading.title,
+            container=".".join(section.path[:-1]),
+        )
+        for section in sections.values()
+        if section.heading.title
+    )
+
+
+def _label(spans: list[Span], sections: dict[int, _Section]) -> tuple[Chunk, ...]:
+    starts = sorted(sections)
+    chunks = []
+    for span in spans:
+        first, after = bisect_left(starts, span.start), bisect_right(starts, span.end)
+        inside = [sections[line] for line in starts[first:after]]
+        around = sections[starts[first - 1]].path if first else ()
+        if inside and inside[0].heading.line == span.start:
+            around = inside[0].path[:-1]
+        names = tuple(dict.fromkeys(section.heading.title for section in inside if section.heading.title))
+        kind = "section" if inside or around else "text"
+        chunks.append(Chunk(span.start, span.end, span.text, kind, names, tuple(part for part in around if part)))
+    return tuple(chunks)
+
+
+def _no_headings(lines: Lines) -> Iterator[Heading]:
+    return iter(())
+
+
+def _title(text: str) -> str:
+    return " ".join(_MARKUP.sub(lambda match: match.group(1) or "", text).split())[:MAX_TITLE]
+
+
+def _markdown_headings(lines: Lines) -> Iterator[Heading]:
+    """ATX and setext headings outside fences, front matter and comments."""
+    fence = ""
+    for number in range(_after_front_matter(lines), len(lines) + 1):
+        line = lines[number]
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark.group(1).startswith(fence) and not line.strip().strip(fence[0]):
+                fence = ""
+            continue
+        if mark and not ("`" in mark.group(1) and "`" in line[mark.end() :]):
+            fence = mark.group(1)
+            continue
+        heading = _ATX.match(line)
+        if heading:
+            yield Heading(number, len(heading.group(1)), _title(heading.group(2) or ""))
+        elif _is_setext(lines, number):
+            yield Heading(number, 1 if "=" in lines[number + 1] else 2, _title(line))
+
+
+def _is_setext(lines: Lines, number: int) -> bool:
+    """One line of text over a line of `=` or `-`."""
+    line = lines[number]
+    if number >= len(lines) or not _SETEXT.match(lines[number + 1]) or _NOT_SETEXT_TEXT.match(line):
+        return False
+    return not line.startswith(("    ", "\t")) and (number == 1 or lines.is_blank(number - 1))
+
+
+def _after_front_matter(lines: Lines) -> int:
+    """The first line after YAML (`---`) or TOML (`+++`) front matter; 1 where there is none."""
+    mark = lines[1].rstrip() if len(lines) else ""
+    if mark in ("---", "+++"):
+        for number in range(2, len(lines) + 1):
+            if lines[number].rstrip() in (mark, "..." if mark == "---" else mark):
+                return number + 1
+    return 1
+
+
+def _rst_headings(lines: Lines) -> Iterator[Heading]:
+    """Underlined titles, with or without an overline; levels in the order in which the styles appear."""
+    styles: list[str] = []
+    for number in range(2, len(lines) + 1):
+        mark = _UNDERLINE.match(lines[number])
+        title = lines[number - 1].rstrip()
+        if not mark or not title.strip() or len(lines[number].rstrip()) < len(title.strip()) or _UNDERLINE.match(title):
+            continue
+        over = number > 2 and lines[number - 2].rstrip() == lines[number].rstrip()
+        if not over and (title[0].isspace() or (number > 2 and not lines.is_blank(number - 2))):
+            continue
+        style = mark.group(1) * (2 if over else 1)
+        if style not in styles:
+            styles.append(style)
+        yield Heading(number - 2 if over else number - 1, styles.index(style) + 1, _title(title))
+
+
+def _asciidoc_headings(lines: Lines) -> Iterator[Heading]:
+    """`= Title` to `====== Title` outside delimited blocks."""
+    block = ""
+    for number in range(1, len(lines) + 1):
+        mark = _ADOC_BLOCK.match(lines[number])
+        if mark and (not block or lines[number].rstrip() == block):
+            block = "" if block else lines[number].rstrip()
+        elif not block and (heading := _ADOC.match(lines[number])):
+            yield Heading(number, len(heading.group(1)), _title(heading.group(2)))
+
+
+_HEADINGS = {
+    "markdown": _markdown_headings,
+    "mdx": _markdown_headings,
+    "rst": _rst_headings,
+    "restructuredtext": _rst_headings,
+    "asciidoc": _asciidoc_headings,
+    "adoc": _asciidoc_headings,
+}
+PROSE = frozenset({*_HEADINGS, "text", "plaintext"})
