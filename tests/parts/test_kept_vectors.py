@@ -1,0 +1,198 @@
+"""Kept vectors: what goes in comes out, across models, processes and mishaps."""
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied
+from sidecar.model import Vectors
+from sidecar.parts.embed.kept import KeptVectors
+
+DIMENSION = 64
+
+
+def hashes(first: int, count: int) -> list[bytes]:
+    return [hashlib.sha256(str(number).encode()).digest()[:16] for number in range(first, first + count)]
+
+
+def vectors(count: int, seed: int = 0) -> Vectors:
+    rows = np.random.default_rng(seed).normal(size=(count, DIMENSION)).astype(np.float32)
+    normalised: Vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return normalised
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "vectors.sqlite"
+
+
+@pytest.fixture
+def kept(path: Path) -> Iterator[KeptVectors]:
+    store = KeptVectors.open(path, "model@1", DIMENSION)
+    yield store
+    store.close()
+
+
+def test_vectors_come_back_in_the_order_asked_within_half_precision(kept: KeptVectors) -> None:
+    rows = vectors(10)
+    ids = kept.add(hashes(0, 10), rows)
+    asked = np.array([ids[7], ids[2], ids[7]])
+    found, there = kept.get(asked)
+    assert there.all()
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, rows[[7, 2, 7]], atol=5e-4)
+
+
+def test_a_missing_id_is_a_row_of_zeros_and_marked(kept: KeptVectors) -> None:
+    ids = kept.add(hashes(0, 2), vectors(2))
+    found, there = kept.get(np.array([99, ids[1], -1]))
+    assert there.tolist() == [False, True, False]
+    assert not found[[0, 2]].any()
+    assert found[1].any()
+
+
+def test_asking_for_nothing_gives_no_rows(kept: KeptVectors) -> None:
+    found, there = kept.get(np.array([], dtype=np.int64))
+    assert found.shape == (0, DIMENSION)
+    assert there.shape == (0,)
+    assert kept.find([]) == {}
+    assert kept.add([], vectors(0)) == []
+
+
+def test_only_known_hashes_are_found(kept: KeptVectors) -> None:
+    ids = kept.add(hashes(0, 3), vectors(3))
+    assert kept.find(hashes(2, 3)) == {hashes(2, 1)[0]: ids[2]}
+
+
+def test_a_hash_kept_before_keeps_its_id_and_vector(kept: KeptVectors) -> None:
+    first = kept.add(hashes(0, 3), vectors(3))
+    second = kept.add(hashes(1, 3), vectors(3, seed=1))
+    assert second[:2] == first[1:]
+    np.testing.assert_allclose(kept.get(np.array(first))[0], vectors(3), atol=5e-4)
+    assert kept.count() == 4
+
+
+def test_the_same_hash_twice_in_one_batch_is_kept_once(kept: KeptVectors) -> None:
+    (key,) = hashes(0, 1)
+    ids = kept.add([key, key], vectors(2))
+    assert ids[0] == ids[1]
+    assert kept.count() == 1
+
+
+def test_more_rows_than_one_statement_takes_come_back_whole(kept: KeptVectors) -> None:
+    keys, rows = hashes(0, 9000), vectors(9000)
+    ids = kept.add(keys, rows)
+    assert kept.find(keys) == dict(zip(keys, ids, strict=True))
+    found, there = kept.get(np.array(ids))
+    assert there.all()
+    np.testing.assert_allclose(found, rows, atol=5e-4)
+    blocks = list(kept.blocks())
+    assert len(blocks) > 1
+    assert np.concatenate([block for block, _ in blocks]).tolist() == sorted(ids)
+    np.testing.assert_allclose(np.concatenate([block for _, block in blocks]), rows, atol=5e-4)
+
+
+def test_vectors_of_another_model_are_not_seen_and_not_lost(kept: KeptVectors, path: Path) -> None:
+    ids = kept.add(hashes(0, 3), vectors(3))
+    other = KeptVectors.open(path, "model@2", DIMENSION)
+    assert other.find(hashes(0, 3)) == {}
+    assert not other.get(np.array(ids))[1].any()
+    other.add(hashes(0, 3), vectors(3, seed=1))
+    other.prune(np.array([], dtype=np.int64))
+    other.close()
+    assert kept.count() == 3
+    np.testing.assert_allclose(kept.get(np.array(ids))[0], vectors(3), atol=5e-4)
+
+
+def test_pruning_drops_what_is_not_named_and_never_reuses_an_id(kept: KeptVectors) -> None:
+    ids = kept.add(hashes(0, 100), vectors(100))
+    assert kept.prune(np.array(ids[:10])) == 90
+    assert kept.count() == 10
+    assert kept.get(np.array(ids[:12]))[1].sum() == 10
+    assert min(kept.add(hashes(500, 1), vectors(1))) > max(ids)
+
+
+def test_pruning_gives_the_space_back(kept: KeptVectors, path: Path) -> None:
+    kept.add(hashes(0, 5000), vectors(5000))
+    kept.close()
+    full = path.stat().st_size
+    again = KeptVectors.open(path, "model@1", DIMENSION)
+    again.prune(np.array([], dtype=np.int64))
+    again.close()
+    assert path.stat().st_size < full / 2
+
+
+def test_a_reopened_file_has_the_same_uuid_ids_and_vectors(kept: KeptVectors, path: Path) -> None:
+    ids = kept.add(hashes(0, 5), vectors(5))
+    kept.close()
+    again = KeptVectors.open(path, "model@1", DIMENSION)
+    assert again.store_uuid == kept.store_uuid
+    assert again.find(hashes(0, 5)) == dict(zip(hashes(0, 5), ids, strict=True))
+    again.close()
+
+
+def test_a_replaced_file_has_another_uuid(kept: KeptVectors, path: Path) -> None:
+    kept.close()
+    path.unlink()
+    again = KeptVectors.open(path, "model@1", DIMENSION)
+    assert again.store_uuid != kept.store_uuid
+    again.close()
+
+
+def test_readers_see_whole_batches_while_a_writer_adds(kept: KeptVectors) -> None:
+    def read(_: int) -> int:
+        return len(kept.find(hashes(0, 400)))
+
+    with ThreadPoolExecutor(4) as pool:
+        writing = pool.submit(lambda: [kept.add(hashes(start, 50), vectors(50)) for start in range(0, 400, 50)])
+        seen = list(pool.map(read, range(60)))
+        writing.result()
+    assert all(count % 50 == 0 for count in seen)
+    assert kept.count() == 400
+
+
+def test_a_full_disk_loses_only_the_batch_and_the_store_lives_on(path: Path) -> None:
+    store = KeptVectors(path, "model@1", DIMENSION, max_bytes=100_000)
+    store.add(hashes(0, 10), vectors(10))
+    with pytest.raises(DiskFull, match="free some space"):
+        store.add(hashes(10, 5000), vectors(5000))
+    assert store.count() == 10
+    assert len(store.add(hashes(10, 10), vectors(10))) == 10
+    store.close()
+
+
+def test_a_file_that_is_no_database_is_corrupt(path: Path) -> None:
+    path.write_bytes(b"this is no database, whatever it says" * 100)
+    with pytest.raises(IndexCorrupt, match=r"vectors\.sqlite cannot be read"):
+        KeptVectors.open(path, "model@1", DIMENSION)
+
+
+def test_a_damaged_database_is_corrupt_not_a_crash(kept: KeptVectors, path: Path) -> None:
+    ids = kept.add(hashes(0, 2000), vectors(2000))
+    kept.close()
+    content = bytearray(path.read_bytes())
+    content[8192:] = b"\x55" * (len(content) - 8192)
+    path.write_bytes(content)
+    with pytest.raises(IndexCorrupt):
+        KeptVectors.open(path, "model@1", DIMENSION).get(np.array(ids))
+
+
+def test_a_model_id_with_another_dimension_is_refused(kept: KeptVectors, path: Path) -> None:
+    with pytest.raises(IndexCorrupt, match="vectors of 64 numbers for model@1, not 32"):
+        KeptVectors.open(path, "model@1", 32)
+    assert kept.count() == 0
+
+
+def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(PermissionDenied, match="cannot be opened"):
+        KeptVectors.open(tmp_path / "missing" / "vectors.sqlite", "model@1", DIMENSION)
+
+
+def test_vectors_of_the_wrong_shape_are_a_programming_error(kept: KeptVectors) -> None:
+    with pytest.raises(ValueError, match="3 hashes"):
+        kept.add(hashes(0, 3), vectors(2))
+    assert kept.count() == 0
