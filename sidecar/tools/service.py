@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from sidecar.errors import Internal, SidecarError, UnknownTool
-from sidecar.model import IsCancelled, Progress, Workspace, never_cancelled, no_progress
+from sidecar.model import BuildReport, IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.tools.context import Context, Workspaces
 from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
@@ -90,6 +90,15 @@ class Service:
     def workspace(self, root: str) -> Workspace:
         """For open buffers and for those who listen to a workspace's status."""
         return self._workspaces.get(root)
+
+    def refresh(
+        self, workspace: str, progress: Progress = no_progress, cancelled: IsCancelled = never_cancelled
+    ) -> BuildReport:
+        """Create the index or bring it up to date: no tool, since only a person who typed it wants this unasked.
+
+        Raises `SidecarError` only.
+        """
+        return _guarded("refresh", lambda: self._workspaces.get(workspace).refresh(progress, cancelled))
 
     def call(
         self,

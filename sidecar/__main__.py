@@ -1,0 +1,38 @@
+"""The `sidecar` command: puts the shell's door together with those of editors and agents, each imported when served."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from sidecar.surfaces.cli.main import Doors
+from sidecar.surfaces.cli.main import main as run_command_line
+
+if TYPE_CHECKING:
+    from sidecar.tools.service import Service
+
+
+def main() -> int:
+    return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio))
+
+
+def _lsp_stdio(service: Service) -> int:
+    from sidecar.surfaces.lsp.server import run_stdio
+
+    return run_stdio(service)
+
+
+def _lsp_tcp(service: Service, host: str, port: int) -> int:
+    from sidecar.surfaces.lsp.server import run_tcp
+
+    return run_tcp(service, host, port)
+
+
+def _mcp_stdio(service: Service, workspace: str | None) -> int:
+    from sidecar.surfaces.mcp.server import run_stdio
+
+    return run_stdio(service, workspace)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

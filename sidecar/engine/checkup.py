@@ -1,0 +1,183 @@
+"""Looks whether sidecar can work on this machine: each check runs the real part and says what to do when it fails.
+
+Like `wiring.py` it names concrete parts, because it is about them; it opens no workspace and no index.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sidecar import __version__
+from sidecar.errors import SidecarError
+from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
+
+LIBRARIES = ("chromadb", "mcp", "numpy", "onnxruntime", "pydantic", "pygls", "tokenizers", "watchfiles")
+MIN_PYTHON = (3, 11)
+MIN_SQLITE = (3, 35, 0)
+MIN_WATCHES = 65_536
+MIN_FREE_BYTES = 500_000_000
+WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`found` is what is there; `advice` what to do, empty when `ok`."""
+
+    name: str
+    ok: bool
+    found: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that can be chosen. `size` in bytes, 0 where the catalog does not say."""
+
+    id: str
+    dimension: int
+    size: int
+    licence: str
+    source: str
+    in_use: bool
+
+
+def check_everything(flags: Mapping[str, object], env: Mapping[str, str]) -> Iterator[Check]:
+    """Every check in turn; one that breaks is a problem of its own and does not end the others."""
+    checks: tuple[tuple[str, Callable[[], Check]], ...] = (
+        ("python", check_python),
+        ("libraries", check_libraries),
+        ("sqlite", check_sqlite),
+        ("settings", lambda: check_settings(_settings(flags, env))),
+        ("data folder", lambda: check_data_folder(data_home(env))),
+        ("model", lambda: check_model(_settings(flags, env))),
+        ("vector store", check_vector_store),
+        ("file watching", lambda: check_watches(WATCH_LIMIT)),
+    )
+    for name, check in checks:
+        yield _survived(name, check)
+
+
+def known_models(flags: Mapping[str, object], env: Mapping[str, str]) -> list[Model]:
+    """The models of the catalog, and the folder in use when it is none of them. Raises `ModelLoadFailed`."""
+    from sidecar.parts.embed.catalog import load_catalog
+
+    catalog = load_catalog()
+    used = catalog.resolve(_settings(flags, env).model).entry
+    entries = catalog.models if used in catalog.models else (*catalog.models, used)
+    return [Model(e.id, e.dimension, e.size, e.licence, e.source, e is used) for e in entries]
+
+
+def check_python() -> Check:
+    found = f"{platform.python_implementation()} {platform.python_version()} on {platform.platform()}"
+    return Check("python", sys.version_info >= MIN_PYTHON, found, _unless(sys.version_info >= MIN_PYTHON, _NEW_PYTHON))
+
+
+def check_libraries() -> Check:
+    versions, missing = [f"sidecar {__version__}"], []
+    for name in LIBRARIES:
+        try:
+            versions.append(f"{name} {importlib.metadata.version(name)}")
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(name)
+    advice = f"Missing: {', '.join(missing)}. Install sidecar again into this environment."
+    return Check("libraries", not missing, ", ".join(versions), _unless(not missing, advice))
+
+
+def check_sqlite() -> Check:
+    fine = sqlite3.sqlite_version_info >= MIN_SQLITE
+    return Check("sqlite", fine, sqlite3.sqlite_version, _unless(fine, "Use a Python with SQLite 3.35 or newer."))
+
+
+def check_settings(settings: Settings) -> Check:
+    changed = sorted(f"{key} from {origin}" for key, origin in settings.origins.items() if origin != "default")
+    found = ", ".join(changed) or "all defaults"
+    return Check("settings", not settings.problems, found, " ".join(settings.problems))
+
+
+def check_data_folder(home: Path) -> Check:
+    """Writes, syncs and removes a file where the indexes are kept."""
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=home) as probe:
+            probe.write(b"x")
+            probe.flush()
+            os.fsync(probe.fileno())
+        free = shutil.disk_usage(home).free
+    except OSError as error:
+        advice = "Make the folder writable, or set SIDECAR_HOME to one that is."
+        return Check("data folder", False, f"{home}: {error.strerror}", advice)
+    fine = free >= MIN_FREE_BYTES
+    return Check("data folder", fine, f"{home}, {free / 1e9:.1f} GB free", _unless(fine, "Free some space there."))
+
+
+def check_model(settings: Settings) -> Check:
+    """Verifies the files' hashes, loads the model and compares two related texts with an unrelated one."""
+    from sidecar.parts.embed.catalog import resolve_model
+    from sidecar.parts.embed.onnx import OnnxEmbedder
+
+    embedder = OnnxEmbedder(resolve_model(settings.model), settings.device, settings.threads)
+    try:
+        near, same, far = embedder.embed_documents(["open a file", "read text from a file", "matrix determinant"])
+        found = (
+            f"{embedder.model_id}, dimension {embedder.dimension}, on {embedder.device} {embedder.device_note}".strip()
+        )
+        fine = float(np.dot(near, same)) > float(np.dot(near, far))
+    finally:
+        embedder.close()
+    return Check("model", fine, found, _unless(fine, "Its vectors make no sense: install sidecar again."))
+
+
+def check_vector_store() -> Check:
+    """One round trip through Chroma in its worker process, in a folder of its own."""
+    from sidecar.parts.vectors.chroma import ChromaStore
+
+    rows = np.eye(3, dtype=np.float32)
+    with tempfile.TemporaryDirectory(prefix="sidecar-doctor-") as folder:
+        store = ChromaStore(Path(folder), 3, "doctor")
+        try:
+            store.upsert("code", np.array([1, 2, 3], dtype=np.int64), rows)
+            ids, _ = store.query("code", rows[1], 1)
+        finally:
+            store.close()
+    fine = ids.tolist() == [2]
+    found = "wrote and found three vectors" if fine else f"asked for vector 2, got {ids.tolist()}"
+    return Check("vector store", fine, found, _unless(fine, "Install chromadb again into this environment."))
+
+
+def check_watches(limit_file: Path) -> Check:
+    if not limit_file.exists():
+        return Check("file watching", True, "no inotify limit on this system")
+    limit = int(limit_file.read_text())
+    advice = f"Large workspaces need more: sysctl fs.inotify.max_user_watches={MIN_WATCHES * 8}, or strategy lazy."
+    return Check("file watching", limit >= MIN_WATCHES, f"{limit} watches", _unless(limit >= MIN_WATCHES, advice))
+
+
+_NEW_PYTHON = "Install Python 3.11 or newer and sidecar with it."
+
+
+def _survived(name: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except SidecarError as error:
+        return Check(name, False, error.user_message, error.detail or "See the documentation of this error.")
+    except Exception as error:
+        return Check(name, False, f"{type(error).__name__}: {error}", "Please report this with the whole output.")
+
+
+def _settings(flags: Mapping[str, object], env: Mapping[str, str]) -> Settings:
+    return load_settings(None, user_config_file(env), env, {}, flags)
+
+
+def _unless(fine: bool, advice: str) -> str:
+    return "" if fine else advice

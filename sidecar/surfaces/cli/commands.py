@@ -1,0 +1,168 @@
+"""What each command does: call a tool, show the result, choose the exit status."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sidecar.errors import InvalidParams
+from sidecar.surfaces.cli import render
+from sidecar.surfaces.cli.options import NOT_CONFIRMED
+from sidecar.surfaces.cli.session import Session, interruptible
+from sidecar.surfaces.cli.terminal import printable
+
+
+def index(session: Session) -> int:
+    started = time.monotonic()
+    with interruptible() as interrupt, session.progress() as progress:
+        report = session.service.refresh(session.root, progress, interrupt.came)
+    seconds = time.monotonic() - started
+    value = {
+        "status": "indexed",
+        "files": report.code.files + report.docs.files,
+        "chunks": report.code.chunks + report.docs.chunks,
+        "docsFiles": report.docs.files,
+        "docsChunks": report.docs.chunks,
+        "embedded": report.embedded,
+        "unchanged": report.unchanged,
+        "removed": report.removed,
+        "withheld": report.withheld,
+        "errors": report.errors,
+        "seconds": round(seconds, 3),
+    }
+    session.show(value, render.build_lines(report, seconds, session.style))
+    return 0
+
+
+def search(session: Session) -> int:
+    return _search(session, "search_code")
+
+
+def docs(session: Session) -> int:
+    return _search(session, "search_docs")
+
+
+def _search(session: Session, tool: str) -> int:
+    args = session.args
+    given = {
+        "query": " ".join(args.words) if args.words else None,
+        "top_k": args.top_k,
+        "mode": args.mode,
+        "alpha": args.alpha,
+        "paths": args.path,
+        "languages": args.lang,
+        "kinds": args.kind,
+        "offset": args.offset,
+        "max_tokens": args.max_tokens,
+        "compact": args.compact,
+        "explain": args.explain,
+    }
+    result = session.call(tool, given)
+    session.note(result.get("notice", ""))
+    if not result.get("results", result.get("r")):
+        session.note("Nothing found.")
+    style = session.style
+    lines = render.compact_lines(result, style) if args.compact else render.search_lines(result, args.words, style)
+    session.show(result, lines)
+    return 0
+
+
+def paths(session: Session) -> int:
+    result = session.call("search_by_path", {"pattern": session.args.pattern, "limit": session.args.limit})
+    rest = result["totalMatches"] - len(result["matches"])
+    session.show(result, map(printable, result["matches"]))
+    session.note(f"{rest} more; raise --limit" if rest else "")
+    return 0
+
+
+def status(session: Session) -> int:
+    result = session.call("get_index_status", {})
+    session.show(result, render.status_lines(result, session.style))
+    return 0
+
+
+def config(session: Session) -> int:
+    result = session.call("get_config", {})
+    session.show(result, render.config_lines(result, session.style))
+    return 0
+
+
+def reindex(session: Session) -> int:
+    if not session.args.files:
+        return _deed(session, "reindex_project", {})
+    results = [session.call("reindex_file", {"file_path": path}) for path in session.args.files]
+    session.show(results[0] if len(results) == 1 else results, (line for r in results for line in render.deed_lines(r)))
+    return 0
+
+
+def delete(session: Session) -> int:
+    return _deed(session, "delete_index", {})
+
+
+def explain(session: Session) -> int:
+    result = session.call("explain_path", {"path": session.args.path})
+    session.show(result, render.explain_lines(result, session.style))
+    return 0
+
+
+def doctor(session: Session) -> int:
+    from sidecar.tools.diagnose import run_checks
+
+    checks = run_checks(_flags(session))
+    session.show(
+        {"ok": all(check["ok"] for check in checks), "checks": checks}, render.check_lines(checks, session.style)
+    )
+    return 0 if all(check["ok"] for check in checks) else 1
+
+
+def models(session: Session) -> int:
+    from sidecar.tools.diagnose import list_models
+
+    known = list_models(_flags(session))
+    session.show({"models": known}, render.model_lines(known, session.style))
+    return 0
+
+
+def call(session: Session) -> int:
+    try:
+        arguments = json.loads(session.args.arguments)
+    except ValueError as error:
+        raise InvalidParams(f"The parameters must be one JSON object: {error}.") from error
+    result = session.call(session.args.tool, arguments)
+    session.show(result, [json.dumps(result, indent=2)])
+    return _confirmed(result)
+
+
+def _deed(session: Session, tool: str, arguments: Mapping[str, object]) -> int:
+    result = session.call(tool, arguments)
+    session.show(result, render.deed_lines(result))
+    return _confirmed(result)
+
+
+def _confirmed(result: Mapping[str, Any]) -> int:
+    return NOT_CONFIRMED if result.get("status") == "cancelled" else 0
+
+
+def _flags(session: Session) -> dict[str, object]:
+    return {"model": session.args.model, "device": session.args.device}
+
+
+RUN: Mapping[str, Callable[[Session], int]] = MappingProxyType(
+    {
+        "index": index,
+        "search": search,
+        "docs": docs,
+        "paths": paths,
+        "status": status,
+        "config": config,
+        "reindex": reindex,
+        "delete": delete,
+        "explain": explain,
+        "doctor": doctor,
+        "models": models,
+        "call": call,
+    }
+)

@@ -1,0 +1,122 @@
+"""The shell's door: from the words of a command line to an exit status. Serving editors and agents is passed in.
+
+Starts light: the tools and the engine are imported by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
+from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser
+from sidecar.surfaces.cli.terminal import printable, silence_stdout
+
+if TYPE_CHECKING:
+    from sidecar.tools.service import Service
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The other surfaces, started by this one's options. Each returns the exit status when its client is gone."""
+
+    lsp_stdio: Callable[[Service], int]
+    lsp_tcp: Callable[[Service, str, int], int]
+    mcp_stdio: Callable[[Service, str | None], int]
+
+
+def main(
+    argv: Sequence[str] | None = None,
+    *,
+    service: Service | None = None,
+    doors: Doors | None = None,
+    stdin: TextIO | None = None,
+    stdout: TextIO | None = None,
+    stderr: TextIO | None = None,
+) -> int:
+    """Run one command line. `service`, `doors` and the streams are given by tests and by `sidecar.__main__`."""
+    out, err = stdout or sys.stdout, stderr or sys.stderr
+    for stream in (out, err):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    try:
+        status = _run(parser, args, service, doors, (stdin or sys.stdin, out, err))
+        out.flush()
+    except SidecarError as error:
+        _report(error, args, err)
+        return error.exit_status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        if out is sys.stdout:
+            silence_stdout()
+        return PIPE_CLOSED
+    return status
+
+
+def _run(
+    parser: argparse.ArgumentParser,
+    args: argparse.Namespace,
+    service: Service | None,
+    doors: Doors | None,
+    streams: tuple[TextIO, TextIO, TextIO],
+) -> int:
+    serves = args.stdio or args.tcp or args.command == "mcp"
+    if not serves and args.command is None:
+        parser.print_help(streams[1])
+        return 2
+    if serves and doors is None:
+        raise InvalidParams("This entry point cannot serve; run the sidecar command.")
+    address = _address(args.tcp) if args.tcp else None
+    own = service or _make_service(args)
+    try:
+        if doors is not None and serves:
+            return _serve(args, own, doors, address)
+        from sidecar.surfaces.cli.commands import RUN
+        from sidecar.surfaces.cli.session import Session
+
+        return RUN[args.command](Session(args, own, *streams))
+    finally:
+        if service is None:
+            own.close()
+
+
+def _serve(args: argparse.Namespace, service: Service, doors: Doors, address: tuple[str, int] | None) -> int:
+    if args.stdio:
+        return doors.lsp_stdio(service)
+    if address is not None:
+        return doors.lsp_tcp(service, *address)
+    return doors.mcp_stdio(service, args.workspace)
+
+
+def _make_service(args: argparse.Namespace) -> Service:
+    from sidecar.settings.load import load_settings
+    from sidecar.tools.assemble import make_service
+
+    flags = {"model": args.model, "device": args.device}
+    problems = load_settings(None, None, {}, {}, flags).problems
+    if problems:
+        raise ConfigInvalid(" ".join(problems))
+    return make_service(flags=flags)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise InvalidParams(f'--tcp takes HOST:PORT, for example 127.0.0.1:7777, not "{text}".')
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _report(error: SidecarError, args: argparse.Namespace, stderr: TextIO) -> None:
+    if args.json:
+        from sidecar.surfaces.cli.session import write_json
+
+        write_json(stderr, {"error": error.as_dict()})
+    elif not isinstance(error, Cancelled):
+        stderr.write(f"sidecar: {printable(error.message)} [{error.code}]\n")

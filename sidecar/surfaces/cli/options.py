@@ -1,0 +1,258 @@
+"""The command line's grammar: every command, its options and its manual text. Standard library only, runs nothing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sidecar import __version__
+
+ABOUT = """\
+Search a codebase by meaning and by word, on this machine.
+
+The workspace is the nearest folder at or above the current one that holds
+.git, package.json, pyproject.toml, Cargo.toml or go.mod, unless --workspace
+names another. Data goes to standard output and nothing else does; progress,
+notices and errors go to standard error."""
+
+EXITS = """\
+exit status:
+    0  done (a search that finds nothing is done too)
+    1  something went wrong inside, or doctor found a problem
+    2  the command line or a parameter is wrong
+    3  no index, no such file or no such folder
+    4  conflict: an index exists, is being built, or is held by another process
+    5  the file is excluded from the index
+    6  the index is corrupt or was made by another version
+    7  the model or the vector store failed
+    8  no space left, or permission denied
+    9  not confirmed: the answer was no, or nobody could be asked
+  130  interrupted      141  the reader of standard output went away"""
+
+NOT_CONFIRMED = 9
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+FIRST_STEPS = """\
+examples:
+    sidecar index                              index this workspace, or refresh it
+    sidecar search where are retries done      ask in words
+    sidecar search -m fts parse_config         look for exact words
+    sidecar docs how to configure logging      ask the documentation
+    sidecar --stdio                            serve an editor (LSP)
+    sidecar mcp                                serve an agent (MCP)
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One sub-command: its line in the list, the text of its manual, its examples, and what adds its options."""
+
+    name: str
+    summary: str
+    manual: str
+    examples: str
+    add: Callable[[argparse.ArgumentParser], None]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sidecar",
+        description=ABOUT,
+        epilog=FIRST_STEPS + EXITS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"sidecar {__version__}")
+    parser.add_argument("--stdio", action="store_true", help="serve the Language Server Protocol on stdin and stdout")
+    parser.add_argument("--tcp", metavar="HOST:PORT", help="serve the Language Server Protocol on a socket")
+    parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
+    _add_common(parser, suppress=False)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for command in COMMANDS:
+        sub = commands.add_parser(
+            command.name,
+            help=command.summary,
+            description=command.manual,
+            epilog=f"examples:\n{command.examples}\n{EXITS}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add(sub)
+        _add_common(sub, suppress=True)
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
+    """Options that may stand before or after the command."""
+    group = parser.add_argument_group("options everywhere")
+    unset = argparse.SUPPRESS if suppress else None
+    off = argparse.SUPPRESS if suppress else False
+    group.add_argument("-w", "--workspace", metavar="DIR", default=unset, help="the folder to work on")
+    group.add_argument("--json", action="store_true", default=off, help="print JSON, errors too (on standard error)")
+    group.add_argument("-q", "--quiet", action="store_true", default=off, help="no progress and no notices")
+    group.add_argument("--no-color", action="store_true", default=off, help="no colours (so does NO_COLOR)")
+    group.add_argument("-y", "--yes", action="store_true", default=off, help="answer every question with yes")
+    group.add_argument("--model", metavar="NAME", default=unset, help="embedding model: a catalog name or a folder")
+    group.add_argument("--device", metavar="D", default=unset, help="auto, cpu or cuda")
+
+
+def number(text: str) -> object:
+    """A number where it is one; the tool itself says what is wrong with another value."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _search_options(parser: argparse.ArgumentParser, mode: str) -> None:
+    parser.add_argument("words", metavar="WORDS", nargs="*", help="what to look for, in words or as an identifier")
+    add = parser.add_argument
+    add("-k", "--top-k", metavar="N", type=number, help="how many results, 1 to 50 (default 10)")
+    add("-m", "--mode", metavar="MODE", help=f"hybrid, vector (meaning) or fts (words) (default {mode})")
+    add("-a", "--alpha", metavar="A", type=number, help="hybrid weight, 0 (words only) to 1 (meaning only)")
+    add("-p", "--path", metavar="GLOB", action="append", help="only paths that match; may be repeated")
+    add("-l", "--lang", metavar="LANGUAGE", action="append", help="only this language; may be repeated")
+    add("--kind", metavar="KIND", action="append", help="only function, class, method, ...; may be repeated")
+    add("--offset", metavar="N", type=number, help="skip the first N results")
+    add("--max-tokens", metavar="N", type=number, help="stop before N tokens of text")
+    add("--compact", action="store_true", help="short form: one line per result; short field names with --json")
+    add("--explain", action="store_true", help="show what each score is made of, and the time of each stage")
+
+
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    _search_options(parser, "hybrid")
+
+
+def _add_docs(parser: argparse.ArgumentParser) -> None:
+    _search_options(parser, "vector")
+
+
+def _add_paths(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pattern", metavar="GLOB", nargs="?", help="* stays within a folder, ** crosses folders")
+    parser.add_argument("-n", "--limit", metavar="N", type=number, help="at most N paths, 1 to 100 (default 20)")
+
+
+def _add_reindex(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", nargs="*", help="index only these again; without any, everything")
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a path relative to the workspace")
+
+
+def _add_call(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tool", metavar="TOOL", help="the tool's name, for example search_code")
+    parser.add_argument("arguments", metavar="JSON", nargs="?", default="{}", help="its parameters as one JSON object")
+
+
+def _add_nothing(parser: argparse.ArgumentParser) -> None:
+    pass
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "index",
+        "create the index, or bring it up to date",
+        "Index the workspace: create the index, or bring an existing one up to date. Only what changed is read and\n"
+        "embedded. Prints how many files and chunks there are, what was embedded and what was unchanged.",
+        "    sidecar index\n    sidecar index -w ~/src/project --json\n",
+        _add_nothing,
+    ),
+    Command(
+        "search",
+        "search code",
+        "Search the workspace's code. Prints path:start-end and score, then the matching lines with their numbers.",
+        "    sidecar search where are retries with backoff done\n    sidecar search -k 3 -l python parse command line\n"
+        "    sidecar search -m fts -p 'src/**' parse_config\n    sidecar search --json --compact open a socket\n",
+        _add_search,
+    ),
+    Command(
+        "docs",
+        "search documentation",
+        "Search the workspace's documentation (Markdown and text). Options and output are those of search.",
+        "    sidecar docs how to configure logging\n    sidecar docs -k 1 -m fts changelog\n",
+        _add_docs,
+    ),
+    Command(
+        "paths",
+        "find indexed files by glob",
+        "List indexed files whose path matches a glob, in alphabetical order. Case-sensitive; quote the glob.",
+        "    sidecar paths '**/*.ts'\n    sidecar paths 'src/**/test_*.py' -n 100\n",
+        _add_paths,
+    ),
+    Command(
+        "status",
+        "show the state of the index",
+        "Show whether there is an index, how complete it is, where it is, and what was left out of it.",
+        "    sidecar status\n    sidecar status --json\n",
+        _add_nothing,
+    ),
+    Command(
+        "config",
+        "show the index's configuration",
+        "Show where the config file of this workspace's index is, the values in force and what is wrong with it.\n"
+        "Edit the file, then run sidecar index.",
+        "    sidecar config\n    sidecar config --json\n",
+        _add_nothing,
+    ),
+    Command(
+        "reindex",
+        "index again: some files, or everything",
+        "Index the named files again, now. Without a name, rebuild the whole index beside the present one and swap:\n"
+        "that asks first when there is a terminal.",
+        "    sidecar reindex src/app.py\n    sidecar reindex --yes\n",
+        _add_reindex,
+    ),
+    Command(
+        "delete",
+        "delete the index",
+        "Delete this workspace's index; source files are not touched. Asks first, and the answer is no unless you\n"
+        "say yes. Without a terminal and without --yes nothing is deleted and the exit status is 9.",
+        "    sidecar delete\n    sidecar delete --yes\n",
+        _add_nothing,
+    ),
+    Command(
+        "explain",
+        "say why a path is or is not indexed",
+        "Say whether a path is in the index and which rule decided that, whether it is stale, and its last error.",
+        "    sidecar explain src/app.py\n    sidecar explain .env\n",
+        _add_explain,
+    ),
+    Command(
+        "doctor",
+        "check that everything works here",
+        "Check Python, the libraries, the model's files, the vector store, the data folder and the system's limits.\n"
+        "Each line says ok or what is wrong and what to do; the exit status is 1 when something is wrong.",
+        "    sidecar doctor\n    sidecar doctor --json\n",
+        _add_nothing,
+    ),
+    Command(
+        "models",
+        "list the embedding models",
+        "List the models that ship, with dimension, size and licence; the one in use is marked. Choose another with\n"
+        "--model or SIDECAR_MODEL, also a folder that holds model.onnx and tokenizer.json.",
+        "    sidecar models\n    SIDECAR_MODEL=./my-model sidecar index\n",
+        _add_nothing,
+    ),
+    Command(
+        "call",
+        "call a tool by name with JSON",
+        "Call any tool the way an agent does: by its name, with its parameters as JSON. Prints the result as JSON.",
+        '    sidecar call search_code \'{"query": "open a socket", "top_k": 3}\'\n'
+        "    sidecar call create_index --yes\n",
+        _add_call,
+    ),
+    Command(
+        "mcp",
+        "serve agents (Model Context Protocol, stdio)",
+        "Serve the tools to an agent over the Model Context Protocol on standard input and output. The workspace is\n"
+        "--workspace, else the client's roots, else the one of the current folder.",
+        "    sidecar mcp\n    sidecar mcp --workspace ~/src/project\n",
+        _add_nothing,
+    ),
+)

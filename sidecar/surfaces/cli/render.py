@@ -1,0 +1,139 @@
+"""Turns the tools' results into text for a person. Takes the JSON-ready values, writes nothing itself."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sidecar.model import BuildReport
+from sidecar.surfaces.cli.terminal import Style, printable
+
+
+def search_lines(result: Mapping[str, Any], words: list[str], style: Style) -> Iterator[str]:
+    """`path:start-end  score`, then the text with line numbers, then an empty line."""
+    terms = [word for word in re.findall(r"\w+", " ".join(words)) if len(word) > 2]
+    for hit in result["results"]:
+        place = printable(f"{hit['path']}:{hit['startLine']}-{hit['endLine']}")
+        yield f"{style.cyan(place)}  {style.bold(format(hit['score'], '.3f'))}"
+        if "parts" in hit:
+            yield style.dim("  " + "  ".join(f"{name} {value:g}" for name, value in hit["parts"].items()))
+        width = len(str(hit["endLine"]))
+        for line, text in enumerate(hit["content"].split("\n"), hit["startLine"]):
+            yield f"{style.dim(f'{line:>{width}} |')} {style.words(printable(text), terms)}".rstrip()
+        yield ""
+    if "stagesMs" in result:
+        stages = ", ".join(f"{stage} {ms:g} ms" for stage, ms in result["stagesMs"].items())
+        yield style.dim(f"{result['searchTimeMs']:g} ms ({stages})")
+
+
+def compact_lines(result: Mapping[str, Any], style: Style) -> Iterator[str]:
+    """`path:start-end  score  first line of the text that is not blank`."""
+    for hit in result["r"]:
+        first = next((line.strip() for line in hit["t"].split("\n") if line.strip()), "")
+        yield f"{style.cyan(printable(hit['l']))}  {hit['s']:.2f}  {printable(first)[:100]}"
+
+
+def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[str]:
+    files, chunks = report.code.files + report.docs.files, report.code.chunks + report.docs.chunks
+    yield f"{style.bold(f'{files} files')}, {chunks} chunks ({report.docs.files} files of documentation)"
+    yield f"{report.embedded} chunks embedded, {report.unchanged} files unchanged, {report.removed} removed"
+    if report.withheld:
+        yield f"{report.withheld} files withheld because of secrets; sidecar status lists them"
+    if report.errors:
+        yield style.red(f"{report.errors} files could not be read; sidecar status lists them")
+    yield f"{seconds:.1f} s"
+
+
+def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
+    yield from _pairs(_status_pairs(status), style)
+    for entry in status.get("withheld", ()):
+        yield printable(f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}")
+    for entry in status.get("errors", ()):
+        yield style.red(printable(f"  error {entry['path']}: {entry['error']}"))
+
+
+def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "status", status["status"]
+    if "progress" in status:
+        yield "progress", f"{status['progress']['done']} of {status['progress']['total']}"
+    yield "workspace", status.get("projectPath", "")
+    yield "index", status.get("indexPath", "")
+    yield "config", status.get("configPath", "")
+    if "totalFiles" not in status:
+        return
+    yield "files", f"{status['totalFiles']} ({status['docsFiles']} of documentation)"
+    yield "chunks", f"{status['totalChunks']}, {status['coverage']:.0%} of them embedded"
+    yield "updated", status.get("lastUpdated", "never")
+    yield "size", status["storageSize"]
+    watched = "" if status.get("watcherActive") else ", not watching"
+    yield "strategy", f"{status['indexingStrategy']}{watched}, {status['pendingFiles']} files pending"
+    yield "model", f"{status.get('model', '?')} on {status.get('device', '?')}"
+    for key, label in (("deviceNote", "device"), ("warning", "warning")):
+        if key in status:
+            yield label, status[key]
+    yield "languages", _counts(status.get("languages", {}))
+    yield "left out", _counts(status.get("excluded", {}))
+    yield "secrets", f"{status['withheldFiles']} files withheld"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}" for name, count in ordered) or "none"
+
+
+def config_lines(config: Mapping[str, Any], style: Style) -> Iterator[str]:
+    yield config["message"]
+    for problem in config["problems"]:
+        yield style.red(printable(problem))
+    if "config" in config:
+        yield json.dumps(config["config"], indent=2, ensure_ascii=False)
+
+
+def explain_lines(told: Mapping[str, Any], style: Style) -> Iterator[str]:
+    verdict = "belongs in the index" if told["indexed"] else f"is left out: {told['rule']}"
+    detail = f" ({told['detail']})" if told["detail"] else ""
+    yield printable(f"{told['path']} {verdict}{detail}")
+    place = f"in the index with {told['chunks']} chunks, {told['embedded']} embedded" if told["inIndex"] else "no"
+    pairs: list[tuple[str, object]] = [("exists", "yes" if told["exists"] else "no"), ("indexed", place)]
+    if told["inIndex"]:
+        pairs.append(("stale", "yes" if told["stale"] else "no"))
+    named = (("language", "language"), ("parser", "parser"), ("indexedAt", "indexed at"), ("lastError", "last error"))
+    pairs.extend((label, told[key]) for key, label in named if key in told)
+    yield from _pairs(iter(pairs), style)
+
+
+def deed_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """What a tool that changes the index says it did."""
+    line = str(result["status"])
+    if "filePath" in result:
+        line += f" {result['filePath']}: {result['chunksCreated']} chunks"
+    elif "stats" in result and result["status"] != "cancelled":
+        stats = result["stats"]
+        line += f": {stats['filesIndexed']} files, {stats['chunksCreated']} chunks, {stats['durationMs'] / 1000:.1f} s"
+    yield printable(line)
+    if "message" in result:
+        yield printable(result["message"])
+
+
+def check_lines(checks: list[dict[str, Any]], style: Style) -> Iterator[str]:
+    width = max((len(check["name"]) for check in checks), default=0)
+    for check in checks:
+        word = style.green("ok     ") if check["ok"] else style.red("problem")
+        yield f"{word}  {check['name']:<{width}}  {printable(check['found'])}"
+        if not check["ok"] and check["advice"]:
+            yield f"{'':9}{'':{width}}  -> {printable(check['advice'])}"
+
+
+def model_lines(models: list[dict[str, Any]], style: Style) -> Iterator[str]:
+    width = max((len(model["id"]) for model in models), default=0)
+    for model in models:
+        mark = style.green("*") if model["inUse"] else " "
+        size = f"{model['size'] / 1e6:.1f} MB"
+        yield f"{mark} {model['id']:<{width}}  {model['dimension']:>4} dim  {size:>9}  {model['licence']}"
+
+
+def _pairs(pairs: Iterator[tuple[str, object]], style: Style) -> Iterator[str]:
+    for label, value in pairs:
+        yield f"{style.dim(f'{label:<10}')} {printable(str(value))}"

@@ -1,0 +1,119 @@
+"""One run of the command line: its streams, its workspace, and how it calls a tool and prints what comes back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+from sidecar.surfaces.cli.terminal import ProgressBar, Style, make_ask
+
+if TYPE_CHECKING:
+    from sidecar.tools.service import Service
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a command works with. `service` is the engine's door; standard output takes data only."""
+
+    args: argparse.Namespace
+    service: Service
+    stdin: TextIO
+    stdout: TextIO
+    stderr: TextIO
+
+    @cached_property
+    def root(self) -> str:
+        """`--workspace` as it is, else the project around the current folder."""
+        from sidecar.tools.assemble import find_workspace
+
+        return str(self.args.workspace) if self.args.workspace else find_workspace(".")
+
+    @cached_property
+    def style(self) -> Style:
+        return Style.of(self.stdout, self.args.no_color)
+
+    def progress(self) -> ProgressBar:
+        return ProgressBar(self.stderr, self.args.quiet)
+
+    def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
+        """The tool's result; a question goes to who typed the command. Raises `SidecarError`."""
+        from sidecar.tools.confirm import call_with_questions_sync
+
+        with interruptible() as interrupt, self.progress() as progress:
+            return call_with_questions_sync(
+                self.service,
+                tool,
+                arguments,
+                workspace=self.root,
+                ask=interrupt.paused(make_ask(self.stdin, self.stderr, self.args.yes)),
+                progress=progress,
+                cancelled=interrupt.came,
+                asked_by=f"sidecar {self.args.command}",
+            )
+
+    def show(self, value: Any, lines: Iterable[str]) -> None:
+        """`value` as JSON with `--json`, else the lines."""
+        if self.args.json:
+            write_json(self.stdout, value)
+            return
+        for line in lines:
+            self.stdout.write(line + "\n")
+
+    def note(self, text: str) -> None:
+        if text and not self.args.quiet:
+            self.stderr.write(text + "\n")
+
+
+def write_json(stream: TextIO, value: Any) -> None:
+    unicode_out = (getattr(stream, "encoding", None) or "").lower().replace("-", "") == "utf8"
+    stream.write(json.dumps(value, indent=2, ensure_ascii=not unicode_out) + "\n")
+
+
+class Interrupt:
+    """Whether Ctrl-C was pressed. The second press, and a press while a question stands, raise KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self._came = threading.Event()
+        self._asking = False
+
+    def came(self) -> bool:
+        return self._came.is_set()
+
+    def take(self, *_: object) -> None:
+        if self._asking or self._came.is_set():
+            raise KeyboardInterrupt
+        self._came.set()
+
+    def paused(self, ask: Callable[[Q], A]) -> Callable[[Q], A]:
+        def ask_interruptibly(question: Q) -> A:
+            self._asking = True
+            try:
+                return ask(question)
+            finally:
+                self._asking = False
+
+        return ask_interruptibly
+
+
+@contextmanager
+def interruptible() -> Iterator[Interrupt]:
+    """While the block runs, the first Ctrl-C asks the engine to stop at a safe place."""
+    interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+    before = signal.signal(signal.SIGINT, interrupt.take)
+    try:
+        yield interrupt
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,136 @@
+"""What a person sees: colours, progress, the question. Decides nothing about the engine."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+    from sidecar.tools.spec import Answer, Question
+
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_STEP = 10
+
+
+def printable(text: str) -> str:
+    """Without control characters: a file must not be able to command the terminal it is shown in."""
+    return _CONTROLS.sub("�", text)
+
+
+class Style:
+    """ANSI colours, or nothing."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    @classmethod
+    def of(cls, stream: TextIO, no_color: bool) -> Style:
+        on = stream.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        return cls(on)
+
+    def bold(self, text: str) -> str:
+        return self._wrap("1", text)
+
+    def dim(self, text: str) -> str:
+        return self._wrap("2", text)
+
+    def green(self, text: str) -> str:
+        return self._wrap("32", text)
+
+    def red(self, text: str) -> str:
+        return self._wrap("31", text)
+
+    def cyan(self, text: str) -> str:
+        return self._wrap("36", text)
+
+    def words(self, text: str, words: list[str]) -> str:
+        """`text` with each of `words` emphasised, whatever its case."""
+        if not self.on or not words:
+            return text
+        pattern = re.compile("|".join(re.escape(word) for word in words), re.IGNORECASE)
+        return pattern.sub(lambda found: self._wrap("1;33", found.group()), text)
+
+    def _wrap(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.on else text
+
+
+class ProgressBar:
+    """A `Progress`: a bar on a terminal, a line per tenth elsewhere, nothing when quiet. Use it as a context."""
+
+    def __init__(self, stream: TextIO, quiet: bool) -> None:
+        self._stream = stream
+        self._quiet = quiet
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+        self._tenth = -1
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, done: int, total: int, message: str) -> None:
+        if self._quiet or total <= 0:
+            return
+        if self._stream.isatty():
+            self._draw(done, total, message)
+        else:
+            self._write(done, total, message)
+
+    def _draw(self, done: int, total: int, message: str) -> None:
+        if self._bar is None:
+            self._bar = _bar(self._stream)
+            self._task = self._bar.add_task("", total=total)
+            self._bar.start()
+        if self._task is not None:
+            self._bar.update(self._task, completed=done, total=total, description=printable(message)[:40])
+
+    def _write(self, done: int, total: int, message: str) -> None:
+        tenth = done * _STEP // total
+        if tenth <= self._tenth:
+            return
+        self._tenth = tenth
+        self._stream.write(f"{done}/{total} {printable(message)}\n")
+        self._stream.flush()
+
+
+def _bar(stream: TextIO) -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
+    return Progress(*columns, console=Console(file=stream), transient=True)
+
+
+def make_ask(stdin: TextIO, stderr: TextIO, yes: bool) -> Callable[[Question], Answer]:
+    """Who types the command is the person to ask: `--yes`, else the terminal, else nobody."""
+
+    def ask(question: Question) -> Answer:
+        if yes:
+            return "accept"
+        if not stdin.isatty():
+            return "nobody"
+        stderr.write(f"{printable(question.message)}\n{printable(question.detail)}\n{question.accept}? [y/N] ")
+        stderr.flush()
+        line = stdin.readline()
+        if not line:
+            stderr.write("\n")
+            return "cancel"
+        return "accept" if line.strip().lower() in {"y", "yes"} else "decline"
+
+    return ask
+
+
+def silence_stdout() -> None:
+    """The reader went away: what is still buffered must not raise again when the interpreter ends."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+    os.close(sink)
