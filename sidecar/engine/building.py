@@ -69,7 +69,7 @@ class Builder:
         found: list[FoundFile] = []
         gone: list[str] = []
         for path in sorted(paths):
-            answer = self._find(walker, path)
+            answer = self._find(walker, path, settings)
             if isinstance(answer, FoundFile):
                 found.append(answer)
             else:
@@ -83,7 +83,7 @@ class Builder:
 
     def find(self, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
         """The file as the walk would offer it, why it would not, or None when it does not exist."""
-        return self._find(self._parts.make_walker(self._root, settings), path)
+        return self._find(self._parts.make_walker(self._root, settings), path, settings)
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:
         """Indexes one file even when it seems unchanged; returns its number of chunks."""
@@ -97,7 +97,7 @@ class Builder:
             files = [i for i, p in enumerate(snapshot.paths) if p == found.path]
             return int(np.isin(snapshot.chunk_file, files).sum())
 
-    def _find(self, walker: Walker, path: str) -> FoundFile | SkippedPath | None:
+    def _find(self, walker: Walker, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
         text = self._buffers.get(path)
         try:
             answer = walker.found(path)
@@ -106,7 +106,8 @@ class Builder:
         if answer is None and text is not None:
             decision = walker.decide(path)
             if decision.indexed:
-                return FoundFile(path, Stat(len(text), 0, 0, 0), walker.collection(path))
+                docs = self._parts.is_documentation(path, settings)
+                return FoundFile(path, Stat(len(text), 0, 0, 0), "docs" if docs else "code")
             return SkippedPath(path, decision)
         return answer
 
@@ -116,7 +117,7 @@ class Builder:
         planned = {f.path for f in plan.changed}
         extra = []
         for path in list(self._buffers):
-            if path not in planned and isinstance(answer := self._find(walker, path), FoundFile):
+            if path not in planned and isinstance(answer := self._find(walker, path, settings), FoundFile):
                 extra.append(answer)
         removed = tuple(p for p in plan.removed if p not in {f.path for f in extra})
         return Plan((*plan.changed, *extra), removed, plan.left_out, plan.unchanged)

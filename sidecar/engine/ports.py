@@ -47,8 +47,6 @@ class Walker(Protocol):
 
     def found(self, path: str) -> FoundFile | SkippedPath: ...
 
-    def collection(self, path: str) -> Collection: ...
-
 
 class Kept(Protocol):
     """Vectors by (model, text hash), on disk; survives generations."""
@@ -104,6 +102,7 @@ class Parts:
     default_config_text: Callable[[], str]
     make_walker: Callable[[str, Settings], Walker]
     make_content_check: Callable[[str], Callable[[str, str], Decision]]
+    is_documentation: Callable[[str, Settings], bool]
     read_file: Callable[[str, str, int], FileContent]
     language_of: Callable[[str, str], str]
     parse_file: Callable[[str, str, str], ParsedFile]

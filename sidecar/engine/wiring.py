@@ -1,0 +1,217 @@
+"""Puts the real parts into the engine: the one place where it names Chroma, onnxruntime, watchfiles and the rest.
+
+Light to import: each heavy library waits for the constructor that needs it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.enrich import body_text, path_text
+from sidecar.engine.generation import ModelFacts
+from sidecar.engine.ports import Kept, Parts, Searching, Walker, Watching
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import WorkspaceNotFound
+from sidecar.model import Decision, Embedder, Rule, VectorStore, Workspace
+from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
+from sidecar.parts.languages import is_documentation, language_of
+from sidecar.parts.lease import Lease
+from sidecar.parts.lexical.index import LexicalIndex
+from sidecar.parts.paths import normalise_root
+from sidecar.parts.read import read_file
+from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
+
+if TYPE_CHECKING:
+    from sidecar.parts.embed.catalog import ModelFiles
+    from sidecar.parts.watch import Changes
+
+
+def open_workspaces(
+    flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]
+) -> OpenWorkspaces:
+    """The workspaces of this process over the real parts. `flags` and `editor` as `settings.load_settings` has them."""
+    return OpenWorkspaces(data_home(env), real_parts(flags, editor, env))
+
+
+def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> Parts:
+    user_file = user_config_file(env)
+
+    def settings_of(config: Path) -> Settings:
+        return load_settings(config, user_file, env, editor, flags)
+
+    return Parts(
+        load_settings=settings_of,
+        default_config_text=default_config_text,
+        make_walker=make_walker,
+        make_content_check=make_content_check,
+        is_documentation=lambda path, settings: is_documentation(path, settings.doc_patterns),
+        read_file=read_file,
+        language_of=language_of,
+        parse_file=parse_file,
+        body_text=body_text,
+        path_text=path_text,
+        lexical=LexicalIndex(),
+        open_kept=open_kept,
+        make_embedder=make_embedder,
+        make_store=make_store,
+        make_searcher=make_searcher,
+        make_watcher=make_watcher,
+        versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version},
+    )
+
+
+class OpenWorkspaces:
+    """One `IndexedWorkspace` per root; embedders are shared by all."""
+
+    def __init__(self, home: Path, parts: Parts) -> None:
+        self._home = home
+        self._parts = parts
+        self._models = Models(parts.make_embedder)
+        self._open: dict[str, IndexedWorkspace] = {}
+        self._lock = threading.Lock()
+
+    def get(self, root: str) -> Workspace:
+        normal = normalise_root(root)
+        if not Path(normal).is_dir():
+            raise WorkspaceNotFound(f"{root} is not a folder.")
+        with self._lock:
+            if normal not in self._open:
+                self._open[normal] = IndexedWorkspace(
+                    normal,
+                    IndexDirectory(self._home, normal),
+                    self._parts,
+                    self._models.embedder,
+                    self._models.facts,
+                    Lease,
+                )
+            return self._open[normal]
+
+    def close(self) -> None:
+        with self._lock:
+            workspaces = list(self._open.values())
+            self._open.clear()
+        for workspace in workspaces:
+            workspace.close()
+        self._models.close()
+
+
+class Models:
+    """Loads each model once per process, at first use."""
+
+    def __init__(self, make: Callable[[Settings], Embedder]) -> None:
+        self._make = make
+        self._loaded: dict[tuple[str, str], Embedder] = {}
+        self._facts: dict[str, ModelFacts] = {}
+        self._lock = threading.Lock()
+
+    def embedder(self, settings: Settings) -> Embedder:
+        """Raises ModelLoadFailed."""
+        key = (settings.model, settings.device)
+        with self._lock:
+            if key not in self._loaded:
+                self._loaded[key] = self._make(settings)
+            return self._loaded[key]
+
+    def facts(self, settings: Settings) -> ModelFacts:
+        """Id, dimension and path weight, without loading the model where the catalog tells them."""
+        with self._lock:
+            known = self._facts.get(settings.model)
+        if known is not None:
+            return known
+        files = resolve_model(settings.model)
+        dimension = files.entry.dimension or self.embedder(settings).dimension
+        facts = ModelFacts(files.verify(), dimension, files.entry.path_weight)
+        with self._lock:
+            self._facts[settings.model] = facts
+        return facts
+
+    def close(self) -> None:
+        with self._lock:
+            for embedder in self._loaded.values():
+                embedder.close()
+            self._loaded.clear()
+
+
+def resolve_model(name: str) -> ModelFiles:
+    from sidecar.parts.embed.catalog import resolve_model as resolve
+
+    return resolve(name)
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    from sidecar.parts.embed.onnx import OnnxEmbedder
+
+    return OnnxEmbedder(resolve_model(settings.model), settings.device, settings.threads)
+
+
+def make_walker(root: str, settings: Settings) -> Walker:
+    from sidecar.parts.walk import Walker as RealWalker
+    from sidecar.parts.walk import WalkOptions
+
+    return RealWalker(
+        root,
+        WalkOptions(
+            include=settings.include,
+            exclude=settings.exclude,
+            respect_gitignore=settings.respect_gitignore,
+            max_file_size=settings.max_file_size,
+            max_files=settings.max_files,
+            doc_patterns=settings.doc_patterns,
+            index_docs=settings.index_docs,
+        ),
+    )
+
+
+def make_content_check(root: str) -> Callable[[str, str], Decision]:
+    """Judges a file by its text: generated, minified or vendored, then secrets."""
+    from sidecar.parts.classify import Classifier
+    from sidecar.parts.secrets import find_secret
+
+    classifier = Classifier(root)
+
+    def check(path: str, text: str) -> Decision:
+        decision = classifier.decide(path, text)
+        if not decision.indexed:
+            return decision
+        secret = find_secret(path, text)
+        return decision if secret is None else Decision(Rule.SECRET_CONTENT, secret)
+
+    return check
+
+
+def open_kept(path: Path, model_id: str, dimension: int) -> Kept:
+    from sidecar.parts.embed.kept import KeptVectors
+
+    return KeptVectors.open(path, model_id, dimension)
+
+
+def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:
+    from sidecar.parts.vectors.chroma import ChromaStore
+
+    return ChromaStore(directory, dimension, model_id)
+
+
+def make_searcher(embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None]) -> Searching:
+    from sidecar.engine.search import Searcher
+
+    return Searcher(embedder, store)
+
+
+def make_watcher(root: str, settings: Settings, add: Callable[[Iterable[str], Iterable[str]], None]) -> Watching:
+    """A watcher that hands changes to `add(paths, folders to rescan)`; "" rescans everything."""
+    from sidecar.parts.watch import Watcher
+
+    git_only = settings.indexing_strategy == "git"
+    walker = make_walker(root, settings)
+
+    def on_changes(changes: Changes) -> None:
+        add(() if git_only else changes.paths, ("",) if changes.head_moved else changes.rescan)
+
+    def is_ignored(folder: str) -> bool:
+        return not walker.decide(f"{folder}/x").indexed
+
+    return Watcher(root, on_changes, is_ignored, "git" if git_only else "files")
