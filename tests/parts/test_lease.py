@@ -1,0 +1,114 @@
+"""The lease is exclusive between processes and objects, ends with its holder, and names who has it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import IndexLocked, PermissionDenied
+from sidecar.parts.lease import Lease
+
+HOLD = """
+import sys
+from pathlib import Path
+from sidecar.parts.lease import Lease
+lease = Lease(Path(sys.argv[1]))
+lease.acquire()
+print("held", flush=True)
+sys.stdin.read()
+lease.release()
+print("released", flush=True)
+sys.stdin.read()
+"""
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that holds the lease on `tmp_path / "index"`."""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "index")]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"held\n"
+        yield running
+        running.kill()
+
+
+def test_another_process_is_refused_and_told_who_holds_it(tmp_path: Path, other: subprocess.Popen[bytes]) -> None:
+    lease = Lease(tmp_path / "index")
+    with pytest.raises(IndexLocked, match=f"Process {other.pid} ") as caught:
+        lease.acquire(timeout=0.1)
+    assert caught.value.facts["pid"] == other.pid
+    assert caught.value.facts["since"].endswith("+00:00")
+    assert not lease.held
+
+
+def test_the_death_of_the_holder_frees_it(tmp_path: Path, other: subprocess.Popen[bytes]) -> None:
+    other.kill()
+    other.wait()
+    with Lease(tmp_path / "index") as lease:
+        assert lease.held
+
+
+def test_whoever_waits_gets_it_when_it_is_released(tmp_path: Path, other: subprocess.Popen[bytes]) -> None:
+    assert other.stdin is not None
+    other.stdin.close()
+    lease = Lease(tmp_path / "index")
+    lease.acquire(timeout=30)
+    assert lease.held
+    lease.release()
+
+
+def test_a_second_object_in_the_same_process_is_refused_until_the_first_releases(tmp_path: Path) -> None:
+    first, second = Lease(tmp_path), Lease(tmp_path)
+    first.acquire()
+    first.acquire()
+    with pytest.raises(IndexLocked, match="This very process"):
+        second.acquire()
+    first.release()
+    first.release()
+    second.acquire()
+    assert (first.held, second.held) == (False, True)
+    second.release()
+
+
+def test_a_directory_that_was_deleted_and_made_again_has_a_lock_of_its_own(tmp_path: Path) -> None:
+    old = Lease(tmp_path / "index")
+    old.acquire()
+    shutil.rmtree(tmp_path / "index")
+    with Lease(tmp_path / "index") as new:
+        assert new.held
+    old.release()
+
+
+def test_what_is_written_in_the_file_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "lock").write_text('{"pid": 1, "since": "now"}')
+    with Lease(tmp_path), pytest.raises(IndexLocked):
+        Lease(tmp_path).acquire()
+
+
+def test_a_holder_that_left_no_readable_name_is_still_reported(tmp_path: Path) -> None:
+    with Lease(tmp_path):
+        (tmp_path / "lock").write_bytes(b"\xff")
+        with pytest.raises(IndexLocked, match="Another process has it open; use that one"):
+            Lease(tmp_path).acquire()
+
+
+def test_a_place_that_cannot_be_written_is_permission_denied_and_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(PermissionDenied, match="SIDECAR_HOME"):
+        Lease(tmp_path / "file").acquire()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_read_only_directory_is_permission_denied(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(PermissionDenied):
+        Lease(tmp_path).acquire()
