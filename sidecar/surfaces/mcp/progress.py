@@ -21,6 +21,7 @@ class ProgressRelay:
         self._loop = asyncio.get_running_loop()
         self._newest: tuple[int, int, str] | None = None
         self._sent = -1
+        self._over = False
         self._fresh = asyncio.Event()
 
     def __call__(self, done: int, total: int, message: str) -> None:
@@ -33,25 +34,23 @@ class ProgressRelay:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._sending.cancel()
+        if kind is None:
+            self._over = True
+            self._fresh.set()
+        else:
+            self._sending.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._sending
-        if kind is None:
-            await self._flush()
 
     def _take(self, done: int, total: int, message: str) -> None:
         self._newest = (done, total, message)
         self._fresh.set()
 
     async def _keep_sending(self) -> None:
-        while True:
+        while not self._over or self._fresh.is_set():
             await self._fresh.wait()
             self._fresh.clear()
-            await self._flush()
-
-    async def _flush(self) -> None:
-        if self._newest is None or self._newest[0] <= self._sent:
-            return
-        done, total, message = self._newest
-        self._sent = done
-        await self._send(done, total or None, message or None)
+            if self._newest is not None and self._newest[0] > self._sent:
+                done, total, message = self._newest
+                self._sent = done
+                await self._send(done, total or None, message or None)

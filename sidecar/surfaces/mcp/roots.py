@@ -16,7 +16,7 @@ from mcp.types import ListRootsRequest, ListRootsResult
 from pydantic import ValidationError
 
 from sidecar.errors import WorkspaceNotFound
-from sidecar.tools.assemble import project_root
+from sidecar.tools.assemble import find_workspace
 
 ROOTS_TIMEOUT_SECONDS = 5.0
 logger = logging.getLogger("sidecar.mcp")
@@ -78,7 +78,7 @@ class Places:
                 return str(folder)
         if folders:
             return str(folders[0])
-        project = Path(project_root(self._working_directory))
+        project = Path(find_workspace(self._working_directory))
         if project == Path(project.anchor) or project == _home():
             raise WorkspaceNotFound(
                 f"Nobody said which folder to search, and this server was started in {project}. "
