@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Literal
 
 from pydantic import Field
 
@@ -11,7 +10,17 @@ from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
 from sidecar.model import BuildReport, StatusAnswer
 from sidecar.tools.code_search import FAMILY
 from sidecar.tools.context import Context
-from sidecar.tools.dialect import CamelResult
+from sidecar.tools.index_results import (
+    NOTHING_DONE,
+    BuildStats,
+    ConfigResult,
+    CreateResult,
+    DeleteResult,
+    DocsStats,
+    PathExplanation,
+    ReindexFileResult,
+    ReindexResult,
+)
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.status_result import IndexStatus, index_status
 
@@ -34,86 +43,6 @@ class ExplainParams(Params):
     path: str = Field(
         min_length=1, max_length=4096, description="Path relative to the workspace root.", examples=["src/app.py"]
     )
-
-
-class BuildStats(CamelResult):
-    """Counts of the code collection, and the whole build's time and errors."""
-
-    files_indexed: int = 0
-    chunks_created: int = 0
-    duration_ms: int = 0
-    error_count: int = 0
-    unchanged_files: int | None = None
-    chunks_embedded: int | None = None
-    files_removed: int | None = None
-    files_withheld: int | None = None
-
-
-class DocsStats(CamelResult):
-    """Counts of the documentation collection."""
-
-    files_indexed: int
-    chunks_created: int
-
-
-class CreateResult(CamelResult):
-    status: Literal["created", "cancelled"]
-    project_path: str
-    index_path: str
-    stats: BuildStats
-    docs_stats: DocsStats | None = None
-    message: str | None = None
-
-
-class ReindexResult(CamelResult):
-    status: Literal["reindexed", "cancelled"]
-    project_path: str
-    stats: BuildStats
-    docs_stats: DocsStats | None = None
-    message: str | None = None
-
-
-class ReindexFileResult(CamelResult):
-    status: Literal["reindexed", "removed"]
-    file_path: str
-    chunks_created: int
-
-
-class DeleteResult(CamelResult):
-    status: Literal["deleted", "cancelled"]
-    project_path: str
-    index_path: str
-    message: str | None = None
-
-
-class ConfigResult(CamelResult):
-    """`config` holds the values in force, with the config file's own spelling of the keys."""
-
-    exists: bool
-    config_path: str
-    index_path: str
-    config: dict[str, Any] | None = None
-    message: str
-    problems: list[str]
-    origins: dict[str, str] | None = None
-
-
-class PathExplanation(CamelResult):
-    """Why a path is or is not in the index. `indexed`: whether it belongs there; `in_index`: whether it is there."""
-
-    path: str
-    indexed: bool
-    rule: str
-    detail: str
-    exists: bool
-    in_index: bool
-    stale: bool
-    chunks: int
-    embedded: int
-    language: str | None = None
-    parser: str | None = None
-    indexed_at: str | None = None
-    last_error: str | None = None
 
 
 # ---------------------------------------------------------------- create
@@ -151,7 +80,7 @@ def create_declined(context: Context, params: NoParams, answer: Answer) -> Creat
         status="cancelled",
         project_path=context.workspace.root,
         index_path=context.workspace.status().index_path,
-        stats=BuildStats(),
+        stats=NOTHING_DONE,
         message=_why_cancelled(answer, "No index was created."),
     )
 
@@ -185,7 +114,7 @@ def reindex_declined(context: Context, params: NoParams, answer: Answer) -> Rein
     return ReindexResult(
         status="cancelled",
         project_path=context.workspace.root,
-        stats=BuildStats(),
+        stats=NOTHING_DONE,
         message=_why_cancelled(answer, "The index is as it was."),
     )
 

@@ -1,0 +1,47 @@
+"""`python -m sidecar.gen [--check]`: writes every generated file of a checkout, or says which ones are stale."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from sidecar.gen import markdown, typescript
+
+
+def generated() -> Mapping[str, str]:
+    """Content by path relative to the checkout."""
+    return {
+        "docs/tools.md": markdown.tools_page(),
+        "docs/cli.md": markdown.cli_page(),
+        "docs/settings.md": markdown.settings_page(),
+        "extension/src/protocol.gen.ts": typescript.protocol(),
+    }
+
+
+def stale(root: Path) -> list[str]:
+    """The generated files of the checkout that are missing or differ from what their source makes."""
+    return [
+        name
+        for name, content in generated().items()
+        if not (root / name).is_file() or (root / name).read_text(encoding="utf-8") != content
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m sidecar.gen", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
+    check = parser.parse_args().check
+    root = Path(__file__).resolve().parents[2]
+    names = stale(root)
+    for name in names:
+        sys.stdout.write(f"{'stale' if check else 'wrote'} {name}\n")
+        if not check:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(generated()[name], encoding="utf-8")
+    return 1 if check and names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

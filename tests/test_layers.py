@@ -1,0 +1,150 @@
+"""Who may import whom in the house, that nothing imports in a circle, and that modules and functions stay small."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "sidecar"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+VALUES = ("model", "errors")
+SETTINGS = ("settings",)
+SHARED_PARTS = ("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database")
+
+# The first prefix that fits decides. An entry allows a module and what is below it.
+ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("__main__", ("surfaces", "tools")),
+    ("model", ()),
+    ("errors", ()),
+    ("settings", VALUES),
+    ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
+    ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
+    ("engine.checkup", ("parts", *SETTINGS, *VALUES)),
+    ("engine", ("engine", *SHARED_PARTS, *SETTINGS, *VALUES)),
+    ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
+    ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
+    ("surfaces", ("tools", *SETTINGS, *VALUES)),
+    ("gen", ("gen", "tools", "surfaces.cli.options", *SETTINGS, *VALUES)),
+)
+
+# Tables of words and patterns, not code to read.
+PURE_TABLES = {"model.py", "parts/chunk/tables.py", "parts/languages.py", "parts/deny.py", "settings/declare.py"}
+MAX_MODULE_LINES = 400
+MAX_FUNCTION_LINES = 60
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> Iterator[tuple[str, bool]]:
+    """House modules that `path` imports, and whether only for type checking."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typing_only = {
+        id(node)
+        for branch in ast.walk(tree)
+        if isinstance(branch, ast.If) and ast.unparse(branch.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+        for node in ast.walk(branch)
+    }
+    for node in ast.walk(tree):
+        for target in targets(node, path):
+            if target == "sidecar" or target.startswith("sidecar."):
+                yield target.removeprefix("sidecar").lstrip("."), id(node) in typing_only
+
+
+def targets(node: ast.AST, path: Path) -> Iterator[str]:
+    """Absolute names; `from sidecar.parts import x` counts as `sidecar.parts.x` where that is a module."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            package = ("sidecar", *path.relative_to(PACKAGE).parts[:-1])
+            base = ".".join([*package[: len(package) - node.level + 1], *([base] if base else [])])
+        for alias in node.names:
+            inner = ROOT.joinpath(*base.split("."), alias.name)
+            is_module = inner.with_suffix(".py").is_file() or (inner / "__init__.py").is_file()
+            yield f"{base}.{alias.name}" if is_module else base
+
+
+def within(module: str, prefix: str) -> bool:
+    return module == prefix or module.startswith(prefix + ".")
+
+
+def room_of(module: str) -> str:
+    """The folder of a part or a surface: what it may always import. `parts/x.py` is a room of its own."""
+    parts = module.split(".")
+    return ".".join(parts[:2]) if parts[0] in {"parts", "surfaces"} else parts[0]
+
+
+def test_every_module_imports_only_what_its_layer_may() -> None:
+    wrong = []
+    for path in MODULES:
+        module = name_of(path)
+        allowed = next((names for prefix, names in ALLOWED if within(module, prefix)), ())
+        for target, _ in imports_of(path):
+            own = module and within(target, room_of(module))
+            if target and not own and not any(within(target, prefix) for prefix in allowed):
+                wrong.append(f"{module} imports {target}")
+    assert wrong == []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    names = {name_of(path) for path in MODULES}
+    edges = {name_of(path): {t for t, typing in imports_of(path) if not typing and t in names} for path in MODULES}
+    assert [" -> ".join(circle) for circle in circles(edges)] == []
+
+
+def circles(edges: dict[str, set[str]]) -> Iterator[list[str]]:
+    done: set[str] = set()
+
+    def visit(module: str, trail: list[str]) -> Iterator[list[str]]:
+        if module in trail:
+            yield [*trail[trail.index(module) :], module]
+            return
+        if module in done:
+            return
+        for target in sorted(edges.get(module, ())):
+            if target != module and target:
+                yield from visit(target, [*trail, module])
+        done.add(module)
+
+    for module in sorted(edges):
+        yield from visit(module, [])
+
+
+def test_the_layer_check_sees_a_forbidden_import_and_a_circle(tmp_path: Path) -> None:
+    found = list(targets(ast.parse("from sidecar.engine import wiring").body[0], PACKAGE / "parts" / "x.py"))
+    assert found in (["sidecar.engine.wiring"], ["sidecar.engine"])
+    assert list(targets(ast.parse("from ..errors import X").body[0], PACKAGE / "parts" / "x.py")) == ["sidecar.errors"]
+    assert list(circles({"a": {"b"}, "b": {"a"}})) == [["a", "b", "a"]]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_is_at_most_400_lines_and_its_functions_60(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    if str(path.relative_to(PACKAGE).as_posix()) not in PURE_TABLES:
+        assert len(text.splitlines()) <= MAX_MODULE_LINES
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < MAX_FUNCTION_LINES, f"{node.name} is too long"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_module_says_what_it_is_for(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert not text.strip() or ast.get_docstring(ast.parse(text))
+
+
+def test_ruff_finds_no_complex_function_and_no_library_outside_its_owner() -> None:
+    command = [sys.executable, "-m", "ruff", "check", "--select", "C901,TID251", "--quiet", "sidecar"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout + done.stderr == ""

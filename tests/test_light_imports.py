@@ -1,0 +1,57 @@
+"""What starts must start light: a fresh interpreter may not pull in libraries that cost a second each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROBE = """
+import contextlib, io, json, sys
+from sidecar.surfaces.cli.main import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    try:
+        status = main(sys.argv[1:])
+    except SystemExit as leaving:
+        status = leaving.code
+print(json.dumps({"status": status, "modules": sorted(sys.modules)}))
+"""
+
+
+def imported(code: str, *argv: str, home: Path) -> tuple[object, set[str]]:
+    """Exit status and the top-level packages that were loaded in a process of its own."""
+    env = {**os.environ, "SIDECAR_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code, *argv]
+    done = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    return told.get("status"), {name.split(".")[0] for name in told["modules"]}
+
+
+def test_help_imports_neither_pydantic_nor_numpy_nor_anything_heavy(tmp_path: Path) -> None:
+    status, packages = imported(PROBE, "search", "--help", home=tmp_path)
+    assert status == 0
+    assert not packages & {"pydantic", "numpy", "rich", "chromadb", "onnxruntime", "tokenizers", "mcp", "pygls"}
+
+
+def test_a_search_from_the_shell_imports_neither_chroma_nor_mcp_nor_pygls(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.py").write_text("def open_socket():\n    return 1\n")
+    work = str(tmp_path / "work")
+    assert imported(PROBE, "index", "--quiet", "-w", work, home=tmp_path)[0] == 0
+    status, packages = imported(PROBE, "search", "open", "socket", "-w", work, home=tmp_path)
+    assert status == 0
+    assert not packages & {"chromadb", "mcp", "pygls", "lsprotocol"}
+
+
+def test_the_service_is_made_without_the_engine_or_a_heavy_library(tmp_path: Path) -> None:
+    code = (
+        "import json, sys\n"
+        "from sidecar.tools.assemble import make_service\n"
+        "make_service().close()\n"
+        "print(json.dumps({'modules': sorted(sys.modules)}))"
+    )
+    _, packages = imported(code, home=tmp_path)
+    assert not packages & {"chromadb", "onnxruntime", "tokenizers", "tree_sitter", "mcp", "pygls", "rich", "sqlite3"}
