@@ -123,6 +123,15 @@ def test_a_second_embedder_of_the_same_model_gives_the_same_bits_and_id(minilm: 
     again.close()
 
 
+def test_plain_texts_get_the_tokens_that_the_whole_tokeniser_gives_them(static: OnnxEmbedder) -> None:
+    # The no-break space at the end makes it a text that takes the long way; it is no token.
+    plain = [*TEXTS, "a\tTAB\r\nand `~!@#$%^&*()_+-=[]{}|;':\",./<>?` signs", "MiXeD CASE9 x__y"]
+    unusual = [text + "\u00a0" for text in plain]
+    mixed = [text for pair in zip(plain, unusual, strict=True) for text in pair]
+    vectors = static.embed_documents(mixed)
+    assert np.array_equal(vectors[0::2], vectors[1::2])
+
+
 def test_no_texts_give_no_rows(embedder: Embedder) -> None:
     assert embedder.embed_documents([]).shape == (0, embedder.dimension)
 

@@ -11,7 +11,9 @@ on its batch, texts can go one by one without losing speed.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -50,6 +52,7 @@ _BULK = 32  # texts from which a card is worth waking
 _MOST_THREADS = 8
 _USUAL_MAX_TOKENS = 512
 _CHARS_PER_TOKEN = 8  # generous, indentation included: what is cut off here would be truncated anyway
+_NOT_PLAIN = re.compile(r"[^\n\r\t -~]")
 _PROBES = ("open a file and read its lines", "def close(self): self.stream.close(); self.stream = None; return True")
 
 
@@ -64,7 +67,7 @@ class OnnxEmbedder:
         self._model_id = files.verify()
         self._entry = files.entry
         self._threads = threads or min(_MOST_THREADS, _cores())
-        self._tokenizer = _load_tokenizer(files)
+        self._tokenizer = _Tokenizer(files)
         self._cpu = _Graph(files, _CPU)
         self._probe_vectors = self._probe(self._cpu)
         self._dimension = int(self._probe_vectors.shape[1])
@@ -128,16 +131,14 @@ class OnnxEmbedder:
     def _rows(self, prefix: str, texts: Sequence[str]) -> list[Row]:
         static = self._entry.kind == "static"
         prepared = [self._prepare(prefix, text) for text in texts]
-        encoded = self._tokenizer.encode_batch_fast(prepared, add_special_tokens=not static)
-        rows = [np.array(encoding.ids, dtype=np.int64) for encoding in encoded]
+        rows = self._tokenizer.encode(prepared, special=not static)
         if static:
             return [np.unique(ids, return_counts=True) for ids in rows]
         return [(ids, np.ones_like(ids)) for ids in rows]
 
     def _prepare(self, prefix: str, text: str) -> str:
-        truncation = self._tokenizer.truncation
-        if truncation:
-            text = text[: truncation["max_length"] * _CHARS_PER_TOKEN]
+        if self._tokenizer.most:
+            text = text[: self._tokenizer.most * _CHARS_PER_TOKEN]
         # A lone surrogate is a str that no tokeniser takes.
         text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
         return prefix + (split_identifiers(text) if self._entry.split_identifiers else text)
@@ -337,6 +338,38 @@ def _load_tokenizer(files: ModelFiles) -> Tokenizer:
     if limit:
         tokenizer.enable_truncation(limit)
     return tokenizer
+
+
+class _Tokenizer:
+    """A model's tokeniser, `most` tokens a text (0: no limit).
+
+    Where all that normalising does to a plain ASCII text is lower its case, such texts skip the library's
+    normaliser, which is 40 % of the time of the whole tokeniser.
+    """
+
+    def __init__(self, files: ModelFiles) -> None:
+        self._full = _load_tokenizer(files)
+        self.most: int = (self._full.truncation or {}).get("max_length", 0)
+        normalizer = json.loads(self._full.to_str())["normalizer"] or {}
+        only_lowers = normalizer.get("type") == "BertNormalizer" and normalizer.get("lowercase") is True
+        self._bare = _load_tokenizer(files) if only_lowers else None
+        if self._bare is not None:
+            self._bare.normalizer = None
+
+    def encode(self, texts: Sequence[str], special: bool) -> list[Ids]:
+        """Token ids of each text."""
+        rows: list[Ids] = [np.empty(0, dtype=np.int64)] * len(texts)
+        plain = [self._bare is not None and not _NOT_PLAIN.search(text) for text in texts]
+        for tokenizer, is_plain in ((self._bare, True), (self._full, False)):
+            members = [place for place, value in enumerate(plain) if value is is_plain]
+            if tokenizer is None or not members:
+                continue
+            batch = [texts[place].lower() if is_plain else texts[place] for place in members]
+            for place, encoding in zip(
+                members, tokenizer.encode_batch_fast(batch, add_special_tokens=special), strict=True
+            ):
+                rows[place] = np.array(encoding.ids, dtype=np.int64)
+        return rows
 
 
 def _in_turn(work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
