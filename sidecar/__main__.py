@@ -29,7 +29,7 @@ def _lsp_tcp(service: Service, host: str, port: int) -> int:
 
 
 def _mcp_stdio(service: Service, workspace: str | None) -> int:
-    from sidecar.surfaces.mcp.server import run_stdio
+    from sidecar.surfaces.mcp import run_stdio
 
     return run_stdio(service, workspace)
 
