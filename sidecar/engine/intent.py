@@ -1,0 +1,77 @@
+"""What a query asks for: a symbol by its name, or something described in words. Reads the query only, never the index.
+
+>>> understand("how does HTTPAdapter retry").names
+('httpadapter',)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from sidecar.parts.lexical.tokens import STOP_WORDS, fold_name, query_terms, words
+
+_SYMBOL = re.compile(r"[@$#]?\w+(?:(?:::|\.|->|#|/|\\)[@$]?\w+)*[!?]?(?:\(\))?")
+_SEPARATOR = re.compile(r"::|\.|->|#|/|\\")
+_INNER = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]|[A-Za-z]\d")
+_TESTS = frozenset(("test", "tests", "testing", "spec", "specs", "fixture", "fixtures", "mock", "mocks", "benchmark"))
+_EXAMPLES = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "tutorial"))
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query understood. Names are folded (see `tokens.fold_name`).
+
+    `names`: what stands in it as an identifier, the sought one first; `container`: what qualifies that (`Foo` of
+    `Foo::bar`); `plain`: its content words, which may be names too; `joined`: neighbouring words as one name.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    is_symbol: bool
+    names: tuple[str, ...]
+    container: str
+    plain: tuple[str, ...]
+    joined: tuple[str, ...]
+    wants_tests: bool
+    wants_examples: bool
+
+
+def understand(text: str) -> Query:
+    stripped = text.strip()
+    is_symbol = len(stripped) <= 200 and _SYMBOL.fullmatch(stripped) is not None
+    path = [part for part in _SEPARATOR.split(stripped.strip("@$#!?()")) if part] if is_symbol else []
+    content = [word for word in words(stripped) if word.lower() not in STOP_WORDS][:64]
+    lowered = {word.lower() for word in content}
+    names = path[-1:] if path else _identifiers(stripped)
+    return Query(
+        text=stripped,
+        terms=query_terms(stripped),
+        is_symbol=bool(path),
+        names=_folded(names),
+        container=fold_name(path[-2]) if len(path) > 1 else "",
+        plain=_folded(content),
+        joined=_folded(a + b for a, b in pairwise(content)),
+        wants_tests=bool(lowered & _TESTS),
+        wants_examples=bool(lowered & _EXAMPLES),
+    )
+
+
+def _identifiers(text: str) -> list[str]:
+    """Words written as only identifiers are: inner capitals, underscores or digits, called, quoted or qualified."""
+    found = []
+    for match in re.finditer(r"\w+", text):
+        word = match.group()
+        before, after = text[: match.start()][-1:], text[match.end() :][:1]
+        capital = word[0].isupper() and match.start() > 0
+        if word.lower() not in STOP_WORDS and (
+            _INNER.search(word) or capital or after == "(" or (before and before in "@$`:.") or after == "`"
+        ):
+            found.append(word)
+    return found[:16]
+
+
+def _folded(names: object) -> tuple[str, ...]:
+    folded = (fold_name(name) for name in names)  # type: ignore[attr-defined]
+    return tuple(dict.fromkeys(name for name in folded if name))

@@ -1,0 +1,112 @@
+"""Cosines of chunks to a query: from the vector store where it knows them, else exactly from the kept vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.rank.columns import Columns, Flags, Rows, RowTable, SearchedSnapshot
+from sidecar.engine.rank.evidence import Similarities
+from sidecar.errors import Cancelled, StoreFailed
+from sidecar.model import Collection, IsCancelled, VectorStore
+from sidecar.parts.lexical.bm25 import Floats
+
+DEPTH = 200
+"""Chunks asked of the store: enough for fifty results from as many files."""
+MOST = 2000
+"""What the store is asked for at most when a filter throws away much of its answer."""
+EXACT = 1500
+"""Up to so many chunks are scored exactly: as quick as the store, and no filter can starve it."""
+_BLOCK = 2048
+
+
+class Nearest:
+    """One query vector against one snapshot."""
+
+    def __init__(
+        self,
+        snapshot: SearchedSnapshot,
+        columns: Columns,
+        vector: NDArray[np.float32],
+        cancelled: IsCancelled,
+    ) -> None:
+        self._snapshot = snapshot
+        self._columns = columns
+        self._vector = vector
+        self._cancelled = cancelled
+        self._cosines: Floats = np.full(len(snapshot.chunk_ids), np.nan, np.float32)
+        self._floor = 0.0
+
+    def search(self, store: VectorStore | None, collection: Collection, allowed: Flags) -> Rows:
+        """The closest allowed chunks, best first, ties by row."""
+        embedded = allowed & (self._snapshot.chunk_vector > 0)
+        wanted = int(embedded.sum())
+        if wanted == 0:
+            return np.zeros(0, np.int32)
+        stale = self._stale()
+        if store is None or wanted <= EXACT or len(stale) > max(EXACT, wanted // 2):
+            self.score(np.flatnonzero(embedded).astype(np.int32))
+        else:
+            try:
+                self._ask(store, collection, embedded, wanted, stale)
+            except StoreFailed:
+                self.score(np.flatnonzero(embedded).astype(np.int32))
+        rows = np.flatnonzero(embedded & ~np.isnan(self._cosines))
+        order = rows[np.argsort(-self._cosines[rows], kind="stable")][:DEPTH]
+        self._floor = float(self._cosines[order[-1]]) if len(order) >= DEPTH else 0.0
+        return order.astype(np.int32)
+
+    def score(self, rows: Rows) -> None:
+        """Exact cosines of these rows, block by block; rows without a vector stay unknown."""
+        rows = rows[np.isnan(self._cosines[rows])]
+        for start in range(0, len(rows), _BLOCK):
+            if self._cancelled():
+                raise Cancelled
+            block = rows[start : start + _BLOCK]
+            vectors, found = self._snapshot.vectors(block)
+            if found.any():
+                self._cosines[block[found]] = vectors[found] @ self._vector
+
+    @property
+    def similarities(self) -> Similarities:
+        return Similarities(self._cosines, self._floor)
+
+    def _stale(self) -> Rows:
+        """Chunk rows whose place in the store still holds something older, or nothing."""
+        rows = self._slots().rows(self._snapshot.pending_slots) if len(self._snapshot.pending_slots) else None
+        return np.zeros(0, np.int32) if rows is None else rows[rows >= 0]
+
+    def _ask(self, store: VectorStore, collection: Collection, embedded: Flags, wanted: int, stale: Rows) -> None:
+        share = wanted / max(1, self._columns.chunk_count)
+        limit = min(MOST, int(DEPTH / share) + len(stale))
+        slots, cosines = store.query(collection, self._vector, limit)
+        rows = self._slots().rows(slots)
+        keep = rows >= 0
+        keep[keep] &= embedded[rows[keep]] & ~np.isin(rows[keep], stale)
+        if keep.sum() < min(DEPTH, wanted) // 4:
+            self.score(np.flatnonzero(embedded).astype(np.int32))
+            return
+        self._cosines[rows[keep]] = cosines[keep]
+        self.score(stale[embedded[stale]])
+
+    def _slots(self) -> _SlotTable:
+        cache = self._snapshot.cache
+        table = cache.get("nearest.slots")
+        if table is None:
+            table = cache.setdefault("nearest.slots", _SlotTable(self._snapshot.chunk_slot))
+        assert isinstance(table, _SlotTable)
+        return table
+
+
+class _SlotTable:
+    """Chunk rows by slot."""
+
+    def __init__(self, slots: NDArray[np.int64]) -> None:
+        self._order = np.argsort(slots, kind="stable").astype(np.int32)
+        self._table = RowTable(slots[self._order])
+
+    def rows(self, slots: NDArray[np.int64]) -> Rows:
+        if not len(self._order):
+            return np.full(len(slots), -1, np.int32)
+        at = self._table.rows(np.asarray(slots, np.int64))
+        return np.where(at >= 0, self._order[at], np.int32(-1))

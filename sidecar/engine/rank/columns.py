@@ -1,0 +1,157 @@
+"""What ranking keeps per revision of an index: lengths, rows by id, groups. Bytes per chunk, no text, no vector."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.model import Ids, Vectors
+from sidecar.parts.lexical.analyse import FIELDS
+from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
+from sidecar.parts.lexical.postings import read_lengths
+
+Rows = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+CHUNK_CURVE = Curve(k1=1.5, b=0.75)
+FILE_CURVE = Curve(k1=1.5, b=0.5)
+FIELD_CURVES = (
+    Curve(0.6, 0.3),  # path
+    Curve(0.4, 0.5),  # stem
+    Curve(0.4, 0.3),  # directories
+    Curve(1.5, 0.75),  # names
+    Curve(1.5, 0.75),  # signatures
+    Curve(1.5, 0.75),  # comments
+    Curve(1.5, 0.75),  # head
+)
+"""Short fields say all at the first occurrence."""
+
+_DENSE = 16
+"""A table of rows by id is kept while ids are at most this many times more than rows."""
+
+
+class StoredText(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def enclosing(self) -> tuple[str, ...]: ...
+
+
+class SearchedSnapshot(Protocol):
+    """What a search reads of an index at one commit; `engine/snapshot.py` has the real one and says what each is."""
+
+    connection: sqlite3.Connection
+
+    def chunk_rows(self, ids: Ids) -> Rows: ...
+    def file_rows(self, ids: Ids) -> Rows: ...
+    def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]: ...
+    def vectors(self, rows: Rows) -> tuple[Vectors, Flags]: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+
+class RowTable:
+    """Rows by id, -1 where an id is gone: one look-up per id while ids are dense, a binary search when they are not."""
+
+    def __init__(self, ids: Ids) -> None:
+        self._ids = ids
+        self._first = int(ids[0]) if len(ids) else 0
+        span = int(ids[-1]) - self._first + 1 if len(ids) else 0
+        self._table: Rows | None = None
+        if span <= _DENSE * len(ids):
+            self._table = np.full(span + 1, -1, np.int32)
+            self._table[ids - self._first] = np.arange(len(ids), dtype=np.int32)
+
+    def rows(self, ids: Ids) -> Rows:
+        if self._table is not None:
+            at = ids - self._first
+            outside = len(self._table) - 1
+            return np.asarray(self._table[np.where((at < 0) | (at > outside), outside, at)])
+        at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[at] == ids, at, -1).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Of one collection at one revision. Norms of the other collection's rows are meaningless and never used.
+
+    Chunks of one file are consecutive rows because their ids are given together; `group_start` is where each run
+    begins and `group_file` its file's row.
+    """
+
+    chunks: RowTable
+    files: RowTable
+    in_collection: Flags
+    file_in_collection: Flags
+    chunk_count: int
+    file_count: int
+    chunk_norms: Floats
+    file_norms: Floats
+    field_norms: Floats
+    group_start: NDArray[np.int64]
+    group_file: Rows
+
+    def best_per_file(self, scores: Floats, files: int) -> Floats:
+        """The best chunk score of each file row; 0 for files without chunks."""
+        best = np.zeros(files, np.float32)
+        if len(self.group_start):
+            best[self.group_file] = np.maximum.reduceat(scores, self.group_start)
+        return best
+
+
+def columns_of(snapshot: SearchedSnapshot, collection: int) -> Columns:
+    """From the snapshot's cache, made on the first search of a revision."""
+    key = f"rank.columns.{collection}"
+    found = snapshot.cache.get(key)
+    if found is None:
+        found = snapshot.cache.setdefault(key, _make(snapshot, collection))
+    assert isinstance(found, Columns)
+    return found
+
+
+def _make(snapshot: SearchedSnapshot, collection: int) -> Columns:
+    chunk_table, file_table = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
+    lengths = read_lengths(snapshot.connection)
+    bodies = _align(chunk_table, lengths.chunk_ids, lengths.bodies, len(snapshot.chunk_ids))
+    fields = np.zeros((len(snapshot.file_ids), FIELDS), np.float32)
+    rows = file_table.rows(lengths.file_ids) if len(fields) else np.zeros(0, np.int32)
+    fields[rows[rows >= 0]] = lengths.fields[rows >= 0]
+    file_flags = np.asarray(snapshot.file_collection == collection)
+    chunk_flags = file_flags[snapshot.chunk_file]
+    file_lengths = np.bincount(snapshot.chunk_file, weights=bodies, minlength=len(fields)).astype(np.float32)
+    starts = np.flatnonzero(np.diff(snapshot.chunk_file, prepend=-1)).astype(np.int64)
+    return Columns(
+        chunks=chunk_table,
+        files=file_table,
+        in_collection=chunk_flags,
+        file_in_collection=file_flags,
+        chunk_count=int(chunk_flags.sum()),
+        file_count=int(file_flags.sum()),
+        chunk_norms=length_norms(bodies, _average(bodies, chunk_flags), CHUNK_CURVE),
+        file_norms=length_norms(file_lengths, _average(file_lengths, file_flags), FILE_CURVE),
+        field_norms=np.stack(
+            [length_norms(fields[:, i], _average(fields[:, i], file_flags), c) for i, c in enumerate(FIELD_CURVES)], 1
+        ),
+        group_start=starts,
+        group_file=snapshot.chunk_file[starts],
+    )
+
+
+def _align(table: RowTable, ids: Ids, values: NDArray[np.uint32], size: int) -> Floats:
+    aligned = np.zeros(size, np.float32)
+    if size:
+        rows = table.rows(ids)
+        aligned[rows[rows >= 0]] = values[rows >= 0]
+    return aligned
+
+
+def _average(values: Floats, flags: Flags) -> float:
+    return float(values[flags].mean()) if flags.any() else 1.0

@@ -1,0 +1,62 @@
+"""From features to one score per file, and which chunk of a file is shown.
+
+Weights are set by hand, guided by the ablations of SEARCH_QUALITY.md and checked by folds over whole repositories
+(scripts/bench-quality). A learned combiner takes the place of `HandSet` by the same two methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from sidecar.engine.rank.features import FEATURES
+from sidecar.parts.lexical.bm25 import Floats
+
+WEIGHTS: Mapping[str, float] = {
+    "fused_ranks": 0.5,
+    "best_chunk": 1.0,
+    "file_fields": 1.0,
+    "stem_words": 0.5,
+    "path_words": 0.5,
+    "one_definition": 0.5,
+    "defines_sought": 1.0,
+    "defines_symbol": 2.0,
+    "named_so": 0.5,
+    "similarity": 1.0,
+    "is_test": -1.0,
+    "is_example": -0.5,
+    "is_foreign": -0.3,
+    "is_entrance": -0.2,
+    "is_declaration": -0.2,
+}
+
+
+class Combiner(Protocol):
+    def score(self, features: Floats, alpha: float) -> Floats:
+        """One score in 0-1 per row of `features` [candidates, FEATURES]."""
+
+    def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
+        """What each feature added to the score of one candidate, by name."""
+
+
+@dataclass(frozen=True)
+class HandSet:
+    """A weighted sum. Divided by the weights in force, so that 1 means best in every respect."""
+
+    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
+
+    def score(self, features: Floats, alpha: float) -> Floats:
+        weights = self._scaled(alpha)
+        return np.asarray(np.clip(features @ weights, 0, 1), np.float32)
+
+    def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
+        parts = features * self._scaled(alpha)
+        return {f.name: round(float(p), 4) for f, p in zip(FEATURES, parts, strict=True) if p}
+
+    def _scaled(self, alpha: float) -> Floats:
+        share = {"word": 2 * (1 - alpha), "meaning": 2 * alpha, "prior": 1.0}
+        weights = np.array([self.weights.get(f.name, 0.0) * share[f.family] for f in FEATURES], np.float32)
+        return np.asarray(weights / max(float(weights[weights > 0].sum()), 1e-9), np.float32)

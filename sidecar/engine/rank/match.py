@@ -1,0 +1,106 @@
+"""Scores a query's terms against every chunk and file: BM25 of chunk bodies, BM25 of each file field, BM25F of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.rank.columns import CHUNK_CURVE, FIELD_CURVES, FILE_CURVE, Columns, SearchedSnapshot
+from sidecar.parts.lexical.analyse import FIELDS, Field
+from sidecar.parts.lexical.bm25 import Floats, idf, saturate
+from sidecar.parts.lexical.postings import TermPostings, read_postings
+
+_FIELD_WEIGHTS = {
+    Field.PATH: 2.0,
+    Field.STEM: 2.5,
+    Field.DIRECTORIES: 0.8,
+    Field.NAMES: 1.5,
+    Field.SIGNATURES: 0.7,
+    Field.COMMENTS: 1.0,
+    Field.HEAD: 1.0,
+}
+FIELD_WEIGHTS = np.array([_FIELD_WEIGHTS[field] for field in Field], np.float32)
+_DAMPING = 0.15
+"""BM25F's second saturation: a term in five fields is not five times the evidence."""
+
+
+@dataclass(frozen=True)
+class LexicalMatch:
+    """Over all rows of the snapshot; 0 outside the collection.
+
+    `chunks` BM25 of bodies; `chunk_names` share of the query's idf found among the names that a chunk defines;
+    `fields` [FIELDS, files] share of the query's idf found in each field; `bodies` BM25 of whole files; `files` BM25F.
+    """
+
+    chunks: Floats
+    chunk_names: Floats
+    fields: Floats
+    bodies: Floats
+    files: Floats
+    coverage: Floats
+
+
+def match_terms(snapshot: SearchedSnapshot, columns: Columns, terms: Sequence[str]) -> LexicalMatch:
+    chunks, files = len(snapshot.chunk_ids), len(snapshot.file_ids)
+    match = LexicalMatch(
+        chunks=np.zeros(chunks, np.float32),
+        chunk_names=np.zeros(chunks, np.float32),
+        fields=np.zeros((FIELDS, files), np.float32),
+        bodies=np.zeros(files, np.float32),
+        files=np.zeros(files, np.float32),
+        coverage=np.zeros(files, np.float32),
+    )
+    found = read_postings(snapshot.connection, terms) if chunks else {}
+    total = 0.0
+    for term in terms:
+        total += _add_term(match, snapshot, columns, found[term]) if term in found else idf(columns.file_count, 0)
+    if total:
+        for shares in (match.chunk_names, match.fields, match.coverage):
+            np.divide(shares, np.float32(total), out=shares)
+    return match
+
+
+def _add_term(match: LexicalMatch, snapshot: SearchedSnapshot, columns: Columns, postings: TermPostings) -> float:
+    """Adds one term's scores and returns its inverse file frequency."""
+    rows, tfs = _alive(columns.chunks.rows(postings.bodies.ids), postings.bodies.tfs, columns.in_collection)
+    chunk_idf = idf(columns.chunk_count, len(rows))
+    match.chunks[rows] += np.float32(chunk_idf) * saturate(tfs, columns.chunk_norms[rows], CHUNK_CURVE.k1)
+
+    files = len(match.files)
+    counts = np.bincount(snapshot.chunk_file[rows], weights=tfs, minlength=files).astype(np.float32)
+    in_body = counts > 0
+    body = np.where(in_body, saturate(counts, columns.file_norms, FILE_CURVE.k1), np.float32(0))
+    rows, fields, tfs = _alive_fields(columns, postings)
+    seen = np.union1d(np.flatnonzero(in_body), rows)
+    weight = np.float32(idf(columns.file_count, len(seen)))
+
+    k1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)[fields]
+    counted = tfs.astype(np.float32)
+    scores = counted * (k1 + 1) / (counted + columns.field_norms[rows, fields])
+    combined = body + np.bincount(rows, weights=scores * FIELD_WEIGHTS[fields], minlength=files).astype(np.float32)
+    match.bodies[:] += weight * body
+    match.files[:] += weight * combined / (1 + np.float32(_DAMPING) * combined)
+    match.fields[fields, rows] += weight
+    match.coverage[seen] += weight
+    rows, _ = _alive(columns.chunks.rows(postings.names.ids), postings.names.tfs, columns.in_collection)
+    match.chunk_names[rows] += weight
+    return float(weight)
+
+
+def _alive(
+    rows: NDArray[np.int32], tfs: NDArray[np.uint8], flags: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    keep = (rows >= 0) & flags[rows]
+    return rows[keep], tfs[keep]
+
+
+def _alive_fields(
+    columns: Columns, postings: TermPostings
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]:
+    file_ids, fields = np.divmod(postings.fields.ids, FIELDS)
+    rows = columns.files.rows(file_ids)
+    keep = (rows >= 0) & columns.file_in_collection[rows]
+    return rows[keep], fields[keep], postings.fields.tfs[keep]

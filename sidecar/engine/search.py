@@ -1,0 +1,178 @@
+"""One search from request to answer: words and vectors find candidates, features rank files, chunks are shown.
+
+Candidates are files; what is returned is a chunk of each, so that ten results are ten places to look at. Modes
+differ only in alpha: `fts` is alpha 0 and asks no model, `vector` is alpha 1 and reads no postings.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sidecar.engine.filters import allowed_chunks
+from sidecar.engine.fusion import best_first, fuse
+from sidecar.engine.intent import Query, understand
+from sidecar.engine.nearest import DEPTH, Nearest
+from sidecar.engine.rank.candidates import keep_allowed, propose, show_scores, worth_comparing
+from sidecar.engine.rank.columns import Columns, Flags, Rows, SearchedSnapshot, columns_of
+from sidecar.engine.rank.combine import Combiner, HandSet
+from sidecar.engine.rank.evidence import Similarities, Symbols, gather, look_up
+from sidecar.engine.rank.features import compute_features
+from sidecar.engine.rank.match import LexicalMatch, match_terms
+from sidecar.engine.results import Span, ranked_spans, to_hit, within_budget
+from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
+from sidecar.model import Embedder, IsCancelled, Mode, SearchAnswer, SearchRequest, VectorStore
+from sidecar.parts.lexical.bm25 import Floats
+
+_COLLECTIONS = ("code", "docs")
+
+
+@dataclass
+class _Clock:
+    """Time per stage in ms."""
+
+    stages: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.stages[name] = self.stages.get(name, 0.0) + (time.perf_counter() - start) * 1000
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the two searches found. `alpha` and `mode` are those that were really used."""
+
+    match: LexicalMatch
+    symbols: Symbols
+    nearest: Nearest | None
+    closest: Rows
+    alpha: float
+    mode: Mode
+    notice: str
+
+
+class Searcher:
+    """Stateless but for what it was made with; thread-safe as far as the embedder and the store are."""
+
+    def __init__(
+        self,
+        embedder: Callable[[], Embedder],
+        store: Callable[[], VectorStore | None],
+        combiner: Combiner | None = None,
+    ) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._combiner: Combiner = combiner or HandSet()
+
+    def search(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        """Raises InvalidQuery, InvalidPattern, Cancelled; ModelLoadFailed only when vectors alone were asked for."""
+        start = time.perf_counter()
+        clock = _Clock()
+        if not request.query.strip():
+            raise InvalidQuery
+        with clock.stage("tokenise"):
+            query = understand(request.query)
+            columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
+            allowed = allowed_chunks(snapshot, columns, request)
+        found = self._find(snapshot, columns, query, request, allowed, clock, cancelled)
+        with clock.stage("rank"):
+            spans, features = self._rank(snapshot, columns, query, found, allowed)
+        with clock.stage("fetch"):
+            page = spans[request.offset : request.offset + request.top_k]
+            stored = snapshot.stored_chunks([row for span in page for row in span.rows])
+            texts = iter(stored)
+            hits = [
+                to_hit(
+                    snapshot,
+                    span,
+                    [next(texts) for _ in span.rows],
+                    self._combiner.contributions(features[span.position], found.alpha) if request.explain else {},
+                )
+                for span in page
+            ]
+        return SearchAnswer(
+            hits=within_budget(hits, request.token_budget),
+            total=len(spans),
+            mode=found.mode,
+            took_ms=(time.perf_counter() - start) * 1000,
+            notice=found.notice,
+            stages_ms={name: round(ms, 3) for name, ms in clock.stages.items()},
+        )
+
+    def _find(
+        self,
+        snapshot: SearchedSnapshot,
+        columns: Columns,
+        query: Query,
+        request: SearchRequest,
+        allowed: Flags,
+        clock: _Clock,
+        cancelled: IsCancelled,
+    ) -> _Found:
+        alpha = {"fts": 0.0, "vector": 1.0}.get(request.mode, request.alpha)
+        nearest, notice = None, ""
+        closest = np.zeros(0, np.int32)
+        if alpha > 0:
+            with clock.stage("embed"):
+                nearest, notice = self._nearest(snapshot, columns, query, alpha, cancelled)
+            alpha = alpha if nearest is not None else 0.0
+        with clock.stage("lexical"):
+            wanted = alpha < 1
+            match = match_terms(snapshot, columns, query.terms if wanted else ())
+            symbols = look_up(snapshot, columns, query) if wanted else Symbols.nothing(snapshot)
+            keep_allowed(snapshot, allowed, match, symbols)
+        if cancelled():
+            raise Cancelled
+        if nearest is not None:
+            with clock.stage("vector"):
+                closest = nearest.search(self._store(), request.collection, allowed)
+            notice = notice or _coverage_notice(snapshot, allowed)
+        mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
+        return _Found(match, symbols, nearest, closest, alpha, mode, notice)
+
+    def _nearest(
+        self, snapshot: SearchedSnapshot, columns: Columns, query: Query, alpha: float, cancelled: IsCancelled
+    ) -> tuple[Nearest | None, str]:
+        try:
+            vector = self._embedder().embed_query(query.text)
+        except ModelLoadFailed as error:
+            if alpha == 1:
+                raise
+            return None, f"Searched by word only: {error.message}"
+        return Nearest(snapshot, columns, vector, cancelled), ""
+
+    def _rank(
+        self, snapshot: SearchedSnapshot, columns: Columns, query: Query, found: _Found, allowed: Flags
+    ) -> tuple[list[Span], Floats]:
+        match, symbols = found.match, found.symbols
+        fused = fuse(
+            [(best_first(match.chunks, DEPTH), 1 - found.alpha), (found.closest, found.alpha)], len(snapshot.chunk_ids)
+        )
+        files = propose(snapshot, columns, match, symbols, found.closest)
+        if not len(files):
+            return [], np.zeros((0, 0), np.float32)
+        if found.nearest is None:
+            similarities = Similarities(np.full(len(snapshot.chunk_ids), np.nan, np.float32), 0.0)
+        else:
+            found.nearest.score(worth_comparing(snapshot, columns, files, match, symbols))
+            similarities = found.nearest.similarities
+        evidence = gather(snapshot, columns, query, files, match, symbols, similarities, fused)
+        features = compute_features(evidence)
+        scores = self._combiner.score(features, found.alpha)
+        shown = show_scores(match, symbols, similarities, found.alpha, allowed)
+        return ranked_spans(snapshot, columns, files, scores, shown), features
+
+
+def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags) -> str:
+    total, embedded = int(allowed.sum()), int((allowed & (snapshot.chunk_vector > 0)).sum())
+    if embedded >= total:
+        return ""
+    return f"Partial: {embedded} of {total} chunks have a vector so far; the others are found by word only."
