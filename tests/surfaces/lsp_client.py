@@ -39,6 +39,24 @@ class Failed(Exception):
         self.body: Any = error.get("data")
 
 
+class TcpServer:
+    """A server process that listens; `address` is where. Use as a context manager: it ends by SIGTERM."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [*FAKE_SERVER, "--tcp", *arguments]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=REPOSITORY, text=True)
+        assert self.process.stderr is not None
+        host, port = self.process.stderr.readline().split()[-1].rsplit(":", 1)
+        self.address = (host, int(port))
+
+    def __enter__(self) -> TcpServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.communicate(timeout=LIMIT_S)
+
+
 class LspClient:
     """Use as a context manager. `on_request` answers the server's requests by method (default: null)."""
 
@@ -49,6 +67,7 @@ class LspClient:
         connect: tuple[str, int] | None = None,
         env: Mapping[str, str] | None = None,
         on_request: Mapping[str, Callable[[Any], Any]] | None = None,
+        reads: bool = True,
     ) -> None:
         self.on_request = dict(on_request or {})
         self.messages: list[dict[str, Any]] = []
@@ -75,7 +94,8 @@ class LspClient:
             self._out, source = self.process.stdin, self.process.stdout
         self._in: BinaryIO = source
         self._lock = threading.Lock()
-        threading.Thread(target=self._read, daemon=True).start()
+        if reads:
+            threading.Thread(target=self._read, daemon=True).start()
 
     def __enter__(self) -> LspClient:
         return self
@@ -90,7 +110,11 @@ class LspClient:
         if self.process is not None:
             if self.process.poll() is None:
                 self.process.kill()
-            self.process.communicate()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+                with contextlib.suppress(OSError):
+                    if stream is not None:
+                        stream.close()
 
     # ---------------------------------------------------------------- talking
 
@@ -108,10 +132,15 @@ class LspClient:
         return result
 
     def stop(self) -> int:
-        """shutdown, exit; returns the exit status."""
+        """shutdown, exit, the end of the stream; returns the exit status (of a connection always 0)."""
         assert self.request("shutdown") is None
         self.notify("exit")
-        return self.wait()
+        self.expect_end()
+        return self.wait() if self.process is not None else 0
+
+    def expect_end(self) -> None:
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: self._ended, LIMIT_S), "the stream is still open"
 
     def request(self, method: str, params: Any = None) -> Any:
         return self.answer_to(self.send_request(method, params))

@@ -82,5 +82,5 @@ if __name__ == "__main__":
     parser.add_argument("--question-timeout", type=float, default=120.0)
     options = parser.parse_args()
     if options.tcp:
-        sys.exit(run_tcp(make, "127.0.0.1", 0))
+        sys.exit(run_tcp(make, "127.0.0.1", 0, question_timeout_s=options.question_timeout))
     sys.exit(run_stdio(make, question_timeout_s=options.question_timeout))

@@ -1,4 +1,4 @@
-"""Tools over LSP: requests, commands, errors, folders, questions, progress, cancellation. Real processes, real pipes."""
+"""Tools over LSP: requests, commands, errors, folders, questions, progress, cancellation. On real pipes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.lsp_client import EDITOR, FAKE_SERVER, NO_ANSWER, Failed, LspClient
+from tests.surfaces.lsp_client import EDITOR, FAKE_SERVER, NO_ANSWER, Failed, LspClient, TcpServer
 
 
 def answering(title: str) -> dict[str, Callable[[Any], Any]]:
@@ -37,9 +37,16 @@ def second(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[TcpServer]:
+    """One process for all; each test has a session of its own, and folders of its own."""
+    with TcpServer() as server:
+        yield server
+
+
 @pytest.fixture
-def client() -> Iterator[LspClient]:
-    with LspClient(on_request=accepting()) as client:
+def client(server: TcpServer) -> Iterator[LspClient]:
+    with LspClient(connect=server.address, on_request=accepting()) as client:
         yield client
 
 
@@ -97,7 +104,6 @@ def test_each_kind_of_failure_has_its_number_and_its_code(client: LspClient, fol
         ("sidecar/searchCode", {"query": "x", "workspace": "untitled:Untitled-1"}, -32010, "WORKSPACE_NOT_FOUND"),
         ("sidecar/searchCode", {"query": "x", "workspace": "/no/such/folder"}, -32010, "WORKSPACE_NOT_FOUND"),
         ("sidecar/searchCode", ["x"], -32602, "INVALID_PARAMS"),
-        ("sidecar/reindexFile", {"file_path": "../x"}, -32602, "PATH_TRAVERSAL"),
         ("sidecar/noSuchTool", {}, -32601, "UNKNOWN_TOOL"),
     ]
     for method, params, number, code in expected:
@@ -173,12 +179,14 @@ def test_folders_come_and_go(client: LspClient, folder: Path, second: Path) -> N
     assert client.expect_method("sidecar/status", lambda p: p["workspace"] == str(second))["status"] == "not_found"
 
 
-def test_without_folders_the_root_counts_and_without_a_root_calls_say_what_to_do(folder: Path) -> None:
+def test_without_folders_the_root_counts_and_without_a_root_calls_say_what_to_do(
+    server: TcpServer, folder: Path
+) -> None:
     for params in ({"rootUri": folder.as_uri()}, {"rootPath": str(folder)}):
-        with LspClient() as client:
-            client.start(**params, **{"workspaceFolders": None})
+        with LspClient(connect=server.address) as client:
+            client.start(**params, workspaceFolders=None)
             assert client.request("sidecar/getIndexStatus")["projectPath"] == str(folder)
-    with LspClient() as client:
+    with LspClient(connect=server.address) as client:
         client.start()
         with pytest.raises(Failed) as failed:
             client.request("sidecar/searchCode", {"query": "x"})
@@ -201,14 +209,16 @@ def test_a_question_names_who_asks_and_is_a_warning_when_it_destroys(client: Lsp
 
 
 @pytest.mark.parametrize("answer", [None, {"title": "what is that"}, "nonsense"])
-def test_dismissing_a_question_is_a_no(folder: Path, answer: Any) -> None:
-    with LspClient(on_request={"window/showMessageRequest": lambda params: answer}) as client:
+def test_dismissing_a_question_is_a_no(server: TcpServer, folder: Path, answer: Any) -> None:
+    with LspClient(connect=server.address, on_request={"window/showMessageRequest": lambda params: answer}) as client:
         client.start(folder)
         assert client.request("sidecar/createIndex")["status"] == "cancelled"
 
 
-def test_declining_a_question_is_a_no(folder: Path) -> None:
-    with LspClient(on_request={"window/showMessageRequest": lambda params: params["actions"][1]}) as client:
+def test_declining_a_question_is_a_no(server: TcpServer, folder: Path) -> None:
+    with LspClient(
+        connect=server.address, on_request={"window/showMessageRequest": lambda params: params["actions"][1]}
+    ) as client:
         client.start(folder)
         assert client.request("sidecar/createIndex")["status"] == "cancelled"
 
@@ -228,8 +238,10 @@ def test_an_unanswered_question_times_out_as_a_no_and_a_late_answer_makes_no_noi
         assert client.stderr() == "the engine is closed\n"
 
 
-def test_other_requests_are_answered_while_a_question_is_open(folder: Path) -> None:
-    with LspClient(on_request={"window/showMessageRequest": lambda params: NO_ANSWER}) as client:
+def test_other_requests_are_answered_while_a_question_is_open(server: TcpServer, folder: Path) -> None:
+    with LspClient(
+        connect=server.address, on_request={"window/showMessageRequest": lambda params: NO_ANSWER}
+    ) as client:
         client.start(folder)
         waiting = client.send_request("sidecar/createIndex")
         asked = client.expect(lambda message: message.get("method") == "window/showMessageRequest")
@@ -239,8 +251,10 @@ def test_other_requests_are_answered_while_a_question_is_open(folder: Path) -> N
 
 
 @pytest.mark.parametrize("capabilities", [{}, None, {"window": {"showMessage": None}}, {"window": 5}])
-def test_without_any_capability_the_index_is_made_and_nothing_is_deleted(folder: Path, capabilities: Any) -> None:
-    with LspClient() as client:
+def test_without_any_capability_the_index_is_made_and_nothing_is_deleted(
+    server: TcpServer, folder: Path, capabilities: Any
+) -> None:
+    with LspClient(connect=server.address) as client:
         client.start(folder, capabilities=capabilities)
         assert client.request("sidecar/createIndex")["status"] == "created"
         assert client.request("sidecar/reindexProject")["status"] == "reindexed"

@@ -27,10 +27,9 @@ logger = logging.getLogger("sidecar.lsp")
 
 @dataclass(slots=True)
 class _Open:
-    """An open document: where it lies, and the text that the client has."""
+    """An open file: the folder that it lies in and its path there, None outside of all, and the client's text."""
 
-    folder: str
-    path: str
+    place: tuple[str, str] | None
     text: str
 
 
@@ -49,9 +48,9 @@ class Buffers:
         self.encoding = "utf-16"
 
     def opened(self, uri: str, text: str) -> None:
-        place = self._place(uri)
-        if place is not None:
-            self._open[uri] = _Open(*place, text)
+        path = path_of(uri)
+        if path is not None:
+            self._open[uri] = _Open(self._folders.locate(path), text)
             self._sync_now(uri)
 
     def changed(self, uri: str, changes: list[Any]) -> None:
@@ -69,17 +68,16 @@ class Buffers:
     def closed(self, uri: str) -> None:
         self._cancel_timer(uri)
         document = self._open.pop(uri, None)
-        if document is not None:
-            self._start(self._drop, document.folder, document.path)
+        if document is not None and document.place is not None:
+            self._start(self._drop, *document.place)
 
     def folders_changed(self) -> None:
         """Documents may lie in another folder now, or in none."""
         for uri, document in list(self._open.items()):
-            place = self._place(uri)
-            if place == (document.folder, document.path):
-                continue
-            self.closed(uri)
-            self.opened(uri, document.text)
+            path = path_of(uri)
+            if path is not None and self._folders.locate(path) != document.place:
+                self.closed(uri)
+                self.opened(uri, document.text)
 
     async def flush(self) -> None:
         """Everything the client has sent so far is with the engine when this returns, unless the engine is too busy."""
@@ -96,10 +94,6 @@ class Buffers:
             await asyncio.wait(set(self._running), timeout=timeout_s)
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    def _place(self, uri: str) -> tuple[str, str] | None:
-        path = path_of(uri)
-        return self._folders.locate(path) if path is not None else None
-
     def _cancel_timer(self, uri: str) -> None:
         timer = self._timers.pop(uri, None)
         if timer is not None:
@@ -108,7 +102,8 @@ class Buffers:
     def _sync_now(self, uri: str) -> None:
         self._cancel_timer(uri)
         document = self._open[uri]
-        self._start(self._sync, document.folder, document.path, document.text)
+        if document.place is not None:
+            self._start(self._sync, *document.place, document.text)
 
     def _start(self, work: Callable[..., None], *arguments: str) -> None:
         future = asyncio.get_running_loop().run_in_executor(self._thread, self._guarded, work, arguments)

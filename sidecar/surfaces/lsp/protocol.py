@@ -147,7 +147,14 @@ class SidecarProtocol(JsonRPCProtocol):
         self.notify(types.CANCEL_REQUEST, {"id": request_id})
 
     def _refuse(self, request_id: Any, code: int, reason: str) -> None:
-        self._send_response(request_id, error=JsonRpcException(message=reason, code=code).to_response_error())
+        self._fail(request_id, JsonRpcException(message=reason, code=code))
+
+    def _fail(self, request_id: Any, error: JsonRpcException) -> None:
+        """As a plain dict: lsprotocol leaves a null `id` out, which JSON-RPC demands where the id is unknown."""
+        body: dict[str, Any] = {"code": error.code, "message": error.message}
+        if error.data is not None:
+            body["data"] = error.data
+        self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": body})
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: Any) -> None:
         self._request_futures.pop(msg_id, None)
@@ -156,13 +163,12 @@ class SidecarProtocol(JsonRPCProtocol):
                 raise faults.cancelled()
             self._send_response(msg_id, result=future.result())
         except JsonRpcException as error:
-            self._send_response(msg_id, error=error.to_response_error())
+            self._fail(msg_id, error)
         except SidecarError as error:
-            self._send_response(msg_id, error=faults.fault(error).to_response_error())
+            self._fail(msg_id, faults.fault(error))
         except Exception as error:
             logger.exception("a request failed")
-            told = faults.fault(Internal(f"{type(error).__name__}; it is in the log."))
-            self._send_response(msg_id, error=told.to_response_error())
+            self._fail(msg_id, faults.fault(Internal(f"{type(error).__name__}; it is in the log.")))
 
     def _send_data(self, data: Any) -> None:
         try:

@@ -39,13 +39,18 @@ def run_stdio(source: ServiceSource, *, question_timeout_s: float = QUESTION_TIM
     return status
 
 
-def run_tcp(source: ServiceSource, host: str, port: int) -> int:
+def run_tcp(source: ServiceSource, host: str, port: int, *, question_timeout_s: float = QUESTION_TIMEOUT_S) -> int:
     """Serves every client that connects, each in a session of its own, on one service; ends by a signal.
 
     The first client's settings hold. Says on stderr where it listens (port 0 takes a free one). There is no
     authentication: whoever reaches the port may use it. Raises `SidecarError` where it cannot listen.
     """
-    status = asyncio.run(_serve_tcp(SharedService(source), _listening(host, port)))
+    shared = SharedService(source)
+
+    def make() -> SidecarServer:
+        return make_server(shared, question_timeout_s=question_timeout_s, closes_service=False)
+
+    status = asyncio.run(_serve_tcp(shared, _listening(host, port), make))
     exit_soon(status, EXIT_WAIT_S)
     return status
 
@@ -63,14 +68,14 @@ def _listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-async def _serve_tcp(shared: SharedService, listener: socket.socket) -> int:
+async def _serve_tcp(shared: SharedService, listener: socket.socket, make: Callable[[], SidecarServer]) -> int:
     loop = asyncio.get_running_loop()
     ending: asyncio.Future[int] = loop.create_future()
     end_on_signals(lambda status: _resolve(ending, status))
     host, port = listener.getsockname()[:2]
     print(f"sidecar: LSP on {host}:{port}", file=sys.stderr, flush=True)  # noqa: T201 - how a caller learns the port
     sessions: set[asyncio.Task[int]] = set()
-    accepting = loop.create_task(_accept(shared, listener, sessions))
+    accepting = loop.create_task(_accept(listener, make, sessions))
     status = await ending
     accepting.cancel()
     for session in sessions:
@@ -81,12 +86,12 @@ async def _serve_tcp(shared: SharedService, listener: socket.socket) -> int:
     return status
 
 
-async def _accept(shared: SharedService, listener: socket.socket, sessions: set[asyncio.Task[int]]) -> None:
+async def _accept(listener: socket.socket, make: Callable[[], SidecarServer], sessions: set[asyncio.Task[int]]) -> None:
     loop = asyncio.get_running_loop()
     while True:
         connection, _ = await loop.sock_accept(listener)
-        server = make_server(shared, closes_service=False)
-        session = loop.create_task(_session(SocketStream(connection), server, loop.create_future(), watch_client=False))
+        ending: asyncio.Future[int] = loop.create_future()
+        session = loop.create_task(_session(SocketStream(connection), make(), ending, watch_client=False))
         sessions.add(session)
         session.add_done_callback(sessions.discard)
 
