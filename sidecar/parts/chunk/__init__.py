@@ -12,7 +12,7 @@ from .prose import PROSE
 from .tables import TABLES
 
 CHUNKER_VERSION = 1
-"""Raise it whenever the same text may yield other chunks or definitions: an index made by another version is rebuilt."""
+"""Raise it when the same text may yield other chunks or definitions: an index made by another version is rebuilt."""
 
 _SCRIPTED = frozenset({"vue", "svelte"})
 

@@ -10,7 +10,7 @@ from sidecar.model import Chunk, Definition, ParsedFile
 from .definitions import Outline, outline, query_for
 from .lines import MAX_CHUNKS, TARGET, Lines, Span, cut_to_fit, to_spans, windows
 from .split import split_tree
-from .syntax import Grammar, Node, load_grammar
+from .syntax import Node, load_grammar
 from .table import Table
 from .tables import TABLES
 
@@ -19,6 +19,7 @@ MAX_BYTES = 1_000_000
 MAX_ERRORS = 0.4
 """Share of a text that a grammar may fail to understand before the text is cut into windows of lines."""
 
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\v\x1b"))
 _SCRIPT = re.compile(r"<script([^>]*)>((?=[ \t]*\n)[^\0]*?\n[ \t]*)</script>", re.IGNORECASE)
 """A script that has its lines to itself."""
 _TYPED = re.compile(r"lang=[\"']?tsx?\b")
@@ -73,7 +74,11 @@ def _table_for(path: str, language: str) -> Table | None:
 
 
 def _is_parsable(source: bytes) -> bool:
-    return len(source) <= MAX_BYTES and b"\0" not in source
+    """Whether it is of a sane length and not noise, on which a grammar spends a hundred times what code costs."""
+    if len(source) > MAX_BYTES or b"\0" in source:
+        return False
+    controls = len(source) - len(source.translate(None, _CONTROLS))
+    return controls * 100 <= len(source)
 
 
 def label(spans: list[Span], found: Outline) -> tuple[Chunk, ...]:

@@ -26,6 +26,7 @@ _CONSTRUCTORS = frozenset({"__init__", "constructor", "initialize", "init", "__c
 _FUNCTION_VALUES = re.compile(r"^(?!builtin).*(?:function|lambda|closure|parameter$)")
 _CLASS_VALUES = frozenset({"class", "class_expression", "struct_declaration", "enum_declaration", "union_declaration"})
 _IMPORT = re.compile(r"(?:await\s+)?(?:require|@import|import|@cImport)\b")
+_EXPORTED = re.compile(r"^[\w$'.]+|^.*")
 _ELIXIR_NAME = re.compile(r"\s*([\w.]+[?!]?)")
 _ELIXIR_KINDS = {
     "defmodule": "module",
@@ -81,11 +82,13 @@ def outline(table: Table, captures: Mapping[str, list[Node]], source: bytes) -> 
     wanted.sort(key=lambda node: (node.start_byte, -node.end_byte))
     for node in wanted:
         reader.read(node)
-    exported = {naming.last_part(naming.text_of(node)) for node in captures.get("exported", [])}
+    exported = {_EXPORTED.findall(naming.text_of(node))[0] for node in captures.get("exported", [])}
     definitions = _apply_exports(table.visibility, reader.definitions, exported)
     definitions = _hide_private(definitions, captures.get("private", []))
     comments = merge_comments([*captures.get("comment", []), *captures.get("doc", [])])
-    return Outline(tuple(_merge_equations(definitions)), tuple(reader.scopes), comments)
+    if table.clauses:
+        definitions = _merge_clauses(definitions)
+    return Outline(tuple(definitions), tuple(reader.scopes), comments)
 
 
 class _Reader:
@@ -183,6 +186,8 @@ class _Reader:
             self._push(node, name, kind, around.exported and around is not _TOP)
             return
         kind = _refine(kind, name, "class" if qualifier else around.kind)
+        if kind == "method" and name == (qualifier or around.container).rsplit(".", 1)[-1]:
+            kind = "constructor"
         signature = naming.signature_of(node, self._source)
         if exported is None:
             inherited = around.exported and around.kind in _TYPES
@@ -223,7 +228,7 @@ def _refine(kind: str, name: str, around: str) -> str:
 def _apply_exports(visibility: str, definitions: list[Definition], exported: set[str]) -> list[Definition]:
     """Names in an export list (`export { a }`, a Haskell header) are exported; in Haskell without one all are."""
     if visibility == "haskell":
-        return [replace(d, exported=not exported or d.name in exported or d.depth > 0) for d in definitions]
+        return [replace(d, exported=not exported or d.name in exported or bool(d.container)) for d in definitions]
     if not exported:
         return definitions
     return [replace(d, exported=True) if d.depth == 0 and d.name in exported else d for d in definitions]
@@ -238,8 +243,8 @@ def _hide_private(definitions: list[Definition], marks: Iterable[Node]) -> list[
     ]
 
 
-def _merge_equations(definitions: list[Definition]) -> list[Definition]:
-    """Neighbours of one name, kind and container are one: a Haskell signature and its equations, overload clauses."""
+def _merge_clauses(definitions: list[Definition]) -> list[Definition]:
+    """Neighbours of one name, kind and container are one: signature and equations, clauses."""
     merged: list[Definition] = []
     for item in definitions:
         last = merged[-1] if merged else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 TARGET = 1_500
-"""Characters a chunk aims not to exceed: what the embedding models read of a chunk, and what a person reads at a glance."""
+"""Characters a chunk aims not to exceed: what the embedding models read of it, and a person at a glance."""
 MAX_CHUNKS = 1_000
 """Chunks of one file. A file that would have more is cut again with the target doubled, until it does not."""
 TINY = 120
@@ -75,7 +75,7 @@ class Lines:
 
 
 def cut_line(line: str, target: int) -> list[str]:
-    """Pieces of at most `target` characters, cut after a blank or closing mark where one is near; blank ones left out."""
+    """Pieces of at most `target` characters, cut after a blank or closing mark where one is near; no blank ones."""
     pieces = []
     at = 0
     while at < len(line):
@@ -97,7 +97,7 @@ def windows(lines: Lines, start: int, end: int, target: int) -> list[tuple[int, 
     ranges = []
     while start <= end:
         last = _last_that_fits(lines, start, end, target)
-        cut = last + 1 if last == end or last == start else _best_cut(lines, start, last)
+        cut = last + 1 if last in (start, end) else _best_cut(lines, start, last)
         ranges.append((start, cut - 1))
         start = cut
     return ranges

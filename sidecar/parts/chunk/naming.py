@@ -10,15 +10,59 @@ from .syntax import Node
 MAX_SIGNATURE = 300
 MAX_NAME = 160
 _IDENTIFIERS = frozenset(
-    "identifier type_identifier simple_identifier constant name word variable field_identifier property_identifier"
-    " namespace_identifier bareword package simple_name function_name module_name class_name type_constructor"
-    " value_name method_name operator_name destructor_name qualified_identifier string_lit prefix_id".split()
+    [
+        "identifier",
+        "type_identifier",
+        "simple_identifier",
+        "constant",
+        "name",
+        "word",
+        "variable",
+        "field_identifier",
+        "property_identifier",
+        "namespace_identifier",
+        "bareword",
+        "package",
+        "simple_name",
+        "function_name",
+        "module_name",
+        "class_name",
+        "type_constructor",
+        "value_name",
+        "method_name",
+        "operator_name",
+        "destructor_name",
+        "qualified_identifier",
+        "string_lit",
+        "prefix_id",
+    ]
 )
 _DECLARED = _IDENTIFIERS | {"template_function", "template_method", "operator_cast"}
 _BODIES = frozenset(
-    "block do_block body compound_statement match declaration_list class_body interface_body enum_body"
-    " struct_declaration enum_declaration union_declaration template_body function_body body_statement"
-    " field_declaration_list closure constructor_body object structure script_block contract_body".split()
+    [
+        "block",
+        "do_block",
+        "body",
+        "compound_statement",
+        "match",
+        "declaration_list",
+        "class_body",
+        "interface_body",
+        "enum_body",
+        "struct_declaration",
+        "enum_declaration",
+        "union_declaration",
+        "template_body",
+        "function_body",
+        "body_statement",
+        "field_declaration_list",
+        "closure",
+        "constructor_body",
+        "object",
+        "structure",
+        "script_block",
+        "contract_body",
+    ]
 )
 _GENERICS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _SEPARATORS = re.compile(r"::|\.|\\|:|/|\s")
@@ -101,7 +145,7 @@ def last_part(name: str) -> str:
         return _NOT_A_NAME.sub("", name)
     bare = _GENERICS.sub("", name).strip()
     parts = [part for part in _SEPARATORS.split(bare) if part]
-    return re.sub(r"[^\w?!$=-]", "", parts[-1]) if parts else ""
+    return re.sub(r"[^\w?!$=~-]", "", parts[-1]) if parts else ""
 
 
 def qualifier_of(name: str) -> str:
@@ -169,28 +213,30 @@ def signature_of(node: Node, source: bytes) -> str:
     return _SPACE.sub(" ", text).strip().rstrip("{").rstrip()[:MAX_SIGNATURE]
 
 
-_PRIVATE = re.compile(r"\b(private|fileprivate|internal)\b")
-_PUBLIC = re.compile(r"\b(public|protected|open)\b")
+_WORD = re.compile(r"[a-z]+")
+_PRIVATE = frozenset({"private", "fileprivate", "internal"})
 
 
 def is_exported(visibility: str, name: str, node: Node, signature: str, inherited: bool) -> bool:
     """By the language's convention; `inherited` says whether what encloses it is exported (True at the top)."""
     head = signature.split(name, 1)[0]
+    words = frozenset(_WORD.findall(head))
     match visibility:
         case "capital":
-            return name[:1].isupper()
+            exported = name[:1].isupper()
         case "pub":
-            return bool(re.search(r"\bpub\b|\bexport\b", head))
+            exported = not words.isdisjoint(("pub", "export"))
         case "public":
-            return bool(_PUBLIC.search(head)) or _is_in_interface(node)
+            exported = not words.isdisjoint(("public", "protected")) or _is_in_interface(node)
         case "not-private":
-            return not _PRIVATE.search(head) and not name.startswith("_")
+            exported = words.isdisjoint(_PRIVATE) and not name.startswith("_")
         case "not-static":
-            return not re.search(r"\bstatic\b", head)
+            exported = "static" not in words
         case "export":
-            return not name.startswith("#") and not _PRIVATE.search(head) and (inherited or _is_exported_js(node))
+            exported = not name.startswith("#") and words.isdisjoint(_PRIVATE) and (inherited or _is_exported_js(node))
         case _:
-            return not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
+            exported = not name.startswith("_") or (name.startswith("__") and name.endswith("__"))
+    return exported
 
 
 def _is_in_interface(node: Node) -> bool:

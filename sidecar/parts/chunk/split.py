@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import pairwise
 
 from .lines import TINY, Lines, windows
 from .naming import first_line, last_line
@@ -105,7 +106,7 @@ def _between(piece: _Piece, children: list[Node], cuts: list[int], group: int) -
     bounds = [piece.start, *cuts, piece.end + 1]
     parts: list[tuple[_Piece, list[Node]]] = []
     at = 0
-    for number, (start, after) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for number, (start, after) in enumerate(pairwise(bounds)):
         mine = []
         while at < len(children) and first_line(children[at]) < after:
             mine.append(children[at])

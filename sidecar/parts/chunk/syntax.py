@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-from functools import lru_cache
+from functools import cache
 from typing import TypeAlias
 
 import tree_sitter
@@ -24,10 +24,9 @@ class Grammar:
         self._query = tree_sitter.Query(language, query)
         self._errors = tree_sitter.Query(language, "(ERROR) @error")
 
-    def parse(self, source: bytes) -> Node | None:
-        """The root of the tree, or None where the grammar gives up (deterministic: counted in steps, not in time)."""
-        tree = tree_sitter.Parser(self._language).parse(source)
-        return tree.root_node if tree is not None else None
+    def parse(self, source: bytes) -> Node:
+        """The root of the tree. A parser of its own for every call: parsers are cheap, and not for two threads."""
+        return tree_sitter.Parser(self._language).parse(source).root_node
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
         """Nodes by the name that the query gives them."""
@@ -44,7 +43,7 @@ class Grammar:
         return max(0, lost) / root.end_byte
 
 
-@lru_cache(maxsize=None)
+@cache
 def load_grammar(module: str, function: str, captured: tuple[tuple[str, str], ...], extra: str) -> Grammar | None:
     """The grammar of an installed wheel; None where the wheel is missing or made for another tree-sitter."""
     try:

@@ -152,8 +152,8 @@ _TABLES: dict[str, Table] = {
             "enum_declaration": "class",
             "function_definition": "function",
             "method_declaration": "method",
-            "const_element": "constant name=~name",
-            "property_element": "field",
+            "const_declaration": "constant name=~const_element.~name",
+            "property_declaration": "field name=~property_element.name.~name",
             "namespace_definition": "namespace",
         },
         function="language_php",
@@ -251,9 +251,10 @@ _TABLES: dict[str, Table] = {
         "tree_sitter_elixir",
         {},
         visibility="elixir",
+        clauses=True,
         attached=("unary_operator",),
-        query='((call target: (identifier) @call) @elixir (#any-of? @call "def" "defp" "defmacro" "defmacrop" "defmodule"'
-        ' "defprotocol" "defimpl" "defdelegate" "defguard" "defguardp" "defn" "defnp"))'
+        query='((call target: (identifier) @call) @elixir (#any-of? @call "def" "defp" "defmacro" "defmacrop"'
+        ' "defmodule" "defprotocol" "defimpl" "defdelegate" "defguard" "defguardp" "defn" "defnp"))'
         " ((unary_operator operand: (call target: (identifier) @name)) @doc"
         ' (#any-of? @name "doc" "moduledoc" "typedoc" "shortdoc"))',
     ),
@@ -274,6 +275,7 @@ _TABLES: dict[str, Table] = {
             "field": "field",
         },
         visibility="haskell",
+        clauses=True,
         attached=("signature", "pragma"),
         query="(exports (export) @exported)",
     ),
