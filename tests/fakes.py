@@ -53,7 +53,6 @@ CONFIG: dict[str, object] = {
     "indexingStrategy": "realtime",
     "docPatterns": ["**/*.md", "**/*.txt"],
     "indexDocs": True,
-    "hybridSearch": {"enabled": True, "defaultAlpha": 0.5},
 }
 
 
@@ -73,6 +72,7 @@ class FakeWorkspace:
         before_work: Callable[[str], None] = lambda path: None,
         broken: Exception | None = None,
         notice: str = "",
+        default_alpha: float = 0.5,
         status_override: Callable[[StatusAnswer], StatusAnswer] = lambda status: status,
     ) -> None:
         self.files = dict(files or {})
@@ -84,6 +84,7 @@ class FakeWorkspace:
         self._before_work = before_work
         self._broken = broken
         self._notice = notice
+        self._alpha = default_alpha
         self._override = status_override
         self._indexed: dict[str, str] | None = None
         self._building: tuple[int, int] | None = None
@@ -180,7 +181,8 @@ class FakeWorkspace:
         self._fail()
         exists = self._indexed is not None
         index = f"{self._root}.index"
-        return ConfigAnswer(exists, f"{index}/config.json", index, dict(CONFIG), {"include": "default"}, ())
+        config = {**CONFIG, "hybridSearch": {"enabled": True, "defaultAlpha": self._alpha}}
+        return ConfigAnswer(exists, f"{index}/config.json", index, config, {"include": "default"}, ())
 
     def explain(self, path: str) -> Explanation:
         self._fail()

@@ -18,16 +18,20 @@ VALUES = ("model", "errors")
 SETTINGS = ("settings",)
 SHARED_PARTS = ("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database")
 
+# Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
+ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.lexical")
+
 # The first prefix that fits decides. An entry allows a module and what is below it.
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("__main__", ("surfaces", "tools")),
     ("model", ()),
     ("errors", ()),
     ("settings", VALUES),
+    ("parts.walk", ("parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
     ("engine.checkup", ("parts", *SETTINGS, *VALUES)),
-    ("engine", ("engine", *SHARED_PARTS, *SETTINGS, *VALUES)),
+    ("engine", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
     ("surfaces", ("tools", *SETTINGS, *VALUES)),

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from sidecar.tools.service import Service
 
 
+ServiceSource: TypeAlias = "Service | Callable[[Mapping[str, object]], Service]"
+"""A service, or what makes one from the settings that an editor sends when it connects."""
+
+
 @dataclass(frozen=True, slots=True)
 class Doors:
     """The other surfaces, started by this one's options. Each returns the exit status when its client is gone."""
 
-    lsp_stdio: Callable[[Service], int]
-    lsp_tcp: Callable[[Service, str, int], int]
+    lsp_stdio: Callable[[ServiceSource], int]
+    lsp_tcp: Callable[[ServiceSource, str, int], int]
     mcp_stdio: Callable[[Service, str | None], int]
 
 
@@ -74,10 +78,12 @@ def _run(
     if serves and doors is None:
         raise InvalidParams("This entry point cannot serve; run the sidecar command.")
     address = _address(args.tcp) if args.tcp else None
+    if doors is not None and (args.stdio or address is not None):
+        return _serve_editors(service or (lambda editor: _make_service(args, editor)), doors, address)
     own = service or _make_service(args)
     try:
         if doors is not None and serves:
-            return _serve(args, own, doors, address)
+            return doors.mcp_stdio(own, args.workspace)
         from sidecar.surfaces.cli.commands import RUN
         from sidecar.surfaces.cli.session import Session
 
@@ -87,15 +93,11 @@ def _run(
             own.close()
 
 
-def _serve(args: argparse.Namespace, service: Service, doors: Doors, address: tuple[str, int] | None) -> int:
-    if args.stdio:
-        return doors.lsp_stdio(service)
-    if address is not None:
-        return doors.lsp_tcp(service, *address)
-    return doors.mcp_stdio(service, args.workspace)
+def _serve_editors(source: ServiceSource, doors: Doors, address: tuple[str, int] | None) -> int:
+    return doors.lsp_stdio(source) if address is None else doors.lsp_tcp(source, *address)
 
 
-def _make_service(args: argparse.Namespace) -> Service:
+def _make_service(args: argparse.Namespace, editor: Mapping[str, object] | None = None) -> Service:
     from sidecar.settings.load import load_settings
     from sidecar.tools.assemble import make_service
 
@@ -103,7 +105,7 @@ def _make_service(args: argparse.Namespace) -> Service:
     problems = load_settings(None, None, {}, {}, flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
-    return make_service(flags=flags)
+    return make_service(flags=flags, editor=editor)
 
 
 def _address(text: str) -> tuple[str, int]:

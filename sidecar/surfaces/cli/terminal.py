@@ -68,7 +68,7 @@ class ProgressBar:
         self._quiet = quiet
         self._bar: Bar | None = None
         self._task: TaskID | None = None
-        self._tenth = -1
+        self._shown = (-1, -1)
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -94,10 +94,10 @@ class ProgressBar:
             self._bar.update(self._task, completed=done, total=total, description=printable(message)[:40])
 
     def _write(self, done: int, total: int, message: str) -> None:
-        tenth = done * _STEP // total
-        if tenth <= self._tenth:
+        shown = (total, done * _STEP // total)
+        if shown[0] == self._shown[0] and shown[1] <= self._shown[1]:
             return
-        self._tenth = tenth
+        self._shown = shown
         self._stream.write(f"{done}/{total} {printable(message)}\n")
         self._stream.flush()
 

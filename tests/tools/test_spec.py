@@ -1,0 +1,77 @@
+"""What is derived from a tool's definition: names, schemas, descriptions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.service import Service
+from sidecar.tools.spec import ToolSpec
+from tests.fakes import FakeWorkspaces
+
+SPECIFIED = [
+    "create_index",
+    "search_code",
+    "search_docs",
+    "search_by_path",
+    "get_index_status",
+    "get_config",
+    "reindex_project",
+    "reindex_file",
+    "delete_index",
+]
+
+
+def test_the_nine_specified_tools_come_first_and_in_order() -> None:
+    assert [tool.name for tool in ALL_TOOLS] == [*SPECIFIED, "explain_path"]
+
+
+@pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
+def test_every_parameter_has_a_description_and_an_example_and_no_other_is_taken(tool: ToolSpec) -> None:
+    schema = tool.input_schema()
+    assert schema["type"] == "object"
+    assert schema["additionalProperties"] is False
+    for field in schema.get("properties", {}).values():
+        assert field["description"]
+        assert field["examples"]
+
+
+@pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_has_a_description_with_an_example_that_validates(tool: ToolSpec) -> None:
+    start = tool.description.index("{")
+    example, _ = json.JSONDecoder().raw_decode(tool.description[start:])
+    tool.params.model_validate(example)
+    assert len(tool.description) < 500
+
+
+@pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
+def test_an_output_schema_is_one_object_without_null(tool: ToolSpec) -> None:
+    schema = tool.output_schema()
+    assert schema["type"] == "object"
+    assert '"null"' not in json.dumps(schema)
+
+
+def test_the_schema_text_of_all_tools_stays_small() -> None:
+    assert sum(len(json.dumps(tool.input_schema())) + len(tool.description) for tool in ALL_TOOLS) < 9_000
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    search = ALL_TOOLS[1]
+    with pytest.raises(ValueError, match="two tools are called search_code"):
+        Service(FakeWorkspaces(), tools=(search, replace(ALL_TOOLS[2], aliases=("search_code",))))
+
+
+def test_a_question_without_what_a_no_returns_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not say what a no returns"):
+        Service(FakeWorkspaces(), tools=(replace(ALL_TOOLS[0], declined=None),))
+
+
+def test_a_tool_is_found_by_name_and_by_its_lsp_method() -> None:
+    service = Service(FakeWorkspaces())
+    for tool in ALL_TOOLS:
+        assert service.tool(tool.name) is tool
+        assert service.tool(tool.lsp_method) is tool
+    assert service.tool("sidecar/searchByPath").name == "search_by_path"
