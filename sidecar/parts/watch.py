@@ -1,0 +1,398 @@
+"""Tells what changes under a root folder while it runs: files, folders to be looked through again, git's HEAD.
+
+It decides nothing about indexing. What it reports is where to look, and that is complete: watching alone loses files in
+folders that have just appeared, so one that appears, goes or is renamed is reported as a whole, after it is watched.
+
+On Linux every folder costs one watch of a limited number, so only those that are not ignored are watched, one by one
+and without following links; elsewhere the system watches a tree at once. Where the system refuses, the whole tree is
+reported every few seconds instead, and `note` says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+Strategy: TypeAlias = Literal["files", "git"]
+Events: TypeAlias = set[tuple[int, str]]
+
+_DELETED, _MODIFIED = 3, 2
+_IGNORE_FILES = frozenset({".gitignore", ".sidecarignore"})
+_GIT_PARTS = ("", "logs", "reftable")
+_LOOK_MS = 1000  # how often a quiet watcher looks whether it has to watch other folders
+_EVENTS_LIMIT = 8000  # half of Linux's queue: beyond, some may have been lost
+_ATTEMPTS = 5
+_JOIN_S = 10.0
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """`paths`: files that appeared, changed or went, relative, `/`-separated, NFC. `rescan`: folders to be compared
+    with the disk, with all below, "" being the root; they may be gone. `head_moved`: git stands on another commit or
+    branch."""
+
+    paths: frozenset[str] = frozenset()
+    rescan: frozenset[str] = frozenset()
+    head_moved: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.paths or self.rescan or self.head_moved)
+
+
+class Notifier(Protocol):
+    """What the system reports about a fixed set of folders; watchfiles' RustNotify."""
+
+    def watch(
+        self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event
+    ) -> Events | Literal["signal", "stop", "timeout"]: ...
+
+    def close(self) -> None: ...
+
+
+MakeNotifier: TypeAlias = Callable[[Sequence[str], bool], Notifier]
+"""(folders, with all below) -> Notifier; raises OSError or RuntimeError when the system refuses."""
+
+
+class Watcher:
+    """Watches from `start()` to `stop()` on a thread of its own, where it also calls `on_changes`.
+
+    `is_ignored_dir` gets a relative folder path. Strategy "git" reports `head_moved` only. Times in milliseconds: a
+    report comes after `quiet_ms` without a change, or `longest_ms` after the first.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        on_changes: Callable[[Changes], None],
+        is_ignored_dir: Callable[[str], bool],
+        strategy: Strategy = "files",
+        quiet_ms: int = 50,
+        longest_ms: int = 500,
+        poll_seconds: float = 15.0,
+        each_folder: bool = sys.platform == "linux",
+        make_notifier: MakeNotifier | None = None,
+    ) -> None:
+        self._root = os.path.realpath(root)
+        self._on_changes = on_changes
+        self._strategy = strategy
+        self._quiet_ms, self._longest_ms = quiet_ms, longest_ms
+        self._poll_seconds = poll_seconds
+        self._each_folder = each_folder
+        self._make_notifier = make_notifier or _notifier
+        self._tree = _Tree(self._root, is_ignored_dir)
+        self._head = _Head(self._root)
+        self._notifier: Notifier | None = None
+        self._thread: threading.Thread | None = None
+        self._stopping = threading.Event()
+        self._stale = threading.Event()
+        self._note = ""
+        self._retry = False
+
+    @property
+    def active(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def note(self) -> str:
+        """One line that says why it does not watch, or why it looks around every few seconds instead; else empty."""
+        return self._note
+
+    def start(self) -> None:
+        """When it returns, whatever changes from then on is reported. Raises nothing; see `active` and `note`."""
+        if self.active:
+            return
+        self._stopping.clear()
+        self._stale.clear()
+        self._head.moved()
+        self._watch()
+        self._thread = threading.Thread(target=self._run, name="sidecar-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread; may be called from `on_changes`."""
+        self._stopping.set()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(_JOIN_S)
+            self._thread = None
+
+    def refresh(self) -> None:
+        """Asks which folders are ignored again, within a second; for when the rules have changed."""
+        self._stale.set()
+
+    # ------------------------------------------------------------ watching
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                if self._notifier is None:
+                    self._look_around()
+                else:
+                    self._wait(self._notifier)
+        except Exception as error:
+            self._note = f"Watching ended by a fault: {type(error).__name__}: {error}."
+            _log.exception("Watching ended")
+        finally:
+            self._close()
+
+    def _wait(self, notifier: Notifier) -> None:
+        """One report, or a second without one."""
+        events = self._take(notifier, self._longest_ms, _LOOK_MS)
+        found = _Sorted(folders_changed=self._stale.is_set())
+        self._stale.clear()
+        self._sort(events, found)
+        if events or found.folders_changed:
+            self._report(found)
+
+    def _report(self, found: _Sorted) -> None:
+        """Watches what is new first and tells then: what appears in between is in what the listener finds."""
+        before = self._tree.listed
+        for _ in range(_ATTEMPTS):
+            if not found.folders_changed and self._head.folders() == self._head.watched:
+                break
+            found.folders_changed = False
+            self._sort(self._watch(), found)
+        else:
+            self._stale.set()  # folders come and go all the time: once more in a second
+        found.rescan.update(self._tree.relative(folder) for folder in self._tree.listed - before)
+        self._tell(Changes(frozenset(found.paths), _outermost(found.rescan), self._head.moved()))
+        if any(path.rpartition("/")[2] in _IGNORE_FILES for path in found.paths):
+            self._stale.set()  # the listener knows the new rules now
+
+    def _look_around(self) -> None:
+        if self._stopping.wait(self._poll_seconds):
+            return
+        if self._retry:
+            self._watch()
+        rescan = frozenset({""}) if self._strategy == "files" else frozenset[str]()
+        self._tell(Changes(rescan=rescan, head_moved=self._head.moved()))
+
+    def _tell(self, changes: Changes) -> None:
+        if not changes or self._stopping.is_set():
+            return
+        try:
+            self._on_changes(changes)
+        except Exception:  # the listener's fault must not end the watching
+            _log.exception("What changed could not be taken in")
+
+    def _watch(self) -> Events:
+        """Watches what is there now. Gives what the old notifier still had, which goes only after the new one came."""
+        left: Events = set()
+        for _ in range(_ATTEMPTS):
+            folders = self._folders()
+            try:
+                notifier = self._make_notifier(folders, not self._each_folder and self._strategy == "files")
+            except FileNotFoundError as error:  # a folder went while we were at it
+                failure: Exception = error
+                continue
+            except (OSError, RuntimeError) as error:
+                self._give_up(error, retry=False)
+                return left
+            if self._notifier is not None:
+                left |= self._take(self._notifier, self._quiet_ms, self._quiet_ms)
+            self._close()
+            self._notifier = notifier
+            self._retry, self._note = False, self._git_note()
+            if folders == self._folders():
+                return left
+        if self._notifier is None:
+            self._give_up(failure, retry=True)
+        return left
+
+    def _take(self, notifier: Notifier, longest_ms: int, timeout_ms: int) -> Events:
+        try:
+            events = notifier.watch(longest_ms, self._quiet_ms, timeout_ms, self._stopping)
+        except (OSError, RuntimeError) as error:
+            self._give_up(error, retry=False)
+            return set()
+        return events if isinstance(events, set) else set()
+
+    def _folders(self) -> list[str]:
+        self._head.watched = self._head.folders()
+        if self._strategy == "git":
+            return sorted(self._head.watched) or [self._root]
+        tree = self._tree.list() if self._each_folder else [self._root]
+        return sorted({*tree, *self._head.watched})
+
+    def _git_note(self) -> str:
+        if self._strategy == "git" and not self._head.watched:
+            return "There is no git repository here, so there is no commit or checkout to notice."
+        return ""
+
+    def _give_up(self, error: Exception, retry: bool) -> None:
+        self._close()
+        self._retry = retry
+        self._note = (
+            f"The system does not let sidecar watch this folder ({error}), so changes are looked for every "
+            f"{self._poll_seconds:g} s instead. On Linux, raise fs.inotify.max_user_watches or max_user_instances."
+        )
+
+    def _close(self) -> None:
+        notifier, self._notifier = self._notifier, None
+        if notifier is not None:
+            with contextlib.suppress(RuntimeError):
+                notifier.close()
+
+    # ------------------------------------------------------------ what the events mean
+
+    def _sort(self, events: Events, found: _Sorted) -> None:
+        """Adds to `found` what the events say of the tree; those of git's folders only bring us here."""
+        if self._strategy == "git":
+            return
+        if len(events) > _EVENTS_LIMIT:
+            found.rescan.add("")
+            found.folders_changed = True
+        inside: dict[str, bool] = {}
+        for change, path in events:
+            parent = os.path.dirname(path)  # noqa: PTH120  thousands at once
+            if parent not in inside:
+                inside[parent] = path == self._root or self._tree.covers(parent)
+            if inside[parent]:
+                self._sort_one(change, path, found)
+
+    def _sort_one(self, change: int, path: str, found: _Sorted) -> None:
+        relative = self._tree.relative(path)
+        is_folder = os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
+        was_folder = path in self._tree.known
+        if (is_folder or was_folder) and change != _MODIFIED:
+            found.folders_changed = True
+            if relative == "" or not self._tree.is_ignored(relative):
+                found.rescan.add(relative)
+        if "\ufffd" in path:  # a name that is no Unicode, garbled on its way
+            found.rescan.add(relative.rpartition("/")[0])
+        elif not is_folder:
+            found.paths.add(relative)
+            if not self._each_folder and change == _DELETED:
+                found.rescan.add(relative)  # may have been a folder
+
+
+@dataclass(slots=True)
+class _Sorted:
+    paths: set[str] = field(default_factory=set)
+    rescan: set[str] = field(default_factory=set)
+    folders_changed: bool = False
+
+
+class _Tree:
+    """The folders under the root that are not ignored. `listed`: what the last `list()` gave; `known`: ever gave."""
+
+    def __init__(self, root: str, is_ignored_dir: Callable[[str], bool]) -> None:
+        self._root = root
+        self._is_ignored_dir = is_ignored_dir
+        self.listed: frozenset[str] = frozenset()
+        self.known: set[str] = set()
+
+    def list(self) -> list[str]:
+        """Absolute paths, the root first. Links are not followed, folders that cannot be read are left out."""
+        found = [self._root]
+        for folder in found:
+            found += (entry for entry in self._subfolders(folder) if not self.is_ignored(self.relative(entry)))
+        self.listed = frozenset(found)
+        self.known.update(found)
+        return found
+
+    def covers(self, folder: str) -> bool:
+        """Whether a folder is really inside the root and neither it nor one above it is ignored."""
+        if folder in self.listed or folder == self._root:
+            return True
+        if not folder.startswith(self._root + os.sep) or os.path.realpath(folder) != folder:
+            return False
+        parts = self.relative(folder).split("/")
+        return not any(self.is_ignored("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+
+    def is_ignored(self, relative: str) -> bool:
+        return relative.rpartition("/")[2] == ".git" or self._is_ignored_dir(relative)
+
+    def relative(self, path: str) -> str:
+        inner = path[len(self._root) :].strip(os.sep).replace(os.sep, "/")
+        return unicodedata.normalize("NFC", inner)
+
+    def _subfolders(self, folder: str) -> Iterator[str]:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False) and os.access(entry.path, os.R_OK):
+                    yield entry.path
+
+
+class _Head:
+    """Where git's HEAD of this working tree stands. `watched`: the folders that are being watched for it."""
+
+    def __init__(self, root: str) -> None:
+        self._root = Path(root)
+        self._state: tuple[object, ...] = ()
+        self.watched: frozenset[str] = frozenset()
+
+    def folders(self) -> frozenset[str]:
+        """Folders in which something happens when HEAD moves; none where there is no repository."""
+        git = self._git_folder()
+        if git is None:
+            return frozenset()
+        return frozenset(str(git / part) for part in _GIT_PARTS if (git / part).is_dir())
+
+    def moved(self) -> bool:
+        """Whether HEAD has moved since this was asked last."""
+        before, self._state = self._state, self._read()
+        return before != self._state
+
+    def _read(self) -> tuple[object, ...]:
+        """HEAD's text and commit; its log and reference table tell where the commit is not in a file of its own."""
+        git = self._git_folder()
+        if git is None:
+            return ()
+        head = _text(git / "HEAD")
+        common = git / (_text(git / "commondir") or ".")
+        commit = _text(common / head.removeprefix("ref: ")) if head.startswith("ref: ") else ""
+        return head, commit, _stamp(git / "logs" / "HEAD"), _stamp(git / "reftable" / "tables.list")
+
+    def _git_folder(self) -> Path | None:
+        """`.git` of the root or the nearest folder above; that of a worktree or submodule is a file that names it."""
+        for folder in (self._root, *self._root.parents):
+            git = folder / ".git"
+            if git.is_file() and _text(git).startswith("gitdir: "):
+                git = folder / _text(git).removeprefix("gitdir: ")
+            if (git / "HEAD").is_file():
+                return Path(os.path.realpath(git))
+        return None
+
+
+def _text(path: Path) -> str:
+    """The beginning of a small file; empty when it cannot be read."""
+    with contextlib.suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
+        return file.read(4096).strip()
+    return ""
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    with contextlib.suppress(OSError, ValueError):
+        stat = path.stat()
+        return stat.st_size, stat.st_mtime_ns
+    return None
+
+
+def _outermost(folders: set[str]) -> frozenset[str]:
+    """Without those that are inside another one."""
+    if "" in folders:
+        return frozenset({""})
+    kept: list[str] = []
+    for folder in sorted(folders, key=lambda path: path + "/"):
+        if not kept or not folder.startswith(kept[-1] + "/"):
+            kept.append(folder)
+    return frozenset(kept)
+
+
+def _notifier(folders: Sequence[str], with_all_below: bool) -> Notifier:
+    from watchfiles._rust_notify import RustNotify
+
+    for folder in folders if with_all_below else ():  # which says nothing of a missing one where it forgives errors
+        os.stat(folder)  # noqa: PTH116
+    made: Notifier = RustNotify(list(folders), False, False, 0, with_all_below, with_all_below)
+    return made

@@ -1,0 +1,352 @@
+"""What the watcher reports of real changes, with real files and real git."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from sidecar.parts.watch import Changes, Notifier, Strategy, Watcher
+
+PATIENCE_S = 20.0
+
+
+class Listening:
+    """Watchers over one root, and everything they have reported so far."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.paths: set[str] = set()
+        self.rescan: set[str] = set()
+        self.heads = 0
+        self._queue: queue.Queue[Changes] = queue.Queue()
+        self._watchers: list[Watcher] = []
+
+    def start(
+        self,
+        strategy: Strategy = "files",
+        ignored: Sequence[str] = ("node_modules",),
+        each_folder: bool = True,
+        make_notifier: Callable[[Sequence[str], bool], Notifier] | None = None,
+    ) -> Watcher:
+        def is_ignored(folder: str) -> bool:
+            return folder.rpartition("/")[2] in ignored
+
+        watcher = Watcher(
+            str(self.root),
+            self._queue.put,
+            is_ignored,
+            strategy,
+            each_folder=each_folder,
+            poll_seconds=0.05,
+            make_notifier=make_notifier,
+        )
+        watcher.start()
+        self._watchers.append(watcher)
+        return watcher
+
+    def until(self, satisfied: Callable[[], bool]) -> None:
+        """Takes in reports until they satisfy; fails when the next one does not come."""
+        while not satisfied():
+            try:
+                changes = self._queue.get(timeout=PATIENCE_S)
+            except queue.Empty:
+                pytest.fail(f"only {sorted(self.paths)[:20]}, rescan {sorted(self.rescan)[:20]}, heads {self.heads}")
+            self.paths |= changes.paths
+            self.rescan |= changes.rescan
+            self.heads += changes.head_moved
+
+    def until_quiet_after(self, name: str) -> None:
+        """Writes a last file and takes in everything up to it."""
+        (self.root / name).write_text("x")
+        self.until(lambda: name in self.paths)
+
+    def covers(self, path: str) -> bool:
+        parents = [str(parent) for parent in Path(path).parents]
+        return path in self.paths or bool(self.rescan & {path, "", *parents})
+
+    def forget(self) -> None:
+        self.paths.clear()
+        self.rescan.clear()
+        self.heads = 0
+
+    def close(self) -> None:
+        for watcher in self._watchers:
+            watcher.stop()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    (folder / "src" / "inner").mkdir(parents=True)
+    (folder / "src" / "a.py").write_text("a")
+    (folder / "src" / "inner" / "b.py").write_text("b")
+    (folder / "node_modules" / "dep").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def heard(root: Path) -> Iterator[Listening]:
+    listening = Listening(root)
+    yield listening
+    listening.close()
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def repository(folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "src")
+    git(folder, "commit", "-qm", "first")
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize("each_folder", [True, False])
+def test_a_single_write_is_reported_by_its_relative_path(heard: Listening, root: Path, each_folder: bool) -> None:
+    heard.start(each_folder=each_folder)
+    (root / "src" / "inner" / "b.py").write_text("changed")
+    heard.until(lambda: bool(heard.paths))
+    assert heard.paths == {"src/inner/b.py"}
+    assert heard.rescan == set()
+    assert heard.heads == 0
+
+
+def test_an_atomic_save_reports_the_saved_file(heard: Listening, root: Path) -> None:
+    heard.start()
+    (root / "src" / "a.py.tmp").write_text("new")
+    (root / "src" / "a.py.tmp").replace(root / "src" / "a.py")
+    heard.until(lambda: "src/a.py" in heard.paths)
+    assert heard.paths <= {"src/a.py", "src/a.py.tmp"}
+
+
+@pytest.mark.parametrize("each_folder", [True, False])
+def test_every_file_of_a_tree_that_is_copied_in_is_covered_and_then_watched(
+    heard: Listening, root: Path, tmp_path: Path, each_folder: bool
+) -> None:
+    files = [f"new/d{i % 10}/e{i % 30}/f{i}.py" for i in range(300)]
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("x")
+    heard.start(each_folder=each_folder)
+    shutil.copytree(tmp_path / "new", root / "new")
+    heard.until(lambda: all(heard.covers(file) for file in files))
+    heard.until_quiet_after("last")
+    heard.forget()
+    (root / files[-1]).write_text("changed")
+    heard.until(lambda: heard.covers(files[-1]))
+
+
+@pytest.mark.parametrize("each_folder", [True, False])
+def test_a_renamed_folder_is_rescanned_under_both_names_and_stays_watched(
+    heard: Listening, root: Path, each_folder: bool
+) -> None:
+    heard.start(each_folder=each_folder)
+    (root / "src").rename(root / "lib")
+    heard.until(lambda: {"src", "lib"} <= heard.rescan)
+    heard.until_quiet_after("last")
+    heard.forget()
+    (root / "lib" / "inner" / "b.py").write_text("changed")
+    heard.until(lambda: "lib/inner/b.py" in heard.paths)
+
+
+def test_a_deleted_file_and_a_deleted_folder_are_reported(heard: Listening, root: Path) -> None:
+    heard.start()
+    (root / "src" / "a.py").unlink()
+    heard.until(lambda: "src/a.py" in heard.paths)
+    shutil.rmtree(root / "src")
+    heard.until(lambda: heard.covers("src/inner/b.py"))
+    assert "src" in heard.rescan
+
+
+def test_ignored_folders_and_git_are_not_reported_even_when_they_are_new(heard: Listening, root: Path) -> None:
+    repository(root)
+    heard.start()
+    (root / "node_modules" / "dep" / "x.js").write_text("x")
+    (root / "src" / "node_modules").mkdir()
+    (root / "src" / "node_modules" / "y.js").write_text("y")
+    (root / ".git" / "description").write_text("z")
+    heard.until_quiet_after("last")
+    assert heard.paths == {"last"}
+    assert heard.rescan == set()
+
+
+@pytest.mark.parametrize("each_folder", [True, False])
+def test_what_happens_behind_a_link_to_a_folder_outside_is_not_reported(
+    heard: Listening, root: Path, tmp_path: Path, each_folder: bool
+) -> None:
+    (tmp_path / "outside" / "deep").mkdir(parents=True)
+    (root / "link").symlink_to(tmp_path / "outside")
+    heard.start(each_folder=each_folder)
+    (root / "later").symlink_to(tmp_path / "outside")
+    (tmp_path / "outside" / "secret.py").write_text("x")
+    (tmp_path / "outside" / "deep" / "secret.py").write_text("x")
+    heard.until_quiet_after("last")
+    assert heard.paths == {"later", "last"}
+    assert heard.rescan == set()
+
+
+def test_after_a_refresh_a_folder_that_is_no_longer_ignored_is_rescanned_and_watched(
+    heard: Listening, root: Path
+) -> None:
+    ignored = ["node_modules", "inner"]
+    watcher = heard.start(ignored=ignored)
+    ignored.remove("inner")
+    watcher.refresh()
+    heard.until(lambda: "src/inner" in heard.rescan)
+    (root / "src" / "inner" / "b.py").write_text("changed")
+    heard.until(lambda: "src/inner/b.py" in heard.paths)
+
+
+def test_a_name_is_reported_in_composed_form(heard: Listening, root: Path) -> None:
+    heard.start()
+    (root / "src" / "e\u0301.py").write_text("x")
+    heard.until(lambda: "src/\u00e9.py" in heard.paths)
+
+
+# ---------------------------------------------------------------- git
+
+
+def test_in_git_strategy_commit_checkout_and_merge_move_the_head_and_edits_do_not(heard: Listening, root: Path) -> None:
+    repository(root)
+    heard.start("git")
+    (root / "src" / "a.py").write_text("changed")
+    git(root, "add", "src")
+    git(root, "commit", "-qm", "second")
+    heard.until(lambda: heard.heads > 0)
+    for command in (["checkout", "-q", "-b", "side", "HEAD~1"], ["checkout", "-q", "main"]):
+        heard.forget()
+        git(root, *command)
+        heard.until(lambda: heard.heads > 0)
+    git(root, "checkout", "-q", "side")
+    (root / "src" / "c.py").write_text("c")
+    git(root, "add", "src")
+    git(root, "commit", "-qm", "third")
+    heard.until(lambda: heard.heads > 1)
+    heard.forget()
+    git(root, "merge", "-q", "-m", "merged", "main")
+    heard.until(lambda: heard.heads > 0)
+    assert heard.paths == set()
+    assert heard.rescan == set()
+
+
+def test_the_head_of_a_worktree_whose_git_folder_is_elsewhere_is_watched(heard: Listening, root: Path) -> None:
+    origin = root.parent / "origin"
+    shutil.copytree(root, origin)
+    repository(origin)
+    shutil.rmtree(root)
+    git(origin, "worktree", "add", "-q", "-b", "side", str(root))
+    heard.start("git")
+    (origin / "src" / "a.py").write_text("changed")
+    git(origin, "commit", "-qam", "in the origin")
+    git(root, "commit", "-q", "--allow-empty", "-m", "in the worktree")
+    heard.until(lambda: heard.heads > 0)
+
+
+def test_in_files_strategy_a_checkout_reports_files_and_head(heard: Listening, root: Path) -> None:
+    repository(root)
+    (root / "src" / "a.py").write_text("changed")
+    git(root, "commit", "-qam", "second")
+    heard.start()
+    git(root, "checkout", "-q", "HEAD~1")
+    heard.until(lambda: heard.heads > 0 and heard.covers("src/a.py"))
+
+
+@pytest.mark.parametrize("strategy", ["files", "git"])
+def test_a_repository_that_is_made_later_is_noticed(heard: Listening, root: Path, strategy: Strategy) -> None:
+    watcher = heard.start(strategy)
+    assert ("no git repository" in watcher.note) is (strategy == "git")
+    repository(root)
+    heard.until(lambda: heard.heads > 0)
+    assert watcher.note == ""
+
+
+# ---------------------------------------------------------------- refusal and end
+
+
+@pytest.mark.parametrize("error", [OSError("OS file watch limit reached"), RuntimeError("Too many open files")])
+def test_where_the_system_refuses_everything_is_looked_through_again_and_the_note_says_why(
+    heard: Listening, error: Exception
+) -> None:
+    def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
+        raise error
+
+    watcher = heard.start(make_notifier=refuse)
+    heard.until(lambda: "" in heard.rescan)
+    assert watcher.active
+    assert str(error) in watcher.note
+    assert "every 0.05 s" in watcher.note
+
+
+@pytest.mark.parametrize("each_folder", [True, False])
+def test_a_root_that_is_not_there_yet_is_watched_once_it_is(heard: Listening, root: Path, each_folder: bool) -> None:
+    root.rename(root.with_name("away"))
+    watcher = heard.start(each_folder=each_folder)
+    assert "No such file" in watcher.note
+    root.with_name("away").rename(root)
+    while watcher.note:
+        heard.forget()
+        heard.until(lambda: "" in heard.rescan)
+    (root / "src" / "a.py").write_text("changed")
+    heard.until(lambda: "src/a.py" in heard.paths)
+
+
+def test_a_listener_that_fails_does_not_end_the_watching(root: Path) -> None:
+    calls: queue.Queue[Changes] = queue.Queue()
+
+    def fail(changes: Changes) -> None:
+        calls.put(changes)
+        raise ValueError("the listener's fault")
+
+    watcher = Watcher(str(root), fail, lambda _: False)
+    watcher.start()
+    for name in ("one", "two"):
+        (root / name).write_text("x")
+        assert name in calls.get(timeout=PATIENCE_S).paths
+    assert watcher.active
+    watcher.stop()
+
+
+def test_stopping_ends_the_thread_and_starting_again_works(heard: Listening, root: Path) -> None:
+    before = set(threading.enumerate())
+    watcher = heard.start()
+    assert watcher.active
+    watcher.stop()
+    assert not watcher.active
+    assert {thread for thread in threading.enumerate() if thread.name == "sidecar-watch"} <= before
+    watcher.start()
+    (root / "src" / "a.py").write_text("changed")
+    heard.until(lambda: "src/a.py" in heard.paths)
+
+
+def test_a_listener_may_stop_the_watcher(root: Path) -> None:
+    stopped = threading.Event()
+
+    def stop(_: Changes) -> None:
+        watcher.stop()
+        stopped.set()
+
+    watcher = Watcher(str(root), stop, lambda _: False)
+    watcher.start()
+    (root / "x").write_text("x")
+    assert stopped.wait(PATIENCE_S)
+    watcher.stop()
+    assert not watcher.active
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in this file system")
+def test_a_pipe_in_the_tree_does_not_hang_the_watcher(heard: Listening, root: Path) -> None:
+    heard.start()
+    os.mkfifo(root / "src" / "pipe")
+    heard.until_quiet_after("last")
+    assert heard.paths == {"src/pipe", "last"}
