@@ -166,7 +166,7 @@ def minified_reason(path: str, text: str) -> str:
     if _MINIFIED_NAMES.search(path):
         return "its name says so"
     language = language_of(path)
-    if language in _PROSE or len(text) < _MIN_MINIFIED_SIZE:
+    if language in _PROSE or len(text) < max(_MIN_MINIFIED_SIZE, 60 * text.count("\n")):
         return ""
     lines = [line for line in text.split("\n") if line.strip()]
     average = sum(map(len, lines)) // max(len(lines), 1)
@@ -183,7 +183,10 @@ def generated_reason(path: str, text: str) -> str:
     """Why a file was written by a generator: its name, or a comment among its first lines; empty if it was not."""
     if _GENERATED_NAMES.search(path):
         return "its name says so"
-    for number, line in enumerate(text[:8192].split("\n")[:HEAD_LINES], 1):
+    head = text[:8192]
+    if "generated" not in head.lower():
+        return ""
+    for number, line in enumerate(head.split("\n")[:HEAD_LINES], 1):
         if _COMMENT.match(line) and _MARKS.search(line[:400]):
             return f"line {number} says so"
     return ""

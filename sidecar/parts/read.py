@@ -76,7 +76,7 @@ def _inside(root: str, path: str) -> str:
     """The absolute path, its folder's links resolved; PathTraversal when that folder is outside the root."""
     if "\0" in path:
         raise errors.PathTraversal("The path holds a NUL character.")
-    folder, name = os.path.split(disk_path(root, path))
+    folder, name = os.path.split(disk_path(root, path) if path else root + os.sep)
     resolved = os.path.realpath(folder)
     if resolved != root and not resolved.startswith(root.rstrip(os.sep) + os.sep):
         raise errors.PathTraversal(f"{path} leads out of the workspace.")

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 
 _ALLOWED_SUFFIXES = (".example", ".sample", ".template", ".dist", ".defaults", ".tmpl", ".d.ts")
 
@@ -64,11 +64,15 @@ _PATHS: tuple[tuple[str, str], ...] = (
 )
 
 
+_ANY_NAME = re.compile("|".join(translate(glob) for glob, _ in _NAMES))
+_ANY_PATH = re.compile("|".join(f"(?:.*/)?{translate(glob)}" for glob, _ in _PATHS))
+
+
 def secret_name(path: str) -> str | None:
     """Why the name alone withholds a file; None when it does not (`.env.example` is judged by its content)."""
     lowered = path.lower()
     name = lowered.rsplit("/", 1)[-1]
-    if name.endswith(_ALLOWED_SUFFIXES):
+    if not (_ANY_NAME.match(name) or _ANY_PATH.match(lowered)) or name.endswith(_ALLOWED_SUFFIXES):
         return None
     for glob, meaning in _NAMES:
         if fnmatchcase(name, glob):
@@ -172,7 +176,10 @@ _PLACEHOLDER = re.compile(
     r"|abcdef|123456|qwerty|deadbeef|(.)\1{5}"
 )
 _TEMPLATE = re.compile(r"\$\{|\{\{|<[^>]*>|%\(|\$\(|\{[a-zA-Z_]|\.\.\.|\(\)|\[\]")
-_TEST_PATH = re.compile(r"(?i)(?:^|/)(?:tests?|specs?|__tests__|testdata|fixtures?|examples?|mocks?|docs?)(?:/|$)")
+_TEST_PATH = re.compile(
+    r"(?i)(?:^|/)(?:tests?|specs?|__tests__|testdata|fixtures?|examples?|mocks?|docs?)/"
+    r"|(?:^|/)(?:test_|conftest)[^/]*$|[._](?:test|spec)s?\.[^./]+$"
+)
 
 
 def find_secret(path: str, text: str) -> str | None:
@@ -203,7 +210,7 @@ def _find_login(text: str) -> str | None:
 
 def _find_assignment(path: str, text: str) -> str | None:
     """A password-like name given a random-looking string. Tests and documents make such strings up, so not there."""
-    if _TEST_PATH.search(path.rpartition("/")[0]):
+    if _TEST_PATH.search(path):
         return None
     lowered = text.lower()
     if len(lowered) != len(text):

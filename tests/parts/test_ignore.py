@@ -1,0 +1,95 @@
+"""Lines of ignore files, and where git keeps the other ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.model import Decision, Rule
+from sidecar.parts.ignore import IgnoreRules, git_verdict, parse_patterns, user_ignore_file
+
+
+def verdict(root: Path, path: str, is_folder: bool = False, **options: object) -> Decision | None:
+    rules = IgnoreRules(str(root), **{"global_ignore": "", **options})  # type: ignore[arg-type]
+    level = rules.level("", str(root), rules.outermost())
+    return git_verdict(level, path, path.rsplit("/", 1)[-1], is_folder)
+
+
+def test_a_bad_line_loses_no_other_line() -> None:
+    patterns = parse_patterns("a\n[bad\nb\\\n\n# c\n/\n!\nd\n")
+    assert [(pattern.line, pattern.text) for pattern in patterns] == [(1, "a"), (8, "d")]
+
+
+def test_a_mark_carriage_returns_and_odd_separators_do_no_harm() -> None:
+    patterns = parse_patterns("\ufeffa\r\nb\x0bc\r\n")
+    assert [pattern.text for pattern in patterns] == ["a", "b\x0bc"]
+
+
+def test_a_hostile_pattern_does_not_backtrack() -> None:
+    (pattern,) = parse_patterns("*a" * 60 + "b\n")
+    assert pattern.regex.fullmatch("a" * 4000) is None
+
+
+def test_the_last_line_that_matches_decides(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.c\n!a.c\nb.c\n")
+    assert verdict(tmp_path, "a.c") == Decision(Rule.INDEXED, ".gitignore:2: !a.c")
+    assert verdict(tmp_path, "b.c") == Decision(Rule.GITIGNORE, ".gitignore:3: b.c")
+    assert verdict(tmp_path, "a.h") is None
+
+
+def test_a_gitignore_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("*\n")
+    (tmp_path / ".gitignore").symlink_to(tmp_path / "elsewhere")
+    assert verdict(tmp_path, "a.c") is None
+
+
+def test_a_gitignore_in_latin_1_or_a_folder_of_that_name_does_no_harm(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_bytes(b"\xe9\xff\n*.c\n")
+    assert verdict(tmp_path, "a.c")
+    (tmp_path / ".gitignore").unlink()
+    (tmp_path / ".gitignore").mkdir()
+    assert verdict(tmp_path, "a.c") is None
+
+
+def test_info_exclude_is_read_through_the_pointer_of_a_worktree(tmp_path: Path) -> None:
+    own = tmp_path / "main/.git/worktrees/w"
+    own.mkdir(parents=True)
+    (own / "commondir").write_text("../..\n")
+    (tmp_path / "main/.git/info").mkdir()
+    (tmp_path / "main/.git/info/exclude").write_text("*.x\n")
+    tree = tmp_path / "w"
+    tree.mkdir()
+    (tree / ".git").write_text(f"gitdir: {own}\n")
+    assert verdict(tree, "a.x") == Decision(Rule.GITIGNORE, ".git/info/exclude:1: *.x")
+
+
+def test_the_global_file_counts_least(tmp_path: Path) -> None:
+    (tmp_path / "global").write_text("*.x\n*.y\n")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / ".gitignore").write_text("!a.y\n")
+    given = {"global_ignore": str(tmp_path / "global")}
+    assert verdict(root, "a.x", **given) == Decision(Rule.GITIGNORE, "global ignore file:1: *.x")
+    found = verdict(root, "a.y", **given)
+    assert found is not None and found.indexed
+    assert verdict(root, "a.x", respect_gitignore=False, **given) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("", "{home}/.config/git/ignore"),
+        ("[user]\n excludesFile = no\n[core]\n\texcludesfile = ~/mine\n", "{home}/mine"),
+        ('[core] excludesFile = "/etc/ignore all"\n', "/etc/ignore all"),
+        ("[core]\nexcludesFile = /a\n[core]\nexcludesFile = /b\n", "/b"),
+    ],
+)
+def test_the_users_ignore_file_is_found_as_git_finds_it(tmp_path: Path, config: str, expected: str) -> None:
+    (tmp_path / ".gitconfig").write_text(config)
+    environment = {"HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"}
+    assert user_ignore_file(environment) == expected.format(home=tmp_path)
+
+
+def test_without_a_home_there_is_no_global_file() -> None:
+    assert user_ignore_file({"GIT_CONFIG_NOSYSTEM": "1"}) == ""
