@@ -9,6 +9,7 @@ from sidecar.surfaces.cli.main import Doors
 from sidecar.surfaces.cli.main import main as run_command_line
 
 if TYPE_CHECKING:
+    from sidecar.surfaces.cli.main import ServiceSource
     from sidecar.tools.service import Service
 
 
@@ -16,16 +17,16 @@ def main() -> int:
     return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio))
 
 
-def _lsp_stdio(service: Service) -> int:
-    from sidecar.surfaces.lsp.server import run_stdio
+def _lsp_stdio(source: ServiceSource) -> int:
+    from sidecar.surfaces.lsp.run import run_stdio
 
-    return run_stdio(service)
+    return run_stdio(source)
 
 
-def _lsp_tcp(service: Service, host: str, port: int) -> int:
-    from sidecar.surfaces.lsp.server import run_tcp
+def _lsp_tcp(source: ServiceSource, host: str, port: int) -> int:
+    from sidecar.surfaces.lsp.run import run_tcp
 
-    return run_tcp(service, host, port)
+    return run_tcp(source, host, port)
 
 
 def _mcp_stdio(service: Service, workspace: str | None) -> int:

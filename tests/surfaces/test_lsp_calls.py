@@ -366,3 +366,10 @@ def test_a_folder_that_is_gone_is_logged_and_the_others_are_served(
     assert logged["type"] == 2 and "gone" in logged["message"]
     client.request("sidecar/createIndex")
     assert client.request("sidecar/searchCode", {"query": "parse"})["totalResults"] == 1
+
+
+def test_a_wrong_setting_of_the_editor_is_named_in_the_log(client: LspClient, folder: Path) -> None:
+    client.start(folder, initializationOptions={"confirm": "perhaps", "maxFiles": 100})
+    told = client.expect_method("window/logMessage")
+    assert told["type"] == 2 and "confirm" in told["message"] and "always" in told["message"]
+    assert client.request("sidecar/getIndexStatus")["status"] == "not_found"

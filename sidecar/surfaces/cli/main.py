@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias, Union
 
 from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
 from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sidecar.tools.service import Service
 
 
-ServiceSource: TypeAlias = "Service | Callable[[Mapping[str, object]], Service]"
+ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Service"]]
 """A service, or what makes one from the settings that an editor sends when it connects."""
 
 

@@ -17,6 +17,7 @@ from pygls.server import JsonRPCServer
 from sidecar import __version__
 from sidecar.errors import Internal
 from sidecar.model import Workspace
+from sidecar.settings.load import load_settings
 from sidecar.surfaces.lsp.buffers import DEBOUNCE_S, Buffers
 from sidecar.surfaces.lsp.calls import ToolCalls
 from sidecar.surfaces.lsp.confirm import QUESTION_TIMEOUT_S, Asker
@@ -79,6 +80,7 @@ class SidecarServer(JsonRPCServer):
         self._shared = shared
         self._closes_service = closes_service
         self._capabilities: dict[str, Any] = {}
+        self._settings: Mapping[str, object] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._left: Callable[[], None] = _nothing
         self.client_pid: int | None = None
@@ -107,7 +109,8 @@ class SidecarServer(JsonRPCServer):
         capabilities = params.get("capabilities")
         self._capabilities = capabilities if isinstance(capabilities, dict) else {}
         settings = params.get("initializationOptions")
-        service = self._shared.open(settings if isinstance(settings, dict) else {})
+        self._settings = settings if isinstance(settings, dict) else {}
+        service = self._shared.open(self._settings)
         self.folders.add(_folder_uris(params))
         pid = params.get("processId")
         self.client_pid = pid if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0 else None
@@ -122,6 +125,8 @@ class SidecarServer(JsonRPCServer):
         )
 
     def client_ready(self) -> None:
+        for problem in load_settings(None, None, {}, self._settings, {}).problems:
+            logger.warning("%s", problem)
         for folder in self.folders.paths:
             self._start_watching(folder)
 
