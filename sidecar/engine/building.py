@@ -12,8 +12,9 @@ from sidecar.engine.indexing import Tally
 from sidecar.engine.keeper import Pending
 from sidecar.engine.plan import Plan, make_plan
 from sidecar.engine.ports import Parts, Walker
+from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity
-from sidecar.errors import FileNotFound, IndexCorrupt, SidecarError
+from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal
 from sidecar.model import BuildReport, CollectionCounts, FoundFile, IsCancelled, Progress, SkippedPath, Stat
 from sidecar.settings.load import Settings
 
@@ -90,10 +91,8 @@ class Builder:
         writer = _writer(generation)
         writer.indexer.index_files([found], self._activity.or_stopped(lambda: False), force=True)
         writer.manifest.settle_dirty([found.path])
-        failure = writer.manifest.failures().get(found.path)
-        if failure is not None:
-            raise SidecarError(failure)
         with generation.snapshots.open() as snapshot:
+            _raise_if_left_out(snapshot, found.path)
             files = [i for i, p in enumerate(snapshot.paths) if p == found.path]
             return int(np.isin(snapshot.chunk_file, files).sum())
 
@@ -148,7 +147,16 @@ def count_collections(generation: Generation) -> tuple[CollectionCounts, Collect
     )
 
 
+def _raise_if_left_out(snapshot: Snapshot, path: str) -> None:
+    skip = snapshot.connection.execute("SELECT rule, detail FROM skipped WHERE path = ?", (path,)).fetchone()
+    if skip is not None:
+        raise FileExcluded(f"{path}: {skip[0]} ({skip[1]}).")
+    failure = snapshot.connection.execute("SELECT message FROM failures WHERE path = ?", (path,)).fetchone()
+    if failure is not None:
+        raise Internal(failure[0])
+
+
 def _writer(generation: Generation) -> Writer:
     if generation.writer is None:
-        raise IndexCorrupt("It is open for reading only.")
+        raise IndexLocked("It is open for reading only.")
     return generation.writer

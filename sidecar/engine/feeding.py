@@ -118,6 +118,7 @@ class StoreFeeder:
         directory.mkdir(parents=True, exist_ok=True)
         store = self._make_store(directory)
         try:
+            store.count(COLLECTIONS[0])
             if fresh:
                 self._manifest.refill_pending()
             elif self._check_first:

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.engine.wiring import Models, make_embedder
+from tests.engine.rooms import FILES, Room
+
+
+@pytest.fixture(scope="session")
+def models() -> Iterator[Models]:
+    """The shipped model, loaded once."""
+    loaded = Models(make_embedder)
+    yield loaded
+    loaded.close()
+
+
+@pytest.fixture
+def room(tmp_path: Path, models: Models) -> Iterator[Room]:
+    """A small workspace of code and documents that nobody has indexed yet."""
+    made = Room(tmp_path / "work", tmp_path / "home", {}, models, [])
+    made.root.mkdir()
+    for path, text in FILES.items():
+        made.write(path, text)
+    yield made
+    made.close()

@@ -1,0 +1,171 @@
+"""Real workspaces for the engine's tests: real files, the shipped model, real Chroma, every door shut."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.snapshot import Snapshot
+from sidecar.engine.wiring import Models, real_parts
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
+from sidecar.parts.lease import Lease
+from sidecar.parts.lexical.postings import read_postings
+
+FILES = {
+    "src/retry.py": (
+        '"""Retries of calls."""\n\n\ndef retry_with_backoff(call, attempts):\n'
+        '    """Call again with exponential backoff."""\n    for attempt in range(attempts):\n'
+        "        delay = 2 ** attempt\n        wait(delay)\n    return call()\n"
+    ),
+    "src/cookies.py": (
+        "class CookieJar:\n    def set_cookie(self, cookie):\n        self.cookies[cookie.name] = cookie\n\n"
+        "    def expire(self, now):\n        self.cookies = [c for c in self.cookies if c.expires > now]\n"
+    ),
+    "src/http/server.go": (
+        "package http\n\n// ListenAndServe accepts connections on addr.\n"
+        "func ListenAndServe(addr string) error {\n\treturn serve(addr)\n}\n"
+    ),
+    "src/parse.ts": "export function parseQueryString(text: string): Map<string, string> {\n  return split(text)\n}\n",
+    "README.md": "# Example\n\nA small program.\n\n## Installation\n\nRun the installer and wait for it.\n",
+    "docs/guide.md": "# Guide\n\n## Cookies\n\nCookies expire after a day.\n",
+}
+
+
+@dataclass
+class Room:
+    """A workspace folder and the engine over it; each `open()` is a new engine on the same index, like a new process."""
+
+    root: Path
+    home: Path
+    flags: dict[str, Any]
+    models: Models
+    opened: list[IndexedWorkspace]
+    make_store: Callable[[Path, int, str], VectorStore] | None = None
+    watcher: bool = False
+
+    def open(self, **changes: Any) -> IndexedWorkspace:
+        parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
+        if self.make_store is not None:
+            parts = replace(parts, make_store=self.make_store)
+        facts = changes.pop("models", self.models)
+        workspace = IndexedWorkspace(
+            str(self.root),
+            IndexDirectory(self.home, str(self.root)),
+            parts,
+            facts.embedder,
+            facts.facts,
+            Lease,
+            **{"stay_seconds": 0.0 if self.watcher else 1e6, "freshness_seconds": 30.0, **changes},
+        )
+        self.opened.append(workspace)
+        return workspace
+
+    def write(self, path: str, text: str) -> None:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+    def git(self, *arguments: str) -> None:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(
+            ["git", *who, *arguments], cwd=self.root, check=True, capture_output=True, env={**os.environ, "HOME": "/"}
+        )
+
+    def close(self) -> None:
+        for workspace in self.opened:
+            workspace.close()
+        self.opened.clear()
+
+
+def index(workspace: IndexedWorkspace) -> Any:
+    return workspace.refresh(no_progress, never_cancelled)
+
+
+def find(workspace: IndexedWorkspace, query: str, **fields: Any) -> list[str]:
+    """Paths of the hits, best first."""
+    answer = workspace.search(SearchRequest(query, **fields), never_cancelled)
+    return [hit.path for hit in answer.hits]
+
+
+@dataclass(frozen=True)
+class Image:
+    """What an index holds, free of ids: two indexes of the same files are equal."""
+
+    files: tuple[tuple[Any, ...], ...]
+    chunks: tuple[tuple[Any, ...], ...]
+    vectors: dict[tuple[str, int], bytes]
+    lexical: dict[str, tuple[tuple[Any, ...], ...]]
+    definitions: tuple[tuple[Any, ...], ...]
+    stored: tuple[int, int]
+
+
+def image(workspace: IndexedWorkspace, terms: tuple[str, ...] = ("cooki", "expir", "retri", "return", "serv")) -> Image:
+    generation = workspace._readable()  # the image looks behind the surface on purpose
+    with generation.snapshots.open() as snapshot:
+        vectors, found = snapshot.vectors(np.arange(len(snapshot.chunk_ids), dtype=np.int32))
+        assert found.all(), "every chunk has a vector"
+        where = [(snapshot.paths[f], int(s)) for f, s in zip(snapshot.chunk_file, snapshot.chunk_start, strict=True)]
+        chunks = sorted(
+            (*place, int(end), c.text, c.kind, c.names, c.enclosing)
+            for place, end, c in zip(where, snapshot.chunk_end, snapshot.stored_chunks(range(len(where))), strict=True)
+        )
+        return Image(
+            files=tuple(
+                snapshot.connection.execute("SELECT path, collection, language, parser, sha256 FROM files ORDER BY 1")
+            ),
+            chunks=tuple(chunks),
+            vectors={p: np.round(v, 3).tobytes() for p, v in zip(where, vectors, strict=True)},
+            lexical={t: _postings(snapshot, t) for t in terms},
+            definitions=_definitions(snapshot),
+            stored=_stored(workspace, snapshot),
+        )
+
+
+def _postings(snapshot: Snapshot, term: str) -> tuple[tuple[Any, ...], ...]:
+    found = read_postings(snapshot.connection, [term]).get(term)
+    if found is None:
+        return ()
+    rows = snapshot.chunk_rows(found.bodies.ids)
+    alive = rows >= 0
+    return tuple(
+        sorted(
+            (snapshot.paths[snapshot.chunk_file[r]], int(snapshot.chunk_start[r]), int(tf))
+            for r, tf in zip(rows[alive], found.bodies.tfs[alive], strict=True)
+        )
+    )
+
+
+def _definitions(snapshot: Snapshot) -> tuple[tuple[Any, ...], ...]:
+    return tuple(
+        snapshot.connection.execute(
+            "SELECT f.path, d.name, d.kind, d.start_line FROM definitions d"
+            " JOIN files f ON f.id = d.file_id ORDER BY 1, 4, 2"
+        )
+    )
+
+
+def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
+    """Vectors in the store by collection; each must be under the slot of its chunk."""
+    generation = workspace._readable()
+    assert generation.writer is not None
+    generation.writer.feeder.start()
+    assert generation.writer.feeder.drain(60), "the store was filled"
+    store = generation.store()
+    assert store is not None, generation.writer.feeder.note
+    rows = np.arange(len(snapshot.chunk_ids), dtype=np.int32)
+    vectors, _ = snapshot.vectors(rows)
+    collections = snapshot.file_collection[snapshot.chunk_file]
+    for row in rows[:: max(1, len(rows) // 10)]:
+        name = "code" if collections[row] == 0 else "docs"
+        ids, similarities = store.query(name, vectors[row], 5)
+        best = {int(i) for i, s in zip(ids, similarities, strict=True) if s > similarities[0] - 1e-3}
+        assert int(snapshot.chunk_slot[row]) in best
+    return store.count("code"), store.count("docs")

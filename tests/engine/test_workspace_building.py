@@ -1,0 +1,175 @@
+"""What is embedded, what is kept, what is forgotten, when files change."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import textwrap
+
+import pytest
+
+from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, PathTraversal
+from sidecar.model import never_cancelled, no_progress
+from tests.engine.rooms import FILES, Room, find, image, index
+
+
+def settle(room: Room) -> None:
+    """Makes every file old enough that its time stamp can be trusted."""
+    for path in room.root.rglob("*"):
+        if path.is_file():
+            os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def test_the_first_run_indexes_code_and_documents_apart(room: Room) -> None:
+    report = index(room.open())
+    assert (report.code.files, report.docs.files) == (4, 2)
+    assert report.embedded == report.code.chunks + report.docs.chunks + len(FILES)
+
+
+def test_a_second_run_over_unchanged_files_reads_and_embeds_nothing(room: Room) -> None:
+    settle(room)
+    workspace = room.open()
+    index(workspace)
+    again = index(workspace)
+    assert (again.unchanged, again.embedded, again.removed) == (len(FILES), 0, 0)
+
+
+def test_only_the_chunks_that_changed_are_embedded(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    room.write("src/retry.py", FILES["src/retry.py"] + "\n\ndef wait(delay):\n    clock.advance(delay)\n" * 40)
+    first = index(workspace).embedded
+    room.write("docs/guide.md", FILES["docs/guide.md"] + "\n## Sessions\n\nSessions never end.\n")
+    assert index(workspace).embedded == 1
+    assert first >= 1
+
+
+def test_a_rename_embeds_no_chunk_again(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    (room.root / "src/cookies.py").rename(room.root / "src/biscuits.py")
+    report = index(workspace)
+    assert (report.embedded, report.removed) == (1, 1), "only the words of the new path"
+    assert "src/biscuits.py" in find(workspace, "expire cookies")
+    assert "src/cookies.py" not in find(workspace, "expire cookies")
+
+
+def test_a_branch_switch_and_back_embeds_nothing_the_second_time(room: Room) -> None:
+    room.git("init", "-b", "main")
+    room.git("add", ".")
+    room.git("commit", "-m", "one")
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace)
+    room.git("checkout", "-b", "other")
+    room.write("src/cookies.py", "def bake():\n    return oven.heat()\n")
+    room.git("commit", "-am", "two")
+    assert index(workspace).embedded == 1
+    room.git("checkout", "main")
+    assert index(workspace).embedded == 0
+    assert image(workspace) == before
+
+
+def test_a_rebuild_embeds_nothing_and_equals_the_former_index(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace)
+    report = workspace.rebuild(no_progress, never_cancelled)
+    assert report.embedded == 0
+    assert image(workspace) == before
+    assert workspace.status().generation == 2
+
+
+def test_a_cancelled_rebuild_leaves_the_former_index_in_force(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    with pytest.raises(Cancelled):
+        workspace.rebuild(no_progress, lambda: True)
+    assert workspace.status().generation == 1
+    assert find(workspace, "expire cookies")
+
+
+def test_a_cancelled_creation_is_incomplete_and_can_be_continued(room: Room) -> None:
+    workspace = room.open()
+    with pytest.raises(Cancelled):
+        workspace.create(no_progress, lambda: True)
+    assert workspace.status().status == "incomplete"
+    workspace.create(no_progress, never_cancelled)
+    assert workspace.status().status == "ready"
+
+
+def test_creating_twice_is_refused_and_changes_nothing(room: Room) -> None:
+    workspace = room.open()
+    workspace.create(no_progress, never_cancelled)
+    before = image(workspace)
+    with pytest.raises(IndexExists):
+        workspace.create(no_progress, never_cancelled)
+    assert image(workspace) == before
+
+
+def test_a_file_that_becomes_ignored_leaves_the_index(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    room.write(".sidecarignore", "src/http/\n")
+    assert index(workspace).removed == 1
+    assert workspace.find_paths("**/*.go", 10).total == 0
+
+
+def test_one_file_is_indexed_again_removed_and_refused(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    assert workspace.reindex_file("src/retry.py").chunks >= 1
+    (room.root / "src/retry.py").unlink()
+    assert workspace.reindex_file("src/retry.py").status == "removed"
+    with pytest.raises(FileNotFound):
+        workspace.reindex_file("src/retry.py")
+    room.write("node_modules/x/index.js", "module.exports = 1\n")
+    with pytest.raises(FileExcluded, match="deny-list"):
+        workspace.reindex_file("node_modules/x/index.js")
+    with pytest.raises(PathTraversal):
+        workspace.reindex_file("../secret")
+
+
+def test_a_secret_in_a_file_withholds_it_with_the_reason(room: Room) -> None:
+    body = base64.b64encode(hashlib.shake_256(b"a key nobody uses").digest(600)).decode()
+    pem = "\n".join(textwrap.wrap(body, 64))
+    room.write("deploy.py", f"KEY = '''-----BEGIN RSA PRIVATE KEY-----\n{pem}\n-----END RSA PRIVATE KEY-----'''\n")
+    workspace = room.open()
+    assert index(workspace).withheld == 1
+    (withheld,) = workspace.status().withheld
+    assert withheld.path == "deploy.py"
+    with pytest.raises(FileExcluded, match="secret-by-content"):
+        workspace.reindex_file("deploy.py")
+    assert body[:60].encode() not in b"".join(p.read_bytes() for p in room.home.rglob("*.sqlite*"))
+
+
+def test_deleting_leaves_no_trace_on_disk(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    workspace.delete()
+    assert workspace.status().status == "not_found"
+    assert list((room.home / "indexes").iterdir()) == []
+    with pytest.raises(IndexNotFound):
+        workspace.delete()
+
+
+def test_text_written_last_second_is_not_trusted_to_be_unchanged(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    path = room.root / "src/parse.ts"
+    stat = path.stat()
+    path.write_text(FILES["src/parse.ts"].replace("parseQueryString", "parseQueryStrong"))
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    index(workspace)
+    assert workspace.explain("src/parse.ts").stale is False
+    assert find(workspace, "parseQueryStrong", mode="fts") == ["src/parse.ts"]
+
+
+def test_an_unreadable_file_is_reported_and_does_not_end_the_run(room: Room) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("the superuser reads everything")
+    (room.root / "src/parse.ts").chmod(0)
+    workspace = room.open()
+    assert index(workspace).errors == 1
+    assert workspace.status().errors[0][0] == "src/parse.ts"

@@ -1,0 +1,105 @@
+"""Keeping up: strategies, unsaved text, searches that are never silently stale."""
+
+from __future__ import annotations
+
+import queue
+
+import pytest
+
+from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
+from tests.engine.rooms import Room, find, index
+
+NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+def test_a_saved_file_is_found_by_the_next_search(room: Room, strategy: str) -> None:
+    room.flags["indexingStrategy"] = strategy
+    room.watcher = True
+    workspace = room.open()
+    seen: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(seen.put)
+    index(workspace)
+    while not seen.get(timeout=30).watcher_active:
+        pass
+    find(workspace, "anything")
+    room.write("src/engine.py", NEW)
+    while "src/engine.py" not in find(workspace, "tune carburettor"):
+        seen.get(timeout=30)
+
+
+def test_the_git_strategy_waits_for_a_commit(room: Room) -> None:
+    room.flags["indexingStrategy"] = "git"
+    room.git("init", "-b", "main")
+    room.git("add", ".")
+    room.git("commit", "-m", "one")
+    room.watcher = True
+    workspace = room.open()
+    seen: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(seen.put)
+    index(workspace)
+    while not seen.get(timeout=30).watcher_active:
+        pass
+    find(workspace, "anything")
+    room.write("src/engine.py", NEW)
+    assert "src/engine.py" not in find(workspace, "tune carburettor")
+    room.git("add", ".")
+    room.git("commit", "-m", "two")
+    while "src/engine.py" not in find(workspace, "tune carburettor"):
+        seen.get(timeout=30)
+
+
+def test_what_changed_while_nobody_looked_is_found_by_the_first_search(room: Room) -> None:
+    index(room.open())
+    room.close()
+    room.write("src/engine.py", NEW)
+    (room.root / "src/retry.py").unlink()
+    workspace = room.open()
+    assert find(workspace, "tune carburettor")[0] == "src/engine.py"
+    assert workspace.find_paths("src/*.py", 10).paths == ("src/cookies.py", "src/engine.py")
+
+
+def test_unsaved_text_is_what_a_search_sees_until_the_buffer_closes(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    workspace.set_buffer("src/retry.py", NEW)
+    assert find(workspace, "tune carburettor", mode="fts")[0] == "src/retry.py"
+    assert workspace.explain("src/retry.py").stale is False
+    workspace.drop_buffer("src/retry.py")
+    assert find(workspace, "carburettor", mode="fts") == []
+    assert find(workspace, "backoff", mode="fts")[0] == "src/retry.py"
+
+
+def test_a_buffer_of_a_file_that_does_not_exist_yet_is_searched_too(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    workspace.set_buffer("src/unsaved.py", NEW)
+    assert find(workspace, "tune carburettor")[0] == "src/unsaved.py"
+    workspace.drop_buffer("src/unsaved.py")
+    assert find(workspace, "carburettor", mode="fts") == []
+
+
+def test_unsaved_text_does_not_survive_the_process(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    workspace.set_buffer("src/retry.py", NEW)
+    assert find(workspace, "carburettor", mode="fts")
+    room.close()
+    assert find(room.open(), "carburettor", mode="fts") == []
+
+
+def test_an_answer_that_may_be_stale_says_so(room: Room) -> None:
+    index(room.open())
+    room.close()
+    room.write("src/engine.py", NEW)
+    workspace = room.open(freshness_seconds=0.0)
+    answer = workspace.search(SearchRequest("expire cookies"), never_cancelled)
+    assert "not indexed yet" in answer.notice
+
+
+def test_an_ignored_buffer_is_not_indexed(room: Room) -> None:
+    room.write(".gitignore", "private/\n")
+    workspace = room.open()
+    index(workspace)
+    workspace.set_buffer("private/notes.py", NEW)
+    assert find(workspace, "carburettor", mode="fts") == []

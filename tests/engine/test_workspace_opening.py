@@ -1,0 +1,160 @@
+"""Opening an index that another process holds, another program made, or something damaged."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed
+from sidecar.model import SearchRequest, never_cancelled, no_progress
+from tests.engine.rooms import Room, find, image, index
+
+
+def manifest_of(room: Room) -> Path:
+    (path,) = room.home.glob("indexes/*/generations/*/manifest.sqlite")
+    return path
+
+
+def test_without_an_index_every_question_says_so(room: Room) -> None:
+    workspace = room.open()
+    with pytest.raises(IndexNotFound):
+        find(workspace, "anything")
+    with pytest.raises(IndexNotFound):
+        workspace.find_paths("**/*", 5)
+    with pytest.raises(IndexNotFound):
+        workspace.reindex_file("src/retry.py")
+    with pytest.raises(IndexNotFound):
+        workspace.rebuild(no_progress, never_cancelled)
+    assert workspace.status().status == "not_found"
+    assert not (room.home / "indexes").exists(), "asking leaves nothing behind"
+
+
+def test_a_workspace_without_documents_says_so(room: Room) -> None:
+    shutil.rmtree(room.root / "docs")
+    (room.root / "README.md").unlink()
+    workspace = room.open()
+    index(workspace)
+    with pytest.raises(DocsIndexNotFound):
+        find(workspace, "installation", collection="docs")
+
+
+def test_a_second_holder_may_search_but_not_write(room: Room) -> None:
+    first, second = room.open(), room.open()
+    index(first)
+    assert find(second, "expire cookies") == find(first, "expire cookies")
+    assert "Another process" in second.status().warning
+    for write in (lambda: index(second), lambda: second.reindex_file("src/retry.py"), second.delete):
+        with pytest.raises(IndexLocked):
+            write()
+    first.close()
+    assert second.reindex_file("src/retry.py").status == "reindexed"
+
+
+def test_a_second_holder_sees_a_rebuild_and_a_deletion(room: Room) -> None:
+    first, second = room.open(), room.open()
+    index(first)
+    assert find(second, "expire cookies")
+    first.rebuild(no_progress, never_cancelled)
+    assert find(second, "expire cookies")
+    assert second.status().generation == 2
+    first.delete()
+    assert second.status().status == "not_found"
+
+
+def test_an_index_of_another_schema_asks_for_a_rebuild_which_embeds_nothing(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace)
+    workspace.close()
+    with sqlite3.connect(manifest_of(room)) as connection:
+        connection.execute("UPDATE meta SET value = 99 WHERE key = 'version_chunker'")
+    connection.close()
+    again = room.open()
+    with pytest.raises(IndexCorrupt, match="reindex_project"):
+        find(again, "expire cookies")
+    assert again.status().status == "failed"
+    assert again.rebuild(no_progress, never_cancelled).embedded == 0
+    assert image(again) == before
+
+
+def test_an_index_of_another_model_is_not_searched_by_meaning(room: Room) -> None:
+    index(room.open())
+    room.close()
+    room.flags["model"] = "all-minilm-l6-v2-int8"
+    other = room.open()
+    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+        find(other, "expire cookies")
+    assert find(other, "expire", mode="fts")
+
+
+def test_a_model_that_does_not_exist_is_named(room: Room) -> None:
+    room.flags["model"] = "no-such-model"
+    with pytest.raises(ModelLoadFailed, match="no-such-model"):
+        index(room.open())
+
+
+def test_a_damaged_manifest_is_corrupt_and_a_rebuild_mends_it(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace)
+    workspace.close()
+    path = manifest_of(room)
+    path.write_bytes(b"not a database" * 1000)
+    path.with_name("manifest.sqlite-wal").unlink(missing_ok=True)
+    again = room.open()
+    with pytest.raises(IndexCorrupt):
+        find(again, "expire cookies")
+    assert again.rebuild(no_progress, never_cancelled).embedded == 0
+    assert image(again) == before
+
+
+def test_a_store_that_is_damaged_is_filled_again_without_the_model(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace)
+    workspace.close()
+    stores = list(room.home.glob("indexes/*/generations/1/store/*"))
+    assert stores
+    for path in stores[0].rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    again = room.open()
+    assert image(again) == before
+    assert index(again).embedded == 0
+
+
+def test_kept_vectors_that_are_gone_are_made_again(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace)
+    workspace.close()
+    for path in room.home.glob("indexes/*/vectors.sqlite*"):
+        path.unlink()
+    again = room.open()
+    assert index(again).embedded > 0
+    assert image(again) == before
+
+
+def test_without_the_store_the_kept_vectors_are_searched(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    with_store = find(workspace, "how long do cookies live", mode="vector")
+    workspace.close()
+    alone = room.open()
+    answer = alone.search(SearchRequest("how long do cookies live", mode="vector"), never_cancelled)
+    assert [h.path for h in answer.hits] == with_store
+    assert answer.notice == ""
+
+
+def test_a_deletion_that_was_killed_half_way_is_swept_up(room: Room) -> None:
+    index(room.open())
+    room.close()
+    (folder,) = (room.home / "indexes").iterdir()
+    folder.rename(folder.with_name(f".{folder.name}.deleted-1"))
+    workspace = room.open()
+    assert workspace.status().status == "not_found"
+    index(workspace)
+    assert [p.name for p in (room.home / "indexes").iterdir()] == [folder.name]
