@@ -182,7 +182,8 @@ def wildmatch(pattern: str) -> str | None:
             if len(groups) == 1 or groups[-1]:
                 groups.append([])
             continue
-        body = _segment(segment)
+        # No path has an empty segment.
+        body = _segment(segment) if segment else None
         if body is None:
             return None
         groups[-1].append(body)
@@ -200,22 +201,24 @@ def _join(groups: list[str]) -> str:
 
 
 def _segments(pattern: str) -> list[str]:
-    """Split at slashes outside brackets; runs of `**` segments are one."""
+    """Split at slashes (`\\/` is one) outside brackets; two or more stars alone are `**`, and runs of those are one."""
     parts, start, at = [], 0, 0
     while at < len(pattern):
-        if pattern[at] == "\\":
-            at += 2
-            continue
-        if pattern[at] == "[":
-            bracket = _bracket(pattern, at)
-            at = bracket[1] if bracket else at + 1
-            continue
-        if pattern[at] == "/":
+        end = _piece_end(pattern, at)
+        if pattern[at:end] in ("/", "\\/"):
             parts.append(pattern[start:at])
-            start = at + 1
-        at += 1
-    parts.append(pattern[start:])
+            start = end
+        at = end
+    parts = ["**" if len(part) > 1 and not part.strip("*") else part for part in [*parts, pattern[start:]]]
     return [part for n, part in enumerate(parts) if part != "**" or n == 0 or parts[n - 1] != "**"]
+
+
+def _piece_end(pattern: str, at: int) -> int:
+    """Where the escape, the set or the character at `at` ends."""
+    if pattern[at] == "\\":
+        return at + 2
+    bracket = _bracket(pattern, at) if pattern[at] == "[" else None
+    return bracket[1] if bracket else at + 1
 
 
 def _segment(segment: str) -> str | None:
