@@ -648,3 +648,10 @@ def test_a_c_header_with_classes_is_read_as_cpp() -> None:
 def test_a_haskell_signature_and_its_equations_are_one_definition() -> None:
     parsed = parse_file("a.hs", "f :: Int -> Int\nf 0 = 1\nf n = 2\n", "haskell")
     assert [(d.name, d.start_line, d.end_line) for d in parsed.definitions] == [("f", 1, 3)]
+
+
+def test_an_assigned_function_has_the_signature_of_a_function() -> None:
+    text = "app.use = function use(fn, options) {\n  return fn;\n};\nmodule.exports = app;\n"
+    assert [d.signature for d in parse_file("a.js", text, "javascript").definitions] == [
+        "app.use = function use(fn, options)"
+    ]

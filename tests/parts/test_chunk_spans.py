@@ -195,13 +195,14 @@ def test_importing_the_chunker_does_not_load_tree_sitter() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-def test_a_comment_and_a_decorator_stay_with_their_definition() -> None:
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_a_comment_and_a_decorator_stay_with_their_definition(gap: str) -> None:
     filler = "".join(f"    value_{number} = compute({number}, {number})\n" for number in range(40))
-    parts = [f"# About f{number}.\n@decorate\n@again(1)\ndef f{number}():\n{filler}\n\n" for number in range(5)]
+    parts = [f"# About f{number}.\n{gap}@decorate\n@again(1)\ndef f{number}():\n{filler}\n\n" for number in range(5)]
     parsed = parse_file("a.py", "".join(parts), "python")
     starts = [chunk for chunk in parsed.chunks if chunk.names]
     assert [chunk.names for chunk in starts] == [(f"f{number}",) for number in range(5)]
-    assert all(chunk.text.startswith(f"# About {chunk.names[0]}.\n@decorate") for chunk in starts)
+    assert all(chunk.text.startswith(f"# About {chunk.names[0]}.\n{gap}@decorate") for chunk in starts)
 
 
 def test_a_big_class_is_cut_at_its_members_and_a_big_function_at_its_statements() -> None:
@@ -220,3 +221,10 @@ def test_a_big_class_is_cut_at_its_members_and_a_big_function_at_its_statements(
 def test_what_a_chunk_holds_is_json_ready() -> None:
     chunk = parse_file("a.py", "def f(): ...\n", "python").chunks[0]
     assert json.loads(json.dumps([chunk.kind, chunk.names, chunk.enclosing])) == ["function", ["f"], []]
+
+
+def test_the_comment_of_a_definition_that_is_too_big_with_it_stays_with_its_head() -> None:
+    comment = "/**\n" + " * Explains what it does.\n" * 12 + " */\n"
+    text = f"{comment}\napp.go = function go(a) {{\n" + "  step(a, 1);\n" * 95 + "};\n"
+    first = parse_file("a.js", text, "javascript").chunks[0]
+    assert "app.go = function go(a)" in first.text and first.text.startswith("/**")

@@ -123,7 +123,7 @@ class _Reader:
         kind = self._kind(node, rule) if name else ""
         if not kind or ("upper" in rule.flags and not name[:1].isupper()):
             return
-        if "plain" in rule.flags and name != written:
+        if written == "exports" or ("plain" in rule.flags and name != written):
             return
         if rule.name == "declarator" and "::" in written:
             self._define(node, kind, name, qualifier=naming.qualifier_of(written))

@@ -190,6 +190,18 @@ def declares_function(node: Node) -> bool:
     return False
 
 
+def _body_of_value(node: Node) -> Node | None:
+    """The body of the function that is assigned, two levels down at most (`M.f = function() ... end`)."""
+    at = node
+    for _ in range(2):
+        if not at.named_children:
+            return None
+        at = at.named_children[-1]
+        if (body := body_of(at)) is not None:
+            return body
+    return None
+
+
 def body_of(node: Node) -> Node | None:
     return node.child_by_field_name("body") or next((c for c in node.children if c.type in _BODIES), None)
 
@@ -205,7 +217,7 @@ def following_body(node: Node) -> Node | None:
 
 def signature_of(node: Node, source: bytes) -> str:
     """The text up to the body (else the first line) on one line, at most MAX_SIGNATURE characters."""
-    body = body_of(node)
+    body = body_of(node) or _body_of_value(node)
     end = body.start_byte if body is not None else node.end_byte
     text = source[node.start_byte : min(end, node.start_byte + 4 * MAX_SIGNATURE)].decode("utf-8", "replace")
     if body is None:

@@ -1,8 +1,8 @@
 """Cuts a file along its syntax tree: split what is too big into its children, then merge small neighbours.
 
 Works on line ranges (a range begins where a node begins a line), with an explicit stack, so the depth of a tree costs
-no recursion. A comment, decorator or attribute stays with what follows it. The idea of splitting along the tree and
-merging siblings is that of cAST (Zhang et al., 2025).
+no recursion. A comment, decorator or attribute stays with what follows it, over one blank line too. The idea of
+splitting along the tree and merging siblings is that of cAST (Zhang et al., 2025).
 """
 
 from __future__ import annotations
@@ -63,6 +63,9 @@ def _parts(
     while nodes:
         children = _unwrap([child for node in nodes for child in node.children], piece, kept)
         cuts = _cuts(piece, children, attached)
+        if len(cuts) == 1 and nodes[0].type in attached:  # a comment and one big definition: keep it with the head
+            children = _unwrap(children, piece, ())
+            cuts = _cuts(piece, children, attached)
         if cuts:
             return _between(piece, children, cuts, group)
         nodes = [child for child in children if child.end_point.row > child.start_point.row]
@@ -88,7 +91,7 @@ def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> lis
     for child in children:
         line, end = first_line(child), last_line(child)
         if line > covered:
-            begins = attached_from if attached_from and line <= attached_to + 1 else line
+            begins = attached_from if attached_from and line <= attached_to + 2 else line
             if not cuts or begins > cuts[-1]:
                 cuts.append(begins)
             holds = child.type in attached

@@ -45,7 +45,10 @@ class Grammar:
 
 @cache
 def load_grammar(module: str, function: str, captured: tuple[tuple[str, str], ...], extra: str) -> Grammar | None:
-    """The grammar of an installed wheel; None where the wheel is missing or made for another tree-sitter."""
+    """The grammar of an installed wheel; None where the wheel is missing or made for another tree-sitter.
+
+    Kept once loaded: it is immutable, and compiling its query costs as much as parsing a large file.
+    """
     try:
         language = tree_sitter.Language(_capsule(getattr(importlib.import_module(module), function)()))
         known = [(kind, name) for kind, name in captured if language.id_for_node_kind(kind, True) is not None]
