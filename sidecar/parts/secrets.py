@@ -174,6 +174,8 @@ _ASSIGNED_ENTROPY = 4.0
 _PLACEHOLDER = re.compile(
     r"(?i)example|sample|placeholder|change_?me|your[_\-]|dummy|fake|redacted|xxxx|test|insert|replace|foobar|lorem"
     r"|abcdef|123456|qwerty|deadbeef|(.)\1{5}"
+    # The example tokens of RFC 6749.
+    r"|2YotnFZFEjr1zCsicMWpAA|tGzv3JOkF0XG5Qx2TlKWIA|SplxlOBeZQQYbYS6WxSbIA"
 )
 _TEMPLATE = re.compile(r"\$\{|\{\{|<[^>]*>|%\(|\$\(|\{[a-zA-Z_]|\.\.\.|\(\)|\[\]")
 _TEST_PATH = re.compile(
