@@ -23,14 +23,16 @@ _EXAMPLES = frozenset(("example", "examples", "sample", "samples", "demo", "demo
 class Query:
     """A query understood. Names are folded (see `tokens.fold_name`).
 
-    `names`: what stands in it as an identifier, the sought one first; `container`: what qualifies that (`Foo` of
-    `Foo::bar`); `plain`: its content words, which may be names too; `joined`: neighbouring words as one name.
+    `names`: what stands in it as an identifier, the sought one first; `spelled`: the same as written; `container`: what
+    qualifies that (`Foo` of `Foo::bar`); `plain`: its content words, which may be names too; `joined`: neighbouring
+    words as one name.
     """
 
     text: str
     terms: tuple[str, ...]
     is_symbol: bool
     names: tuple[str, ...]
+    spelled: frozenset[str]
     container: str
     plain: tuple[str, ...]
     joined: tuple[str, ...]
@@ -50,6 +52,7 @@ def understand(text: str) -> Query:
         terms=query_terms(stripped),
         is_symbol=bool(path),
         names=_folded(names),
+        spelled=frozenset(names),
         container=fold_name(path[-2]) if len(path) > 1 else "",
         plain=_folded(content),
         joined=_folded(a + b for a, b in pairwise(content)),

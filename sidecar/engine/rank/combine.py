@@ -16,21 +16,22 @@ from sidecar.engine.rank.features import FEATURES
 from sidecar.parts.lexical.bm25 import Floats
 
 WEIGHTS: Mapping[str, float] = {
-    "fused_ranks": 0.5,
-    "best_chunk": 1.0,
-    "file_fields": 1.0,
+    "fused_ranks": 2.0,
+    "best_chunk": 0.5,
+    "file_fields": 2.0,
     "stem_words": 0.5,
     "path_words": 0.5,
-    "one_definition": 0.5,
+    "defined_words": 0.5,
     "defines_sought": 1.0,
-    "defines_symbol": 2.0,
+    "defines_symbol": 3.0,
+    "defines_word": 1.0,
     "named_so": 0.5,
     "similarity": 1.0,
-    "is_test": -1.0,
-    "is_example": -0.5,
-    "is_foreign": -0.3,
-    "is_entrance": -0.2,
-    "is_declaration": -0.2,
+    "top_similarities": 2.0,
+    "is_test": -2.0,
+    "is_example": -1.5,
+    "is_foreign": -0.5,
+    "is_declaration": -0.5,
 }
 
 
