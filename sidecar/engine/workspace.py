@@ -161,18 +161,12 @@ class IndexedWorkspace:
     def delete(self) -> None:
         if self._directory.current() is None:
             raise IndexNotFound("There is nothing to delete.")
-        if not self._job.acquire(blocking=False):
-            raise IndexingInProgress("Wait for it to end, or cancel it, before deleting the index.")
-        try:
-            with self._gate:
-                self._take_lease()
-                self._end_keeping()
-                self._close_generation()
-                self._directory.delete()
-                self._release()
-        finally:
-            self._job.release()
-        self._tell()
+        with self._only_job("delete"), self._gate:
+            self._take_lease()
+            self._end_keeping()
+            self._close_generation()
+            self._directory.delete()
+            self._release()
 
     # ------------------------------------------------------------ reading
 
@@ -424,13 +418,13 @@ class IndexedWorkspace:
 
     @contextmanager
     def _only_job(self, kind: str) -> Iterator[None]:
+        """One job at a time. What the keeper does by itself gives way; what a person asked for does not."""
         if not self._job.acquire(blocking=False):
-            if self._keeper is None or not self._keeper.busy:
-                raise IndexingInProgress("Ask get_index_status how far it is.")
+            if self.activity.kind:
+                raise IndexingInProgress("Ask get_index_status how far it is, or cancel it.")
             with self._gate:
                 self._end_keeping()
-            if not self._job.acquire(timeout=10):
-                raise IndexingInProgress("Ask get_index_status how far it is.")
+            self._job.acquire()
         try:
             with self.activity.running(kind):
                 yield

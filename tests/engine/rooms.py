@@ -41,7 +41,7 @@ FILES = {
 
 @dataclass
 class Room:
-    """A workspace folder and the engine over it; each `open()` is a new engine on the same index, like a new process."""
+    """A workspace folder and the engine over it. Each `open()` is a new engine, as of a new process."""
 
     root: Path
     home: Path

@@ -1,0 +1,247 @@
+"""kill -9 at random moments: a child indexes, the parent kills it, reopens, and compares with an index from scratch.
+
+Used by test_kills.py (30 kills) and scripts/check-kills (any number).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.prepare import text_hash
+from sidecar.engine.wiring import Models, make_embedder
+from sidecar.model import Collection, Embedder, Ids, Vectors, never_cancelled
+from sidecar.settings.load import Settings
+from tests.engine.rooms import Image, Room, image, index
+
+WORDS = tuple(
+    "retry backoff cookie expire parse query string serve accept connection open close read write token stream buffer"
+    " flush index search rank merge split encode decode format print load store cache evict lock wait signal".split()
+)
+ACTIONS = ("refresh", "refresh", "rebuild", "delete")
+
+
+class AnnouncingEmbedder:
+    """The shipped model; says what it is about to embed."""
+
+    def __init__(self, inner: Embedder, announce: Callable[[list[bytes]], None]) -> None:
+        self._inner = inner
+        self._announce = announce
+        self.model_id, self.dimension = inner.model_id, inner.dimension
+        self.device, self.device_note = inner.device, inner.device_note
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self._announce([text_hash(t) for t in texts])
+        return self._inner.embed_documents(texts)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self._inner.embed_query(text)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class DictStore:
+    """A store in memory, for the index from scratch that nobody kills."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, dict[int, NDArray[np.float32]]] = {"code": {}, "docs": {}}
+
+    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+        self._held[collection].update(zip(ids.tolist(), vectors, strict=True))
+
+    def delete(self, collection: Collection, ids: Ids) -> None:
+        for i in ids.tolist():
+            self._held[collection].pop(i, None)
+
+    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
+        ids = np.array(list(self._held[collection]), np.int64)
+        similarities = np.array([v @ vector for v in self._held[collection].values()], np.float32)
+        best = np.argsort(-similarities)[:limit]
+        return ids[best], similarities[best]
+
+    def count(self, collection: Collection) -> int:
+        return len(self._held[collection])
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class Outcome:
+    """What a series of kills came to."""
+
+    kills: int = 0
+    finished: int = 0
+    by_action: Counter[str] = field(default_factory=Counter)
+
+
+def child(root: Path, home: Path, action: str, said: Connection) -> None:
+    """Runs in the process that will be killed."""
+
+    def announce(hashes: list[bytes]) -> None:
+        said.send(("embed", hashes))
+
+    def make(settings: Settings) -> Embedder:
+        return AnnouncingEmbedder(make_embedder(settings), announce)
+
+    room = Room(root, home, {}, Models(make), [])
+    workspace = room.open()
+
+    def progress(done: int, total: int, message: str) -> None:
+        said.send(("progress", done))
+
+    said.send(("open", 0))
+    if action == "rebuild" and workspace.status().status != "not_found":
+        workspace.rebuild(progress, never_cancelled)
+    elif action == "delete" and workspace.status().status != "not_found":
+        said.send(("delete", 0))
+        workspace.delete()
+        workspace.refresh(progress, never_cancelled)
+    else:
+        workspace.refresh(progress, never_cancelled)
+    said.send(("done", 0))
+    said.recv()
+
+
+class Killer:
+    """One folder under one index, changed, indexed by a child and killed again and again."""
+
+    def __init__(self, folder: Path, seed: int, models: Models, files: int = 60) -> None:
+        self._random = random.Random(seed)
+        self._root, self._home, self._scratch = folder / "work", folder / "home", folder / "scratch"
+        self._root.mkdir(parents=True)
+        self._models = models
+        self._files = files
+        self._seen: set[bytes] = set()
+        self._processes = multiprocessing.get_context("forkserver")
+        self._processes.set_forkserver_preload(["tests.engine.kills"])
+        for number in range(files):
+            self._write(number)
+
+    def run(self, kills: int) -> Outcome:
+        outcome = Outcome()
+        for _ in range(kills):
+            action = self._random.choice(ACTIONS)
+            outcome.by_action[action] += 1
+            in_flight = self._kill_one(action, outcome)
+            self._check(in_flight)
+            self._change()
+        return outcome
+
+    def _kill_one(self, action: str, outcome: Outcome) -> set[bytes]:
+        ours, theirs = self._processes.Pipe()
+        process = self._processes.Process(target=child, args=(self._root, self._home, action, theirs))
+        process.start()
+        theirs.close()
+        last: list[bytes] = []
+        messages = self._random.randrange(1, 12)
+        try:
+            for _ in range(messages):
+                kind, what = ours.recv()
+                last = self._note(kind, what, last)
+                if kind == "done":
+                    break
+            # The moment itself: somewhere in the next milliseconds, whatever the child is doing then.
+            if ours.poll(self._random.random() * 0.04):
+                kind, what = ours.recv()
+                last = self._note(kind, what, last)
+        except EOFError:
+            raise AssertionError(f"the child crashed by itself during {action}") from None
+        outcome.finished += kind == "done"
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        outcome.kills += 1
+        while ours.poll(0):
+            try:
+                kind, what = ours.recv()
+            except EOFError:
+                break
+            last = self._note(kind, what, last)
+        ours.close()
+        return set(last)
+
+    def _note(self, kind: str, what: Any, last: list[bytes]) -> list[bytes]:
+        """Keeps count of what was embedded; returns the batch in flight."""
+        if kind == "delete":
+            self._seen.clear()
+            return []
+        if kind != "embed":
+            return last
+        again = self._seen & set(what)
+        assert not again, f"{len(again)} texts were embedded twice"
+        self._seen |= set(last)
+        return list(what)
+
+    def _check(self, in_flight: set[bytes]) -> None:
+        room = Room(self._root, self._home, {}, Models(self._announcing(in_flight)), [])
+        try:
+            workspace = room.open()
+            if workspace.status().status == "not_found":
+                self._seen.clear()
+            index(workspace)
+            status = workspace.status()
+            assert (status.status, status.coverage) == ("ready", 1.0)
+            reopened = image(workspace)
+        finally:
+            room.close()
+        assert reopened == self._from_scratch()
+
+    def _announcing(self, in_flight: set[bytes]) -> Callable[[Settings], Embedder]:
+        def announce(hashes: list[bytes]) -> None:
+            again = (self._seen & set(hashes)) - in_flight
+            assert not again, f"{len(again)} texts were embedded twice, beyond the batch in flight"
+            self._seen.update(hashes)
+
+        return lambda settings: AnnouncingEmbedder(self._models.embedder(settings), announce)
+
+    def _from_scratch(self) -> Image:
+        room = Room(self._root, self._scratch, {}, self._models, [], make_store=lambda *_: DictStore())
+        try:
+            workspace = room.open()
+            index(workspace)
+            return image(workspace)
+        finally:
+            room.close()
+            shutil.rmtree(self._scratch)
+
+    def _change(self) -> None:
+        numbers = self._random.sample(range(self._files), 12)
+        for number in numbers[:8]:
+            self._write(number)
+        for number in numbers[8:10]:
+            self._path(number).unlink(missing_ok=True)
+        source, target = self._path(numbers[10]), self._root / "moved" / f"m{self._random.randrange(30)}.py"
+        target.parent.mkdir(exist_ok=True)
+        if source.exists():
+            source.replace(target)
+
+    def _path(self, number: int) -> Path:
+        return self._root / f"pkg{number % 5}" / (f"note{number}.md" if number % 6 == 0 else f"mod{number}.py")
+
+    def _write(self, number: int) -> None:
+        path = self._path(number)
+        path.parent.mkdir(exist_ok=True)
+        words = [self._random.choice(WORDS) for _ in range(60)]
+        if path.suffix == ".md":
+            sections = "\n".join(f"## {w}\n\n{' '.join(words[i : i + 6])}\n" for i, w in enumerate(words[:6]))
+            path.write_text(f"# {words[0]}\n\n{sections}")
+            return
+        functions = "\n\n".join(
+            f"def {words[i]}_{words[i + 1]}({words[i + 2]}):\n    return {words[i + 3]}({words[i + 2]})"
+            for i in range(0, 40, 4)
+        )
+        path.write_text(f'"""{words[-1]} {words[-2]}"""\n\n\n{functions}\n')

@@ -1,0 +1,17 @@
+"""Whatever moment a process is killed at, the next one finds an index equal to one that was never interrupted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.engine.wiring import Models
+from tests.engine.kills import Killer
+
+
+@pytest.mark.slow
+def test_thirty_kills_lose_nothing_and_embed_nothing_twice(tmp_path: Path, models: Models) -> None:
+    outcome = Killer(tmp_path, seed=20_26, models=models).run(30)
+    assert outcome.kills == 30
+    assert outcome.finished < 30, "some kills must hit in the middle"
