@@ -369,7 +369,7 @@ def test_a_folder_that_is_gone_is_logged_and_the_others_are_served(
 
 
 def test_a_wrong_setting_of_the_editor_is_named_in_the_log(client: LspClient, folder: Path) -> None:
-    client.start(folder, initializationOptions={"confirm": "perhaps", "maxFiles": 100})
+    client.start(folder, initializationOptions={"indexingStrategy": "perhaps", "maxFiles": 100})
     told = client.expect_method("window/logMessage")
-    assert told["type"] == 2 and "confirm" in told["message"] and "always" in told["message"]
+    assert told["type"] == 2 and "indexingStrategy" in told["message"] and "realtime" in told["message"]
     assert client.request("sidecar/getIndexStatus")["status"] == "not_found"
