@@ -31,14 +31,14 @@ _LOOK_MS = 1000  # how often a quiet watcher looks whether it has to watch other
 _EVENTS_LIMIT = 8000  # half of Linux's queue: beyond, some may have been lost
 _ATTEMPTS = 5
 _JOIN_S = 10.0
+_NO_GIT = "There is no git repository here, so there is no commit or checkout to notice."
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`paths`: files that appeared, changed or went, relative, `/`-separated, NFC. `rescan`: folders to be compared
-    with the disk, with all below, "" being the root; they may be gone. `head_moved`: git stands on another commit or
-    branch."""
+    """`paths`: files that appeared, changed or went, relative, `/`-separated, NFC. `rescan`: folders to compare with
+    the disk, with all below, "" being the root; may be gone. `head_moved`: git is on another commit or branch."""
 
     paths: frozenset[str] = frozenset()
     rescan: frozenset[str] = frozenset()
@@ -51,9 +51,7 @@ class Changes:
 class Notifier(Protocol):
     """What the system reports about a fixed set of folders; watchfiles' RustNotify."""
 
-    def watch(
-        self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event
-    ) -> Events | Literal["signal", "stop", "timeout"]: ...
+    def watch(self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event) -> Events | str: ...
 
     def close(self) -> None: ...
 
@@ -65,8 +63,9 @@ MakeNotifier: TypeAlias = Callable[[Sequence[str], bool], Notifier]
 class Watcher:
     """Watches from `start()` to `stop()` on a thread of its own, where it also calls `on_changes`.
 
-    `is_ignored_dir` gets a relative folder path. Strategy "git" reports `head_moved` only. Times in milliseconds: a
-    report comes after `quiet_ms` without a change, or `longest_ms` after the first.
+    `note` is one line that says why it sees nothing or looks around every few seconds instead; else empty.
+    `is_ignored_dir` gets a relative folder path, and is asked once per folder until `refresh()`. Strategy "git" reports
+    `head_moved` only. A report comes after `quiet_ms` without a change, or `longest_ms` after the first.
     """
 
     def __init__(
@@ -94,17 +93,12 @@ class Watcher:
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._stale = threading.Event()
-        self._note = ""
+        self.note = ""
         self._retry = False
 
     @property
     def active(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
-
-    @property
-    def note(self) -> str:
-        """One line that says why it does not watch, or why it looks around every few seconds instead; else empty."""
-        return self._note
 
     def start(self) -> None:
         """When it returns, whatever changes from then on is reported. Raises nothing; see `active` and `note`."""
@@ -126,7 +120,7 @@ class Watcher:
             self._thread = None
 
     def refresh(self) -> None:
-        """Asks which folders are ignored again, within a second; for when the rules have changed."""
+        """Asks again which folders are ignored, within a second; for when the rules have changed."""
         self._stale.set()
 
     # ------------------------------------------------------------ watching
@@ -139,7 +133,7 @@ class Watcher:
                 else:
                     self._wait(self._notifier)
         except Exception as error:
-            self._note = f"Watching ended by a fault: {type(error).__name__}: {error}."
+            self.note = f"Watching ended by a fault: {type(error).__name__}: {error}."
             _log.exception("Watching ended")
         finally:
             self._close()
@@ -148,7 +142,9 @@ class Watcher:
         """One report, or a second without one."""
         events = self._take(notifier, self._longest_ms, _LOOK_MS)
         found = _Sorted(folders_changed=self._stale.is_set())
-        self._stale.clear()
+        if found.folders_changed:
+            self._stale.clear()
+            self._tree.forget({""})
         self._sort(events, found)
         if events or found.folders_changed:
             self._report(found)
@@ -160,6 +156,7 @@ class Watcher:
             if not found.folders_changed and self._head.folders() == self._head.watched:
                 break
             found.folders_changed = False
+            self._tree.forget(found.rescan)
             self._sort(self._watch(), found)
         else:
             self._stale.set()  # folders come and go all the time: once more in a second
@@ -173,8 +170,7 @@ class Watcher:
             return
         if self._retry:
             self._watch()
-        rescan = frozenset({""}) if self._strategy == "files" else frozenset[str]()
-        self._tell(Changes(rescan=rescan, head_moved=self._head.moved()))
+        self._tell(Changes(frozenset(), frozenset({""} if self._strategy == "files" else ()), self._head.moved()))
 
     def _tell(self, changes: Changes) -> None:
         if not changes or self._stopping.is_set():
@@ -201,7 +197,7 @@ class Watcher:
                 left |= self._take(self._notifier, self._quiet_ms, self._quiet_ms)
             self._close()
             self._notifier = notifier
-            self._retry, self._note = False, self._git_note()
+            self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
             if folders == self._folders():
                 return left
         if self._notifier is None:
@@ -223,15 +219,10 @@ class Watcher:
         tree = self._tree.list() if self._each_folder else [self._root]
         return sorted({*tree, *self._head.watched})
 
-    def _git_note(self) -> str:
-        if self._strategy == "git" and not self._head.watched:
-            return "There is no git repository here, so there is no commit or checkout to notice."
-        return ""
-
     def _give_up(self, error: Exception, retry: bool) -> None:
         self._close()
         self._retry = retry
-        self._note = (
+        self.note = (
             f"The system does not let sidecar watch this folder ({error}), so changes are looked for every "
             f"{self._poll_seconds:g} s instead. On Linux, raise fs.inotify.max_user_watches or max_user_instances."
         )
@@ -290,6 +281,7 @@ class _Tree:
         self._is_ignored_dir = is_ignored_dir
         self.listed: frozenset[str] = frozenset()
         self.known: set[str] = set()
+        self._ignored: dict[str, bool] = {}
 
     def list(self) -> list[str]:
         """Absolute paths, the root first. Links are not followed, folders that cannot be read are left out."""
@@ -306,11 +298,17 @@ class _Tree:
             return True
         if not folder.startswith(self._root + os.sep) or os.path.realpath(folder) != folder:
             return False
-        parts = self.relative(folder).split("/")
-        return not any(self.is_ignored("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+        return not any(self.is_ignored(above) for above in _lineage(self.relative(folder)) if above)
 
     def is_ignored(self, relative: str) -> bool:
-        return relative.rpartition("/")[2] == ".git" or self._is_ignored_dir(relative)
+        if relative not in self._ignored:  # asking reads ignore files, and each new folder asks about all
+            self._ignored[relative] = relative.rpartition("/")[2] == ".git" or self._is_ignored_dir(relative)
+        return self._ignored[relative]
+
+    def forget(self, folders: set[str]) -> None:
+        """Asks about these relative folders and all below them anew."""
+        for known in [path for path in self._ignored if not folders.isdisjoint(_lineage(path))]:
+            del self._ignored[known]
 
     def relative(self, path: str) -> str:
         inner = path[len(self._root) :].strip(os.sep).replace(os.sep, "/")
@@ -378,15 +376,17 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return None
 
 
+def _lineage(path: str) -> Iterator[str]:
+    """The path itself and every folder above it, to the root."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+    yield ""
+
+
 def _outermost(folders: set[str]) -> frozenset[str]:
     """Without those that are inside another one."""
-    if "" in folders:
-        return frozenset({""})
-    kept: list[str] = []
-    for folder in sorted(folders, key=lambda path: path + "/"):
-        if not kept or not folder.startswith(kept[-1] + "/"):
-            kept.append(folder)
-    return frozenset(kept)
+    return frozenset(f for f in folders if not f or folders.isdisjoint(_lineage(f.rpartition("/")[0])))
 
 
 def _notifier(folders: Sequence[str], with_all_below: bool) -> Notifier:

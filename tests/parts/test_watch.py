@@ -208,6 +208,23 @@ def test_after_a_refresh_a_folder_that_is_no_longer_ignored_is_rescanned_and_wat
     heard.until(lambda: "src/inner/b.py" in heard.paths)
 
 
+def test_a_new_folder_does_not_make_it_ask_about_all_the_others_again(root: Path) -> None:
+    asked: list[str] = []
+    calls: queue.Queue[Changes] = queue.Queue()
+
+    def is_ignored(folder: str) -> bool:
+        asked.append(folder)
+        return folder == "node_modules"
+
+    watcher = Watcher(str(root), calls.put, is_ignored, each_folder=True)
+    watcher.start()
+    assert sorted(asked) == ["node_modules", "src", "src/inner"]
+    (root / "src" / "new").mkdir()
+    assert calls.get(timeout=PATIENCE_S).rescan == {"src/new"}
+    watcher.stop()
+    assert set(asked[3:]) == {"src/new"}
+
+
 def test_a_name_is_reported_in_composed_form(heard: Listening, root: Path) -> None:
     heard.start()
     (root / "src" / "e\u0301.py").write_text("x")
