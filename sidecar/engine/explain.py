@@ -37,7 +37,7 @@ def _judge_content(
         content = parts.read_file(root, path, settings.max_file_size)
     except SidecarError as error:
         return Decision(Rule.UNREADABLE, error.message), b""
-    by_content = parts.make_content_check(root)(path, content.text)
+    by_content = parts.make_content_check(root)(path, content)
     return (decision if by_content.indexed else by_content), content.sha256
 
 

@@ -101,7 +101,7 @@ class Parts:
     load_settings: Callable[[Path], Settings]
     default_config_text: Callable[[], str]
     make_walker: Callable[[str, Settings], Walker]
-    make_content_check: Callable[[str], Callable[[str, str], Decision]]
+    make_content_check: Callable[[str], Callable[[str, FileContent], Decision]]
     is_documentation: Callable[[str, Settings], bool]
     read_file: Callable[[str, str, int], FileContent]
     language_of: Callable[[str, str], str]

@@ -66,7 +66,7 @@ class Preparer:
         self._parts = parts
         self._settings = settings
         self._buffers = buffers
-        self._check_content: Callable[[str, str], Decision] = parts.make_content_check(root)
+        self._check_content: Callable[[str, FileContent], Decision] = parts.make_content_check(root)
 
     def prepare(self, found: FoundFile, known: KnownFile | None) -> Outcome:
         """Never raises for what is the file's own fault."""
@@ -85,7 +85,7 @@ class Preparer:
         settled = not buffered and time.time_ns() - content.stat.mtime_ns > SETTLING_NS
         if known is not None and known.sha256 == content.sha256 and known.buffered == buffered:
             return Touched(found.path, content.stat, settled)
-        decision = self._check_content(found.path, content.text)
+        decision = self._check_content(found.path, content)
         if not decision.indexed:
             return LeftOut(SkippedPath(found.path, decision), content.stat, settled)
         return self._parse(found.path, found.collection, content, settled, buffered)

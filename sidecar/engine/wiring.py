@@ -16,7 +16,7 @@ from sidecar.engine.generation import ModelFacts
 from sidecar.engine.ports import Kept, Parts, Searching, Walker, Watching
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import WorkspaceNotFound
-from sidecar.model import Decision, Embedder, Rule, VectorStore, Workspace
+from sidecar.model import Decision, Embedder, FileContent, Rule, VectorStore, Workspace
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.languages import is_documentation, language_of
 from sidecar.parts.lease import Lease
@@ -166,18 +166,18 @@ def make_walker(root: str, settings: Settings) -> Walker:
     )
 
 
-def make_content_check(root: str) -> Callable[[str, str], Decision]:
+def make_content_check(root: str) -> Callable[[str, FileContent], Decision]:
     """Judges a file by its text: generated, minified or vendored, then secrets."""
     from sidecar.parts.classify import Classifier
     from sidecar.parts.secrets import find_secret
 
     classifier = Classifier(root)
 
-    def check(path: str, text: str) -> Decision:
-        decision = classifier.decide(path, text)
+    def check(path: str, content: FileContent) -> Decision:
+        decision = classifier.decide(path, content.text, content.encoding)
         if not decision.indexed:
             return decision
-        secret = find_secret(path, text)
+        secret = find_secret(path, content.text)
         return decision if secret is None else Decision(Rule.SECRET_CONTENT, secret)
 
     return check
