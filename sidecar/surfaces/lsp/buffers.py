@@ -44,6 +44,7 @@ class Buffers:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._running: set[asyncio.Future[None]] = set()
         self._given: set[tuple[str, str]] = set()
+        self._refused: set[tuple[str, ...]] = set()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="sidecar-lsp-buffers")
         self.encoding = "utf-16"
 
@@ -114,7 +115,9 @@ class Buffers:
         try:
             work(*arguments)
         except SidecarError as error:
-            logger.info("the unsaved text of %s is not searched: %s", arguments[1], error.message)
+            if arguments[:2] not in self._refused:  # once, not at every pause in typing
+                logger.warning("the unsaved text of %s is not searched: %s", arguments[1], error.message)
+            self._refused.add(arguments[:2])
         except Exception:
             logger.exception("the unsaved text of %s is not searched", arguments[1])
 
