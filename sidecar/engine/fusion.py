@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +14,35 @@ RRF_K = 60
 Rows = NDArray[np.int32]
 
 
-def fuse(lists: Sequence[tuple[Rows, float]], size: int, k: int = RRF_K) -> NDArray[np.float32]:
-    """Scores of all `size` rows: the sum over the lists of weight * (k + 1) / (k + rank), rank from 1.
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Distinct rows, best first, with the scores that ranked them and the weight of the whole list."""
 
-    Each list holds distinct rows, best first. With weights that sum to 1 the score lies in 0-1, and is 1 for the
-    row that is first in every list.
+    rows: Rows
+    scores: NDArray[np.float32]
+    weight: float
+
+
+def fuse(rankings: Sequence[Ranking], size: int, k: int = RRF_K) -> NDArray[np.float32]:
+    """Scores of all `size` rows: the sum over the rankings of weight * (k + 1) / (k + rank), rank from 1.
+
+    Rows of equal score share a rank, so that nothing depends on the order in which files were indexed. With weights
+    that sum to 1 the score lies in 0-1, and is 1 for the row that is first in every list.
     """
-    scores = np.zeros(size, np.float32)
-    for rows, weight in lists:
-        scores[rows] += np.float32(weight * (k + 1)) / np.arange(k + 1, k + 1 + len(rows), dtype=np.float32)
-    return scores
+    fused = np.zeros(size, np.float32)
+    for ranking in rankings:
+        places = np.arange(1, len(ranking.rows) + 1)
+        changed = np.diff(ranking.scores, prepend=np.inf) != 0
+        ranks = np.maximum.accumulate(np.where(changed, places, 0))
+        fused[ranking.rows] += (ranking.weight * (k + 1) / (k + ranks)).astype(np.float32)
+    return fused
 
 
-def best_first(scores: NDArray[np.float32], limit: int) -> Rows:
-    """Rows with a score above 0, best first, ties by row; at most `limit`."""
+def best_first(scores: NDArray[np.float32], limit: int, weight: float = 1.0) -> Ranking:
+    """The rows of the `limit` best scores above 0, and of scores equal to the last of these."""
     rows = np.flatnonzero(scores > 0)
     if len(rows) > limit:
         cut = np.partition(scores[rows], len(rows) - limit)[len(rows) - limit]
         rows = rows[scores[rows] >= cut]
-    order = np.argsort(-scores[rows], kind="stable")
-    return rows[order][:limit].astype(np.int32)
+    ordered: Rows = rows[np.argsort(-scores[rows], kind="stable")].astype(np.int32)
+    return Ranking(ordered, scores[ordered], weight)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sidecar.engine.filters import allowed_chunks
-from sidecar.engine.fusion import best_first, fuse
+from sidecar.engine.fusion import Ranking, best_first, fuse
 from sidecar.engine.intent import Query, understand
 from sidecar.engine.nearest import DEPTH, Nearest
 from sidecar.engine.rank.candidates import keep_allowed, propose, show_scores, worth_comparing
@@ -153,9 +153,11 @@ class Searcher:
         self, snapshot: SearchedSnapshot, columns: Columns, query: Query, found: _Found, allowed: Flags
     ) -> tuple[list[Span], Floats]:
         match, symbols = found.match, found.symbols
-        fused = fuse(
-            [(best_first(match.chunks, DEPTH), 1 - found.alpha), (found.closest, found.alpha)], len(snapshot.chunk_ids)
-        )
+        rankings = [best_first(match.chunks, DEPTH, 1 - found.alpha)]
+        if found.nearest is not None:
+            cosines = found.nearest.similarities.chunks[found.closest]
+            rankings.append(Ranking(found.closest, cosines, found.alpha))
+        fused = fuse(rankings, len(snapshot.chunk_ids))
         files = propose(snapshot, columns, match, symbols, found.closest)
         if not len(files):
             return [], np.zeros((0, 0), np.float32)

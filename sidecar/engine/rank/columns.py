@@ -154,4 +154,4 @@ def _align(table: RowTable, ids: Ids, values: NDArray[np.uint32], size: int) -> 
 
 
 def _average(values: Floats, flags: Flags) -> float:
-    return float(values[flags].mean()) if flags.any() else 1.0
+    return float(values[flags].mean(dtype=np.float64)) if flags.any() else 1.0

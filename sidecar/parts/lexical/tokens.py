@@ -83,7 +83,7 @@ def _terms_of_unicode(word: str) -> tuple[str, ...]:
         elif piece.isascii():
             terms += terms_of(piece)
         else:
-            terms += [piece.casefold(), *_camel_parts(piece)]
+            terms += [stem(piece.casefold()), *_camel_parts(piece)]
     return _distinct(*terms)
 
 

@@ -1,0 +1,146 @@
+"""A small index for tests of search: real parsing, manifest, lexical index, model and kept vectors, no indexing engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidecar.engine.enrich import body_text, path_text
+from sidecar.engine.prepare import text_hash
+from sidecar.engine.search import Searcher
+from sidecar.engine.snapshot import Snapshot, Snapshots
+from sidecar.model import Embedder, Ids, SearchAnswer, SearchRequest, Stat, VectorStore, never_cancelled
+from sidecar.parts.chunk import parse_file
+from sidecar.parts.embed.catalog import resolve_model
+from sidecar.parts.embed.kept import KeptVectors
+from sidecar.parts.embed.onnx import OnnxEmbedder
+from sidecar.parts.languages import language_of
+from sidecar.parts.lexical import LexicalIndex
+from sidecar.parts.manifest import Manifest, NewFile
+
+PATH_WEIGHT = 0.7
+
+
+@lru_cache(maxsize=1)
+def shipped_model() -> OnnxEmbedder:
+    return OnnxEmbedder(resolve_model(), "cpu", 1)
+
+
+def no_store() -> VectorStore | None:
+    return None
+
+
+@dataclass
+class SmallIndex:
+    """Files go in by `put`, out by `remove`; each call is one commit."""
+
+    manifest: Manifest
+    kept: KeptVectors
+    snapshots: Snapshots
+    lexical: LexicalIndex
+    searcher: Searcher
+
+    def put(self, files: Mapping[str, str], *, embed: bool = True) -> None:
+        with self.manifest.transaction() as connection:
+            entries = []
+            for path, text in files.items():
+                parsed = parse_file(path, text, language_of(path, text.split("\n", 1)[0]))
+                collection = "docs" if path.endswith((".md", ".txt")) else "code"
+                bodies = [body_text(chunk) for chunk in parsed.chunks]
+                hashes = [text_hash(body) for body in bodies]
+                path_hash = text_hash(path_text(path))
+                new = NewFile(
+                    path=path,
+                    collection=collection,
+                    language=parsed.language,
+                    parser=parsed.parser,
+                    sha256=b"",
+                    stat=Stat(len(text), 0, 0, 0),
+                    settled=True,
+                    buffered=False,
+                    path_hash=path_hash,
+                    chunks=parsed.chunks,
+                    body_hashes=hashes,
+                )
+                vectors = self._embed(hashes, bodies) if embed else [0] * len(bodies)
+                path_vector = self._embed([path_hash], [path_text(path)])[0] if embed else 0
+                file_id, chunk_ids, replaced = self.manifest.put_file(new, vectors, path_vector)
+                if replaced is not None:
+                    self.lexical.forget_files(connection, [replaced])
+                entries.append((file_id, chunk_ids, self.lexical.analyse(path, parsed, collection)))
+            self.lexical.write_segment(connection, entries)
+
+    def remove(self, *paths: str) -> None:
+        with self.manifest.transaction() as connection:
+            self.lexical.forget_files(connection, self.manifest.remove_files(paths))
+
+    def merge(self) -> None:
+        with self.manifest.transaction() as connection:
+            self.lexical.merge_segments(connection, force=True)
+
+    def search(self, query: str, **wishes: Any) -> SearchAnswer:
+        with self.snapshots.open() as snapshot:
+            return self.searcher.search(snapshot, replace(SearchRequest(query), **wishes), never_cancelled)
+
+    def paths(self, query: str, **wishes: Any) -> list[str]:
+        return [hit.path for hit in self.search(query, **wishes).hits]
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        with self.snapshots.open() as snapshot:
+            yield snapshot
+
+    def with_parts(self, embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None]) -> SmallIndex:
+        return replace(self, searcher=Searcher(embedder, store))
+
+    def _embed(self, hashes: list[bytes], texts: list[str]) -> list[int]:
+        return self.kept.add(hashes, shipped_model().embed_documents(texts)) if texts else []
+
+
+@contextmanager
+def small_index(folder: Path, files: Mapping[str, str]) -> Iterator[SmallIndex]:
+    lexical = LexicalIndex()
+    manifest = Manifest.make(folder / "manifest.sqlite", {}, [lexical.create_tables])
+    model = shipped_model()
+    kept = KeptVectors.open(folder / "vectors.sqlite", model.model_id, model.dimension)
+    snapshots = Snapshots(folder / "manifest.sqlite", lambda: kept, PATH_WEIGHT)
+    index = SmallIndex(manifest, kept, snapshots, lexical, Searcher(shipped_model, no_store))
+    try:
+        index.put(files)
+        yield index
+    finally:
+        snapshots.close()
+        kept.close()
+        manifest.close()
+
+
+class ListedStore:
+    """A vector store over arrays that answers exactly; `missing` slots are as if never written."""
+
+    def __init__(self, slots: Ids, vectors: np.ndarray, missing: frozenset[int] = frozenset()) -> None:
+        self._slots, self._vectors, self._missing = slots, vectors, missing
+        self.limits: list[int] = []
+
+    def upsert(self, collection: str, ids: Ids, vectors: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def delete(self, collection: str, ids: Ids) -> None:
+        raise NotImplementedError
+
+    def query(self, collection: str, vector: np.ndarray, limit: int) -> tuple[Ids, np.ndarray]:
+        self.limits.append(limit)
+        cosines = self._vectors @ vector
+        order = [i for i in np.argsort(-cosines, kind="stable") if int(self._slots[i]) not in self._missing][:limit]
+        return self._slots[order], cosines[order]
+
+    def count(self, collection: str) -> int:
+        return len(self._slots)
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,217 @@
+"""Search over a small real index: filters, pages, budgets, merged chunks, changes, the vector store and its absence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidecar.engine.nearest import EXACT
+from sidecar.engine.results import Span, within_budget
+from sidecar.engine.results import _merged as merged
+from sidecar.errors import InvalidPattern, StoreFailed
+from sidecar.model import Hit, VectorStore
+from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
+
+
+def module(number: int) -> str:
+    return (
+        f"class Worker{number}:\n    '''Runs queue number {number}.'''\n\n"
+        f"    def run_queue(self, job):\n        return job.execute({number})\n"
+    )
+
+
+FILES = {
+    **{f"workers/worker{i}.py": module(i) for i in range(30)},
+    "web/app.ts": "export function runQueue(job: Job) {\n  return job.execute();\n}\n",
+    "lib/queue.go": "package lib\n\nfunc RunQueue(job Job) error {\n\treturn job.Execute()\n}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallIndex]:
+    with small_index(tmp_path_factory.mktemp("index"), FILES) as index:
+        yield index
+
+
+MODES = ("hybrid", "vector", "fts")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_filters_hold_in_every_mode(index: SmallIndex, mode: str) -> None:
+    assert set(index.paths("run queue", mode=mode, paths=("web/**", "lib/*.go"))) == {"web/app.ts", "lib/queue.go"}
+    assert index.paths("run queue", mode=mode, languages=("Go",)) == ["lib/queue.go"]
+    kinds = {hit.kind for hit in index.search("run queue", mode=mode, kinds=("class",)).hits}
+    assert kinds == {"class"}
+    nothing = index.search("run queue", mode=mode, paths=("nowhere/**",))
+    assert (nothing.hits, nothing.total, nothing.notice) == ((), 0, "")
+
+
+def test_a_filter_is_settled_before_ranking_so_that_nothing_is_crowded_out(index: SmallIndex) -> None:
+    assert index.paths("run queue", top_k=1, paths=("lib/**",)) == ["lib/queue.go"]
+
+
+def test_a_malformed_glob_is_refused(index: SmallIndex) -> None:
+    with pytest.raises(InvalidPattern):
+        index.search("queue", paths=("{a,b",))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_pages_laid_end_to_end_are_the_whole_list(index: SmallIndex, mode: str) -> None:
+    whole = index.search("run queue", mode=mode, top_k=1000)
+    assert whole.total == len(whole.hits)
+    pages = [
+        hit for at in range(0, whole.total, 7) for hit in index.search("run queue", mode=mode, top_k=7, offset=at).hits
+    ]
+    assert tuple(pages) == whole.hits
+    spans = [(hit.path, hit.start_line) for hit in whole.hits]
+    assert len(set(spans)) == len(spans)
+    assert index.search("run queue", mode=mode, offset=whole.total).hits == ()
+
+
+def test_equal_scores_are_ordered_by_path_then_line(tmp_path: Path) -> None:
+    same = "def halt():\n    return stop_engine()\n"
+    with small_index(tmp_path, {f"{name}/one.py": same for name in "dbca"}) as index:
+        hits = index.search("stop engine", mode="fts").hits
+        assert len({hit.score for hit in hits}) == 1
+        assert [hit.path for hit in hits] == ["a/one.py", "b/one.py", "c/one.py", "d/one.py"]
+
+
+def test_a_token_budget_is_kept_but_one_hit_always_comes(index: SmallIndex) -> None:
+    whole = index.search("run queue", top_k=10).hits
+    some = index.search("run queue", top_k=10, token_budget=100).hits
+    assert some == whole[: len(some)]
+    assert sum(len(hit.content) for hit in some) <= 400 < sum(len(hit.content) for hit in whole[: len(some) + 1])
+    assert len(index.search("run queue", token_budget=1).hits) == 1
+
+
+def test_a_budget_of_nothing_means_no_budget() -> None:
+    hits = [Hit("a", 1, 2, "x" * 4000, 0.5, "python", "code")] * 3
+    assert len(within_budget(hits, 0)) == 3
+    assert len(within_budget(hits, 2000)) == 2
+
+
+def span(row: int, start: int, end: int, score: float = 0.5) -> Span:
+    return Span((row,), 0, score, "a.py", start, end)
+
+
+def test_overlapping_and_touching_spans_become_one_with_the_better_score() -> None:
+    assert [(s.start_line, s.end_line, s.rows, s.score) for s in merged([span(2, 11, 20, 0.9), span(1, 1, 10)])] == [
+        (1, 20, (1, 2), 0.9)
+    ]
+    assert len(merged([span(1, 1, 10), span(2, 12, 20)])) == 2
+    assert len(merged([span(1, 1, 100), span(2, 101, 200)])) == 2
+    assert merged([span(1, 1, 10), span(2, 5, 8)])[0].end_line == 10
+
+
+def test_a_merged_hit_holds_the_lines_of_its_span_once(tmp_path: Path) -> None:
+    text = "".join(
+        f"def step_{i}(engine):\n    engine.ignite_rocket({i})\n    engine.wait({i})\n\n\n" for i in range(60)
+    )
+    lines = text.split("\n")
+    with small_index(tmp_path, {"rocket.py": text}) as index:
+        for hit in index.search("ignite rocket").hits:
+            assert hit.content.rstrip("\n") == "\n".join(lines[hit.start_line - 1 : hit.end_line]).rstrip("\n")
+
+
+def test_one_huge_file_gives_its_best_places_and_not_itself(tmp_path: Path) -> None:
+    text = "".join(f"def handler_{i}(request):\n    return reply(request, {i})\n\n\n" for i in range(2000))
+    with small_index(tmp_path, {"huge.py": text}) as index:
+        answer = index.search("handler_1234")
+        assert 1 <= len(answer.hits) <= 3
+        assert "def handler_1234(" in answer.hits[0].content
+        assert all(hit.end_line - hit.start_line < 200 for hit in answer.hits)
+
+
+def test_a_workspace_of_tests_alone_is_ranked_all_the_same(tmp_path: Path) -> None:
+    files = {
+        f"tests/test_{n}.py": f"def test_{n}():\n    assert {n}() == 1\n" for n in ("parsing", "printing", "loading")
+    }
+    with small_index(tmp_path, files) as index:
+        assert index.paths("printing")[0] == "tests/test_printing.py"
+        assert all(hit.score > 0 for hit in index.search("printing").hits[:1])
+
+
+def test_an_empty_index_answers_with_nothing(tmp_path: Path) -> None:
+    with small_index(tmp_path, {}) as index:
+        for mode in MODES:
+            assert index.search("anything", mode=mode).total == 0
+
+
+def test_a_changed_file_is_found_by_its_new_words_only(tmp_path: Path) -> None:
+    with small_index(tmp_path, {"a.py": "def old_name():\n    pass\n", "b.py": "def other():\n    pass\n"}) as index:
+        index.put({"a.py": "def fresh_name():\n    pass\n"})
+        assert index.paths("old_name", mode="fts") == ["a.py"]  # by the part `name`
+        assert index.paths("fresh", mode="fts") == ["a.py"]
+        assert index.paths("old", mode="fts") == []
+        index.remove("a.py")
+        assert index.paths("fresh", mode="fts") == []
+        before = index.search("other").hits
+        index.merge()
+        assert index.search("other").hits == before
+
+
+def test_chunks_without_vectors_are_found_by_word_and_the_answer_says_it_is_partial(tmp_path: Path) -> None:
+    with small_index(tmp_path, {"a.py": "def first():\n    pass\n"}) as index:
+        index.put({"b.py": "def second():\n    pass\n"}, embed=False)
+        answer = index.search("second")
+        assert answer.hits[0].path == "b.py"
+        assert answer.notice == "Partial: 1 of 2 chunks have a vector so far; the others are found by word only."
+        assert index.search("second", mode="fts").notice == ""
+        assert index.paths("second", mode="vector") == ["a.py"]
+
+
+class FailingStore(ListedStore):
+    def query(self, collection: str, vector: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        raise StoreFailed("The store's process ended.")
+
+
+def many(count: int) -> dict[str, str]:
+    return {f"m{i // 40}/f{i}.py": f"def task_{i}():\n    return {i}\n" for i in range(count)}
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SmallIndex, np.ndarray, np.ndarray]]:
+    """More chunks than are scored exactly, so that the store is asked; with the store's slots and vectors."""
+    with small_index(tmp_path_factory.mktemp("big"), many(EXACT + 300)) as index:
+        with index.manifest.transaction() as connection:
+            connection.execute("DELETE FROM pending_slots")
+        with index.snapshot() as snapshot:
+            vectors, _ = snapshot.vectors(np.arange(len(snapshot.chunk_ids), dtype=np.int32))
+            yield index, snapshot.chunk_slot, vectors
+
+
+def with_store(index: SmallIndex, store: VectorStore | None) -> SmallIndex:
+    return index.with_parts(shipped_model, lambda: store)
+
+
+def test_the_store_gives_the_same_answer_as_the_kept_vectors(big: tuple[SmallIndex, np.ndarray, np.ndarray]) -> None:
+    index, slots, vectors = big
+    store = ListedStore(slots, vectors)
+    for mode in ("vector", "hybrid"):
+        by_store = with_store(index, store).search("task_777", mode=mode)
+        exactly = with_store(index, None).search("task_777", mode=mode)
+        failed = with_store(index, FailingStore(slots, vectors)).search("task_777", mode=mode)
+        assert by_store.hits == exactly.hits == failed.hits
+        assert by_store.notice == failed.notice == ""
+    assert store.limits
+
+
+def test_a_selective_filter_scores_its_chunks_exactly(big: tuple[SmallIndex, np.ndarray, np.ndarray]) -> None:
+    index, slots, vectors = big
+    store = ListedStore(slots, vectors)
+    hits = with_store(index, store).search("task_5", mode="vector", paths=("m3/**",)).hits
+    assert len(hits) == 10
+    assert store.limits == []
+
+
+def test_slots_of_gone_chunks_are_passed_over(big: tuple[SmallIndex, np.ndarray, np.ndarray]) -> None:
+    index, slots, vectors = big
+    ghosts = np.concatenate([slots, slots[-5:] + 1_000_000])
+    store = ListedStore(ghosts, np.concatenate([vectors, vectors[-5:]]))
+    assert (
+        with_store(index, store).search("task_1799", mode="vector").hits
+        == with_store(index, None).search("task_1799", mode="vector").hits
+    )

@@ -1,0 +1,224 @@
+"""The inverted index: bytes, segments, merges, removal, definitions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sidecar.model import Chunk, Comment, Definition, ParsedFile
+from sidecar.parts.lexical.analyse import FIELDS, Field, analyse, file_stem
+from sidecar.parts.lexical.codec import count, decode, encode_runs
+from sidecar.parts.lexical.definitions import find_definitions, find_stems
+from sidecar.parts.lexical.index import LexicalIndex
+from sidecar.parts.lexical.postings import MERGE_FACTOR, merge_segments, read_lengths, read_postings
+
+Snapshot = dict[str, list[list[tuple[int, int]]]]
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:")
+    prepare(connection)
+    yield connection
+    connection.close()
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """The ids of the manifest's tables are what decides who is alive."""
+    connection.execute("CREATE TABLE files(id INTEGER PRIMARY KEY)")
+    connection.execute("CREATE TABLE chunks(id INTEGER PRIMARY KEY, file_id INTEGER)")
+    LexicalIndex().create_tables(connection)
+
+
+def write(connection: sqlite3.Connection, *texts: str, path: str = "src/thing.py") -> list[int]:
+    """One segment with one file of one chunk per text; returns the file ids, which are the chunk ids too."""
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM files").fetchone()
+    (seen,) = connection.execute("SELECT coalesce(max(file_id), 0) FROM definitions").fetchone()
+    ids = list(range(max(last, seen) + 1, max(last, seen) + 1 + len(texts)))
+    entries = []
+    for i, text in zip(ids, texts, strict=True):
+        connection.execute("INSERT INTO files VALUES(?)", (i,))
+        connection.execute("INSERT INTO chunks VALUES(?, ?)", (i, i))
+        parsed = ParsedFile(
+            "python", "lines", (Chunk(1, 1, text, "code"),), (Definition(f"name{i}", "function", 1, 1),)
+        )
+        entries.append((i, [i], analyse(path, parsed, "code")))
+    LexicalIndex().write_segment(connection, entries)
+    return ids
+
+
+def remove(connection: sqlite3.Connection, *ids: int) -> None:
+    for i in ids:
+        connection.execute("DELETE FROM files WHERE id = ?", (i,))
+        connection.execute("DELETE FROM chunks WHERE file_id = ?", (i,))
+    LexicalIndex().forget_files(connection, ids)
+
+
+def alive_content(connection: sqlite3.Connection, *terms: str) -> Snapshot:
+    """Per term the living (id, count) pairs of bodies, names and fields."""
+    alive = {row[0] for row in connection.execute("SELECT id FROM files")}
+    found = read_postings(connection, terms)
+    return {
+        term: [
+            sorted((int(i), int(n)) for i, n in zip(part.ids, part.tfs, strict=True) if int(i) // size in alive)
+            for part, size in ((found[term].bodies, 1), (found[term].names, 1), (found[term].fields, FIELDS))
+        ]
+        for term in terms
+        if term in found
+    }
+
+
+def segments(connection: sqlite3.Connection) -> int:
+    (number,) = connection.execute("SELECT count(*) FROM lexical_segments").fetchone()
+    return int(number)
+
+
+@given(st.lists(st.lists(st.integers(0, 2**40), min_size=1, unique=True), min_size=1))
+def test_postings_survive_encoding_whatever_their_gaps(runs: list[list[int]]) -> None:
+    runs = [sorted(run) for run in runs]
+    keys = np.array([key for run in runs for key in run], np.int64)
+    tfs = (np.arange(len(keys)) % 255 + 1).astype(np.uint8)
+    starts = np.cumsum([0, *map(len, runs)])
+    blobs = list(encode_runs(keys, tfs, starts))
+    assert [decode(blob)[0].tolist() for blob in blobs] == runs
+    assert np.concatenate([decode(blob)[1] for blob in blobs]).tolist() == tfs.tolist()
+    assert [count(blob) for blob in blobs] == [len(run) for run in runs]
+
+
+def test_close_neighbours_cost_two_bytes_each() -> None:
+    (blob,) = encode_runs(np.arange(1000, dtype=np.int64), np.ones(1000, np.uint8), np.array([0, 1000]))
+    assert len(blob) == 8 + 2000
+
+
+def test_a_term_is_found_in_every_segment_with_its_count(connection: sqlite3.Connection) -> None:
+    (first,) = write(connection, "retry retry backoff")
+    (second,) = write(connection, "retry later")
+    assert alive_content(connection, "retri")["retri"][0] == [(first, 2), (second, 1)]
+    assert "zebra" not in read_postings(connection, ["zebra"])
+
+
+def test_fields_say_where_a_file_mentions_a_word(connection: sqlite3.Connection) -> None:
+    parsed = ParsedFile(
+        "python",
+        "tree-sitter",
+        (Chunk(1, 3, "def open_socket(port): ...", "function", ("open_socket",)),),
+        (Definition("open_socket", "function", 1, 3, signature="def open_socket(port)"),),
+        (Comment(2, "Listens for callers."),),
+    )
+    LexicalIndex().write_segment(connection, [(5, [50], analyse("net/listener.py", parsed, "code"))])
+    found = read_postings(connection, ["socket", "port", "caller", "listen", "net"])
+    fields = {term: {Field(int(i) % FIELDS) for i in postings.fields.ids} for term, postings in found.items()}
+    assert fields["socket"] == {Field.NAMES, Field.SIGNATURES, Field.HEAD}
+    assert fields["port"] == {Field.SIGNATURES, Field.HEAD}
+    assert fields["caller"] == {Field.COMMENTS}
+    assert fields["net"] == {Field.PATH, Field.DIRECTORIES, Field.HEAD}
+    assert found["socket"].names.ids.tolist() == [50]
+    assert len(found["port"].names.ids) == 0
+
+
+def test_a_removed_file_is_dead_at_once_and_gone_after_a_merge(connection: sqlite3.Connection) -> None:
+    first, second = write(connection, "alpha beta", "alpha gamma")
+    remove(connection, first)
+    assert alive_content(connection, "alpha")["alpha"][0] == [(second, 1)]
+    assert len(read_postings(connection, ["alpha"])["alpha"].bodies.ids) == 2
+    merge_segments(connection, force=True)
+    assert read_postings(connection, ["alpha"])["alpha"].bodies.ids.tolist() == [second]
+    assert "beta" not in read_postings(connection, ["beta"])
+    assert read_lengths(connection).chunk_ids.tolist() == [second]
+
+
+def test_removing_everything_leaves_an_empty_index_that_takes_new_files(connection: sqlite3.Connection) -> None:
+    remove(connection, *write(connection, "alpha", "beta"))
+    merge_segments(connection, force=True)
+    assert segments(connection) == 0
+    assert read_postings(connection, ["alpha"]) == {}
+    (again,) = write(connection, "alpha")
+    assert read_postings(connection, ["alpha"])["alpha"].bodies.ids.tolist() == [again]
+
+
+def test_eight_small_segments_become_one_and_a_large_one_stays(connection: sqlite3.Connection) -> None:
+    write(connection, " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(600)))
+    for i in range(MERGE_FACTOR):
+        assert merge_segments(connection) == 0
+        write(connection, f"small number{i}")
+    assert merge_segments(connection) == MERGE_FACTOR
+    assert segments(connection) == 2
+
+
+def test_a_merge_keeps_within_its_budget(connection: sqlite3.Connection) -> None:
+    for _ in range(MERGE_FACTOR):
+        write(connection, "one two three")
+    assert merge_segments(connection, budget=10) == 0
+    assert merge_segments(connection) == MERGE_FACTOR
+
+
+WORDS = st.lists(st.sampled_from("alpha beta gamma delta epsilon".split()), min_size=1, max_size=8).map(" ".join)
+STEPS = st.tuples(st.sampled_from(["put", "remove", "merge"]), st.lists(WORDS, min_size=1, max_size=3))
+STEMS = ("alpha", "beta", "gamma", "delta", "epsilon")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(STEPS, max_size=12))
+def test_merging_never_changes_what_is_found(steps: list[tuple[str, list[str]]]) -> None:
+    connection = sqlite3.connect(":memory:")
+    prepare(connection)
+    alive: list[int] = []
+    for action, texts in steps:
+        if action == "put":
+            alive += write(connection, *texts)
+        elif action == "remove" and alive:
+            remove(connection, alive.pop(0))
+        else:
+            before = alive_content(connection, *STEMS)
+            merge_segments(connection, force=len(texts) > 1)
+            after = alive_content(connection, *STEMS)
+            assert {k: v for k, v in before.items() if any(v)} == {k: v for k, v in after.items() if any(v)}
+    lengths = read_lengths(connection)
+    assert set(alive) <= set(lengths.chunk_ids.tolist())
+    connection.close()
+
+
+def test_lengths_count_every_word_of_a_chunk_and_its_path(connection: sqlite3.Connection) -> None:
+    write(connection, "alpha beta alpha", path="one.py")
+    lengths = read_lengths(connection)
+    assert lengths.bodies.tolist() == [5]  # three words, and the stem twice
+    assert lengths.fields[0, Field.STEM] == 1
+
+
+def test_a_definition_is_found_by_any_spelling_with_the_chunk_where_it_starts(connection: sqlite3.Connection) -> None:
+    chunks = (Chunk(1, 10, "x = 1", "code"), Chunk(11, 40, "class Pool: ...", "class", ("ThreadPool",)))
+    parsed = ParsedFile("python", "tree-sitter", chunks, (Definition("ThreadPool", "class", 10, 40),))
+    LexicalIndex().write_segment(connection, [(1, [7, 8], analyse("pool.py", parsed, "code"))])
+    (row,) = find_definitions(connection, ["threadpool"])
+    assert (row.name, row.kind, row.chunk_id, row.start_line) == ("ThreadPool", "class", 8, 10)
+    assert find_stems(connection, ["pool"]) == [("pool", 1)]
+    LexicalIndex().forget_files(connection, [1])
+    assert find_definitions(connection, ["threadpool"]) == []
+    assert find_stems(connection, ["pool"]) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "stem"),
+    [
+        ("src/extract/mod.rs", "extract"),
+        ("lib/router/index.js", "router"),
+        ("pkg/json/__init__.py", "json"),
+        ("index.js", "index"),
+        ("src/app.module.ts", "app"),
+        (".gitignore", ".gitignore"),
+    ],
+)
+def test_a_file_that_is_named_after_its_place_bears_its_folders_name(path: str, stem: str) -> None:
+    assert file_stem(path) == stem
+
+
+def test_very_long_text_is_counted_without_overflow(connection: sqlite3.Connection) -> None:
+    write(connection, "needle " * 1000)
+    postings = read_postings(connection, ["needl"])["needl"]
+    assert postings.bodies.tfs.tolist() == [255]
+    assert read_lengths(connection).bodies[0] == 1003  # the words, the stem twice, the folder

@@ -1,0 +1,72 @@
+"""What words are found by."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.parts.lexical.tokens import fold_name, query_terms, stem, terms_of, words
+
+
+@pytest.mark.parametrize(
+    ("word", "terms"),
+    [
+        ("parse_HTTPRequests", ("parsehttprequests", "pars", "http", "request")),
+        ("parseHttpRequests", ("parsehttprequests", "pars", "http", "request")),
+        ("__init__", ("init",)),
+        ("sha256", ("sha256", "sha", "256")),
+        ("Connections", ("connect",)),
+        ("_x", ("x",)),
+        ("404", ("404",)),
+        ("0x1f3ab4c5d6e7", ()),
+        ("___", ()),
+        ("a" * 65, ()),
+    ],
+)
+def test_an_identifier_is_found_whole_and_by_its_stemmed_parts(word: str, terms: tuple[str, ...]) -> None:
+    assert terms_of(word) == terms
+
+
+def test_spellings_of_one_identifier_share_their_whole_term() -> None:
+    assert {terms_of(word)[0] for word in ("read_file_lines", "readFileLines", "ReadFileLines", "READ_FILE_LINES")} == {
+        "readfilelines"
+    }
+    assert fold_name("read_file") == fold_name("readFile") == "readfile"
+
+
+def test_inflected_words_meet_in_their_stem() -> None:
+    assert {stem(word) for word in ("connect", "connected", "connecting", "connections")} == {"connect"}
+
+
+def test_accents_are_folded_and_case_is_ignored_in_every_script() -> None:
+    assert terms_of("naïveté") == terms_of("naivete")
+    assert terms_of("Größe") == terms_of("grösse") == ("gross",)
+    assert terms_of("ПРИВЕТ") == terms_of("привет")
+
+
+def test_chinese_and_japanese_are_found_by_pairs_of_characters() -> None:
+    assert terms_of("搜索引擎") == ("搜索", "索引", "引擎")
+    assert terms_of("語") == ("語",)
+    assert set(terms_of("日本語")) <= {term for word in words("これは日本語の文です") for term in terms_of(word)}
+
+
+def test_identifiers_inside_chinese_text_are_still_split() -> None:
+    assert "pars" in {term for word in words("调用parseFile函数") for term in terms_of(word)}
+
+
+def test_words_with_vowel_signs_stay_whole() -> None:
+    assert words("हिन्दी में खोज") == ["हिन्दी", "में", "खोज"]
+
+
+def test_stop_words_leave_a_query_unless_they_are_all_of_it() -> None:
+    assert query_terms("how is the connection closed") == ("connect", "close")
+    assert query_terms("what is it") == ("what", "is", "it")
+    assert query_terms("?!") == ()
+
+
+@given(st.text(max_size=80))
+def test_any_text_gives_the_same_finite_terms_twice(text: str) -> None:
+    first = [terms_of(word) for word in words(text)]
+    assert first == [terms_of(word) for word in words(text)]
+    assert all(term and term == term.strip() and "\0" not in term for terms in first for term in terms)
