@@ -1,0 +1,88 @@
+"""The shell: one process per call. A person who says no sits at a pseudo-terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from tests.spec.doors import Answer, ToolFailed
+
+NOT_CONFIRMED = 9
+COMMANDS = {
+    "search_code": "search",
+    "search_docs": "docs",
+    "get_index_status": "status",
+    "get_config": "config",
+    "delete_index": "delete",
+    "reindex_project": "reindex",
+}
+OPTIONS = {"top_k": "-k", "mode": "-m", "alpha": "-a"}
+
+
+class Door:
+    name: ClassVar[str] = "cli"
+
+    def __init__(self, workspace: Path, env: Mapping[str, str]) -> None:
+        self._workspace = workspace
+        self._env = dict(env)
+
+    async def __aenter__(self) -> Door:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
+
+    async def call(self, tool: str, arguments: dict[str, Any], answer: Answer | None = None) -> dict[str, Any]:
+        words = [*command_line(tool, arguments), "--json", "--quiet", *(["--yes"] if answer == "accept" else [])]
+        status, out, err = await self._run(words, typed="n\n" if answer == "decline" else None)
+        if status in (0, NOT_CONFIRMED):
+            value: dict[str, Any] = json.loads(out)
+            assert (status == NOT_CONFIRMED) is (value.get("status") == "cancelled")
+            return value
+        error = json.loads(err[err.index("{") :])["error"]
+        assert out == ""
+        raise ToolFailed(error["code"], f"{error['userMessage']} {error.get('detail', '')}".strip())
+
+    async def _run(self, words: list[str], typed: str | None) -> tuple[int, str, str]:
+        person, terminal = pty.openpty() if typed is not None else (None, None)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "sidecar", *words),
+            cwd=self._workspace,
+            env=self._env,
+            stdin=terminal if terminal is not None else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        if person is not None and terminal is not None and typed is not None:
+            os.write(person, typed.encode())
+        out, err = await process.communicate()
+        for end in (person, terminal):
+            if end is not None:
+                os.close(end)
+        return process.returncode or 0, out.decode(), err.decode()
+
+
+def command_line(tool: str, arguments: dict[str, Any]) -> list[str]:
+    """The command that a person would type; `sidecar call` for what has no command or cannot be typed."""
+    if tool == "search_by_path" and "pattern" in arguments and set(arguments) <= {"pattern", "limit"}:
+        limit = ["-n", str(arguments["limit"])] if "limit" in arguments else []
+        return ["paths", *limit, "--", arguments["pattern"]]
+    if tool == "reindex_file" and set(arguments) == {"file_path"} and "\0" not in arguments["file_path"]:
+        return ["reindex", "--", arguments["file_path"]]
+    if tool in ("search_code", "search_docs") and typable(arguments):
+        options = [word for name, flag in OPTIONS.items() if name in arguments for word in (flag, str(arguments[name]))]
+        return [COMMANDS[tool], *options, *(["--compact"] if arguments.get("compact") else []), arguments["query"]]
+    if tool in COMMANDS and not arguments:
+        return [COMMANDS[tool]] if not tool.startswith("search") else ["call", tool]
+    return ["call", tool, json.dumps(arguments)]
+
+
+def typable(arguments: dict[str, Any]) -> bool:
+    known = set(arguments) <= {"query", "compact", *OPTIONS}
+    return known and isinstance(arguments.get("query"), str) and not isinstance(arguments.get("top_k"), str)
