@@ -16,6 +16,8 @@ from sidecar.settings.load import Settings
 
 # Two changes within one tick of the file system's clock leave the same mtime behind; FAT counts in 2 s.
 SETTLING_NS = 2_000_000_000
+# A language nobody has rules for is cut into windows of lines.
+_NO_LANGUAGE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Preparer:
         self._parts = parts
         self._settings = settings
         self._buffers = buffers
+        self._by_structure = settings.chunking_strategy == "code-aware"
         self._check_content: Callable[[str, FileContent], Decision] = parts.make_content_check(root)
 
     def prepare(self, found: FoundFile, known: KnownFile | None) -> Outcome:
@@ -103,13 +106,13 @@ class Preparer:
     ) -> Prepared:
         parts = self._parts
         language = parts.language_of(path, content.text[:200].split("\n", 1)[0])
-        parsed = parts.parse_file(path, content.text, language)
+        parsed = parts.parse_file(path, content.text, language if self._by_structure else _NO_LANGUAGE)
         bodies = [parts.body_text(chunk) for chunk in parsed.chunks]
         path_text = parts.path_text(path)
         new = NewFile(
             path=path,
             collection=collection,
-            language=parsed.language,
+            language=language,
             parser=parsed.parser,
             sha256=content.sha256,
             stat=content.stat,

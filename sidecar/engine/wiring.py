@@ -212,6 +212,6 @@ def make_watcher(root: str, settings: Settings, add: Callable[[Iterable[str], It
         add(() if git_only else changes.paths, ("",) if changes.head_moved else changes.rescan)
 
     def is_ignored(folder: str) -> bool:
-        return not walker.decide(f"{folder}/x").indexed
+        return not walker.decide(folder).indexed
 
     return Watcher(root, on_changes, is_ignored, "git" if git_only else "files")

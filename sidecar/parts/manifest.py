@@ -120,7 +120,9 @@ class Manifest:
                 self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
                 self.connection.execute("COMMIT")
             except BaseException:
-                self.connection.execute("ROLLBACK")
+                # A full disk has rolled back already.
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
                 raise
 
     def close(self) -> None:

@@ -1,0 +1,51 @@
+"""A disk that fills up while indexing: a clear error, nothing lost, and on with it once there is room."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import DiskFull
+from tests.engine.kills import WORDS, DictStore
+from tests.engine.rooms import Room, find, image, index
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1500k", "tmpfs", folder], check=False)
+    if mounted.returncode:
+        pytest.skip("mounting a small disk needs the superuser")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_full_disk_is_said_and_indexing_goes_on_when_there_is_room(room: Room, small_disk: Path) -> None:
+    words = random.Random(5)
+    for number in range(400):
+        body = "\n".join(
+            f"    {words.choice(WORDS)} = {words.choice(WORDS)}_{words.randrange(10**6)}" for _ in range(60)
+        )
+        room.write(f"src/many/m{number}.py", f"def f{number}():\n{body}\n")
+    room.home, roomy = small_disk, room.home
+    room.make_store = lambda *_: DictStore()
+    workspace = room.open()
+    with pytest.raises(DiskFull, match="Free some space"):
+        index(workspace)
+    assert workspace.status().status in {"incomplete", "failed"}
+    assert "space" in workspace.status().warning
+    subprocess.run(["mount", "-o", "remount,size=200m", small_disk], check=True)
+    index(workspace)
+    assert workspace.status().status == "ready"
+    assert find(workspace, "expire cookies")
+    after = image(workspace)
+    room.close()
+    room.home = roomy
+    fresh = room.open()
+    index(fresh)
+    assert image(fresh) == after
