@@ -27,6 +27,8 @@ EDITOR = {
 }
 NO_ANSWER = object()
 """Return it from `on_request` to leave the server without an answer."""
+UNKNOWN_METHOD = object()
+"""Return it to answer as a client that does not know the method."""
 
 
 class Failed(Exception):
@@ -231,6 +233,9 @@ class LspClient:
 
     def _reply(self, message: dict[str, Any]) -> None:
         answer = self.on_request.get(message["method"], lambda params: None)(message["params"])
-        if answer is not NO_ANSWER:
-            with contextlib.suppress(OSError, ValueError):
-                self.send({"jsonrpc": "2.0", "id": message["id"], "result": answer})
+        if answer is NO_ANSWER:
+            return
+        error = {"error": {"code": -32601, "message": "unknown method"}}
+        outcome = error if answer is UNKNOWN_METHOD else {"result": answer}
+        with contextlib.suppress(OSError, ValueError):
+            self.send({"jsonrpc": "2.0", "id": message["id"], **outcome})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.lsp_client import EDITOR, FAKE_SERVER, NO_ANSWER, Failed, LspClient, TcpServer
+from tests.surfaces.lsp_client import EDITOR, FAKE_SERVER, NO_ANSWER, UNKNOWN_METHOD, Failed, LspClient, TcpServer
 
 
 def answering(title: str) -> dict[str, Callable[[Any], Any]]:
@@ -261,6 +261,14 @@ def test_without_any_capability_the_index_is_made_and_nothing_is_deleted(
         assert client.request("sidecar/deleteIndex")["status"] == "cancelled"
         assert client.all_of("window/showMessageRequest") == client.all_of("$/progress") == []
         assert client.stop() == 0
+
+
+def test_a_client_that_cannot_show_a_question_after_all_counts_as_nobody(server: TcpServer, folder: Path) -> None:
+    refusing = {"window/showMessageRequest": lambda params: UNKNOWN_METHOD}
+    with LspClient(connect=server.address, on_request=refusing) as client:
+        client.start(folder)
+        assert client.request("sidecar/createIndex")["status"] == "created"
+        assert client.request("sidecar/deleteIndex")["status"] == "cancelled"
 
 
 def test_the_editors_settings_are_the_services(folder: Path) -> None:
