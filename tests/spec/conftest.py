@@ -65,6 +65,7 @@ class Drive:
         self.name = name
         self.workspace = workspace
         self.home = home
+        self._indexed = False
         env = {**os.environ, "SIDECAR_HOME": str(home), "PYTHONPATH": str(ROOT), **(extra_env or {})}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"door-{name}", daemon=True)
@@ -99,7 +100,10 @@ class Drive:
             self._loop.close()
 
     def __call__(self, tool: str, answer: Answer | None = None, **arguments: Any) -> dict[str, Any]:
-        return self.begin(tool, answer, **arguments).result(PATIENCE)
+        result = self.begin(tool, answer, **arguments).result(PATIENCE)
+        if tool in ("create_index", "delete_index") and result["status"] != "cancelled":
+            self._indexed = tool == "create_index"
+        return result
 
     def begin(
         self, tool: str, answer: Answer | None = None, **arguments: Any
@@ -108,12 +112,12 @@ class Drive:
         return asyncio.run_coroutine_threadsafe(self._door.call(tool, arguments, answer), self._loop)
 
     def with_index(self) -> Drive:
-        if self("get_index_status")["status"] == "not_found":
+        if not self._indexed:
             self("create_index", "accept")
         return self
 
     def without_index(self) -> Drive:
-        if self("get_index_status")["status"] != "not_found":
+        if self._indexed:
             self("delete_index", "accept")
         return self
 

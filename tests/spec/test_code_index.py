@@ -86,8 +86,6 @@ def test_before_indexing_status_and_config_name_the_paths_to_come(drive: Drive) 
 @requires("002.create_index.cancelled", "002.create_index.confirmation")
 def test_a_no_creates_nothing(drive: Drive) -> None:
     drive.without_index()
-    if drive.name == "cli":
-        assert drive("get_index_status")["status"] == "not_found"
     answer = drive("create_index", "decline")
     assert answer["status"] == "cancelled"
     assert same_path(answer["projectPath"], drive.workspace)

@@ -39,7 +39,7 @@ class Door:
         pass
 
     async def call(self, tool: str, arguments: dict[str, Any], answer: Answer | None = None) -> dict[str, Any]:
-        words = [*command_line(tool, arguments), "--json", "--quiet", *(["--yes"] if answer == "accept" else [])]
+        words = ["--json", "--quiet", *(["--yes"] if answer == "accept" else []), *command_line(tool, arguments)]
         status, out, err = await self._run(words, typed="n\n" if answer == "decline" else None)
         if status in (0, NOT_CONFIRMED):
             value: dict[str, Any] = json.loads(out)
