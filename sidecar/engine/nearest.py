@@ -65,7 +65,7 @@ class Nearest:
             block = rows[start : start + _BLOCK]
             vectors, found = self._snapshot.vectors(block)
             if found.any():
-                self._cosines[block[found]] = vectors[found] @ self._vector
+                self._cosines[block[found]] = _steady(vectors[found] @ self._vector)
 
     @property
     def similarities(self) -> Similarities:
@@ -86,7 +86,7 @@ class Nearest:
         if keep.sum() < min(DEPTH, wanted) // 4:
             self.score(np.flatnonzero(embedded).astype(np.int32))
             return
-        self._cosines[rows[keep]] = cosines[keep]
+        self._cosines[rows[keep]] = _steady(cosines[keep])
         self.score(stale[embedded[stale]])
 
     def _slots(self) -> _SlotTable:
@@ -96,6 +96,11 @@ class Nearest:
             table = cache.setdefault("nearest.slots", _SlotTable(self._snapshot.chunk_slot))
         assert isinstance(table, _SlotTable)
         return table
+
+
+def _steady(cosines: Floats) -> Floats:
+    """Without the last bits, which depend on who summed and in which order."""
+    return np.asarray(np.round(cosines, 5), np.float32)
 
 
 class _SlotTable:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sidecar.engine.nearest import EXACT
-from sidecar.engine.results import Span, within_budget
-from sidecar.engine.results import _merged as merged
+from sidecar.engine.results import within_budget
 from sidecar.errors import InvalidPattern, StoreFailed
 from sidecar.model import Hit, VectorStore
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
@@ -34,6 +34,10 @@ FILES = {
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallIndex]:
     with small_index(tmp_path_factory.mktemp("index"), FILES) as index:
         yield index
+
+
+def by_line(hit: Hit) -> int:
+    return hit.start_line
 
 
 MODES = ("hybrid", "vector", "fts")
@@ -93,17 +97,25 @@ def test_a_budget_of_nothing_means_no_budget() -> None:
     assert len(within_budget(hits, 2000)) == 2
 
 
-def span(row: int, start: int, end: int, score: float = 0.5) -> Span:
-    return Span((row,), 0, score, "a.py", start, end)
+def long_function(name: str, lines: int) -> str:
+    return f"def {name}(engine):\n" + "".join(f"    engine.ignite(stage_{i}_{name}, {i})\n" for i in range(lines))
 
 
-def test_overlapping_and_touching_spans_become_one_with_the_better_score() -> None:
-    assert [(s.start_line, s.end_line, s.rows, s.score) for s in merged([span(2, 11, 20, 0.9), span(1, 1, 10)])] == [
-        (1, 20, (1, 2), 0.9)
-    ]
-    assert len(merged([span(1, 1, 10), span(2, 12, 20)])) == 2
-    assert len(merged([span(1, 1, 100), span(2, 101, 200)])) == 2
-    assert merged([span(1, 1, 10), span(2, 5, 8)])[0].end_line == 10
+def test_chunks_that_touch_come_as_one_hit(tmp_path: Path) -> None:
+    with small_index(tmp_path, {"rocket.py": long_function("launch", 60)}) as index:
+        with index.snapshot() as snapshot:
+            assert len(snapshot.chunk_ids) > 1
+        hits = index.search("ignite engine").hits
+        covered = [line for hit in hits for line in range(hit.start_line, hit.end_line + 1)]
+        assert len(covered) == len(set(covered))
+        assert all(one.end_line + 1 < other.start_line for one, other in pairwise(sorted(hits, key=by_line)))
+
+
+def test_a_chunk_that_repeats_another_of_its_file_is_shown_once(tmp_path: Path) -> None:
+    body = "".join(f"    total = combine(total, weigh(sample_{i}), scale_{i})\n" for i in range(25))
+    text = "\n\n".join(f"def measure(samples):\n{body}    return total\n\n\nx{i} = {i}\n" for i in range(2))
+    with small_index(tmp_path, {"twice.py": text}) as index:
+        assert sum("def measure" in hit.content for hit in index.search("combine weigh sample").hits) == 1
 
 
 def test_a_merged_hit_holds_the_lines_of_its_span_once(tmp_path: Path) -> None:

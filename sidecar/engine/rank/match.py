@@ -74,8 +74,9 @@ def _add_term(match: LexicalMatch, snapshot: SearchedSnapshot, columns: Columns,
     in_body = counts > 0
     body = np.where(in_body, saturate(counts, columns.file_norms, FILE_CURVE.k1), np.float32(0))
     rows, fields, tfs = _alive_fields(columns, postings)
-    seen = np.union1d(np.flatnonzero(in_body), rows)
-    weight = np.float32(idf(columns.file_count, len(seen)))
+    seen = in_body.copy()
+    seen[rows] = True
+    weight = np.float32(idf(columns.file_count, int(seen.sum())))
 
     k1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)[fields]
     counted = tfs.astype(np.float32)
