@@ -108,7 +108,7 @@ class Image:
 
 
 def image(workspace: IndexedWorkspace, terms: tuple[str, ...] = ("cooki", "expir", "retri", "return", "serv")) -> Image:
-    generation = workspace._readable()  # the image looks behind the surface on purpose
+    generation = workspace._index.readable()  # the image looks behind the surface on purpose
     with generation.snapshots.open() as snapshot:
         vectors, found = snapshot.vectors(np.arange(len(snapshot.chunk_ids), dtype=np.int32))
         assert found.all(), "every chunk has a vector"
@@ -154,7 +154,7 @@ def _definitions(snapshot: Snapshot) -> tuple[tuple[Any, ...], ...]:
 
 def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
     """Vectors in the store by collection; each must be under the slot of its chunk."""
-    generation = workspace._readable()
+    generation = workspace._index.readable()
     assert generation.writer is not None
     generation.writer.feeder.start()
     assert generation.writer.feeder.drain(60), "the store was filled"

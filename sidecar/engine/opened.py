@@ -1,0 +1,170 @@
+"""The index of one workspace as this process holds it: its lease, its open generation, the swap to another.
+
+Not here: what is written into a generation (building), what keeps it up to the files (upkeep).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.generation import Generation, Generations, ModelFacts
+from sidecar.errors import IndexCorrupt, IndexLocked, IndexNotFound
+from sidecar.settings.load import Settings
+
+
+class Lease(Protocol):
+    def acquire(self, timeout: float = 0) -> None: ...
+
+    def release(self) -> None: ...
+
+
+class OpenIndex:
+    """Opens at first use. With the lease it may be written; without, another process writes and this one searches.
+
+    `gate` is held while opening, swapping and closing; long work is done outside of it. `on_open` is called, under the
+    gate, when a generation was opened for writing.
+    """
+
+    def __init__(
+        self,
+        directory: IndexDirectory,
+        generations: Generations,
+        settings: Callable[[], Settings],
+        model_facts: Callable[[Settings], ModelFacts],
+        make_lease: Callable[[Path], Lease],
+        default_config: Callable[[], str],
+        on_open: Callable[[], None],
+    ) -> None:
+        self.gate = threading.RLock()
+        self.generation: Generation | None = None
+        self._directory = directory
+        self._generations = generations
+        self._settings = settings
+        self._model_facts = model_facts
+        self._make_lease = make_lease
+        self._default_config = default_config
+        self._on_open = on_open
+        self._lease: Lease | None = None
+
+    def exists(self) -> bool:
+        return self._directory.current() is not None
+
+    def readable(self) -> Generation:
+        """The generation in force. Raises IndexNotFound, IndexCorrupt."""
+        with self.gate:
+            if self.generation is not None and self._is_outdated(self.generation):
+                self._close_generation()
+            if self.generation is None:
+                number = self._directory.current()
+                if number is None:
+                    raise IndexNotFound("Run create_index first.")
+                self.generation = self._generations.open(number, self._settings(), writable=self._try_lease())
+                self._on_open()
+            return self.generation
+
+    def writable(self) -> Generation:
+        """The same with the lease. Raises IndexLocked as well."""
+        with self.gate:
+            if not self.exists():
+                raise IndexNotFound("Run create_index first.")
+            self.take_lease()
+            return self.readable()
+
+    def ready(self) -> Generation:
+        """The generation in force with the lease, made when there is none."""
+        with self.gate:
+            self.take_lease()
+            if self.generation is None and self.exists():
+                self.generation = self._generations.open(self._current(), self._settings(), writable=True)
+            if self.generation is None:
+                settings = self._settings()
+                self._directory.write_config_once(self._default_config())
+                self.generation = self._generations.make(settings, self._model_facts(settings))
+                self._directory.set_current(self.generation.number)
+            self.check_model(self.generation)
+            return self.generation
+
+    def aside(self) -> Generation:
+        """A fresh generation beside the one in force."""
+        settings = self._settings()
+        with self.gate:
+            self.take_lease()
+        return self._generations.make(settings, self._model_facts(settings))
+
+    def swap(self, fresh: Generation) -> None:
+        """Puts `fresh` in force and drops the former generation. Searches that still read it end undisturbed."""
+        with self.gate:
+            self._directory.set_current(fresh.number)
+            old, self.generation = self.generation, fresh
+            if old is not None:
+                old.close()
+            self._directory.sweep()
+
+    def drop(self, fresh: Generation) -> None:
+        """Gives up a generation that was made aside."""
+        fresh.close()
+        self._directory.sweep()
+
+    def delete(self) -> None:
+        with self.gate:
+            self.take_lease()
+            self._close_generation()
+            self._directory.delete()
+            self._release()
+
+    def close(self) -> None:
+        with self.gate:
+            self._close_generation()
+            self._release()
+
+    def check_model(self, generation: Generation) -> None:
+        """Raises IndexCorrupt when the settings name another model than the index was made with."""
+        wanted = self._model_facts(self._settings()).model_id
+        if wanted != generation.model.model_id:
+            raise IndexCorrupt(
+                f"It was made with the model {generation.model.model_id}, the settings say {wanted}."
+                " Run reindex_project, or set the model back."
+            )
+
+    def take_lease(self) -> None:
+        """Raises IndexLocked. A generation that was open for reading only is closed, to be opened anew."""
+        if self._lease is not None:
+            return
+        self._directory.make()
+        lease = self._make_lease(self._directory.path)
+        lease.acquire()
+        self._lease = lease
+        self._directory.sweep()
+        if self.generation is not None and self.generation.writer is None:
+            self._close_generation()
+
+    def _current(self) -> int:
+        number = self._directory.current()
+        if number is None:
+            raise IndexNotFound("Run create_index first.")
+        return number
+
+    def _is_outdated(self, generation: Generation) -> bool:
+        """Another process, which holds the lease, has rebuilt or deleted the index since."""
+        return generation.writer is None and self._directory.current() != generation.number
+
+    def _try_lease(self) -> bool:
+        try:
+            self.take_lease()
+        except IndexLocked:
+            return False
+        return True
+
+    def _release(self) -> None:
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            lease.release()
+
+    def _close_generation(self) -> None:
+        generation, self.generation = self.generation, None
+        if generation is not None:
+            generation.close()

@@ -1,0 +1,111 @@
+"""What keeps an open index up to the files in a process that stays: the keeper, the watcher, the store's start."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from sidecar.engine.generation import Generation
+from sidecar.engine.keeper import EVERYTHING, Keeper, Pending
+from sidecar.engine.opened import OpenIndex
+from sidecar.engine.ports import Watching
+from sidecar.model import IsCancelled
+from sidecar.settings.load import Settings
+
+Apply = Callable[[Generation, Pending, IsCancelled], None]
+MakeWatcher = Callable[[Settings, Callable[[Iterable[str], Iterable[str]], None]], Watching]
+
+
+class Upkeep:
+    """Runs while a generation is open for writing. `apply` brings pending changes into a generation.
+
+    Its thread never takes the gate, so that it may be waited for under the gate.
+    """
+
+    def __init__(
+        self,
+        index: Callable[[], OpenIndex],
+        settings: Callable[[], Settings],
+        make_watcher: MakeWatcher,
+        apply: Apply,
+        on_change: Callable[[], None],
+        stay_seconds: float,
+        freshness_seconds: float,
+    ) -> None:
+        self._index = index
+        self._settings = settings
+        self._make_watcher = make_watcher
+        self._apply = apply
+        self._on_change = on_change
+        self._stay_seconds = stay_seconds
+        self._freshness_seconds = freshness_seconds
+        self._keeper: Keeper | None = None
+        self._watcher: Watching | None = None
+        self._stay: threading.Timer | None = None
+        self._ended = False
+
+    def start(self, *, reconcile: bool) -> None:
+        """Unless it runs already. `reconcile`: files may have changed since the index was last open."""
+        index = self._index()
+        with index.gate:
+            generation = index.generation
+            if self._keeper is not None or self._ended or generation is None or generation.writer is None:
+                return
+            strategy = self._settings().indexing_strategy
+            self._keeper = Keeper(self._run, strategy, generation.writer.manifest.remember_dirty, self._on_change)
+            self._keeper.start()
+            if reconcile:
+                self._keeper.add(rescan=[EVERYTHING], now=strategy != "lazy")
+            self._stay = threading.Timer(self._stay_seconds, self._settle_in)
+            self._stay.daemon = True
+            self._stay.start()
+
+    def end(self, *, for_good: bool = False) -> None:
+        """Stops after the batch in flight."""
+        self._ended = self._ended or for_good
+        stay, self._stay = self._stay, None
+        watcher, self._watcher = self._watcher, None
+        keeper, self._keeper = self._keeper, None
+        if stay is not None:
+            stay.cancel()
+        if watcher is not None:
+            watcher.stop()
+        if keeper is not None:
+            keeper.stop()
+
+    def note_buffer(self, path: str) -> None:
+        if self._keeper is not None:
+            self._keeper.add([path], now=True)
+
+    def freshen(self) -> bool:
+        """Applies what is pending, in bounded time; False when some is left."""
+        keeper = self._keeper
+        return keeper is None or keeper.flush(self._freshness_seconds)
+
+    def pending(self) -> int:
+        return self._keeper.pending() if self._keeper is not None else 0
+
+    @property
+    def watching(self) -> bool:
+        watcher = self._watcher
+        return watcher is not None and watcher.active
+
+    def _run(self, pending: Pending, cancelled: IsCancelled) -> None:
+        generation = self._index().generation
+        if generation is not None and generation.writer is not None:
+            self._apply(generation, pending, cancelled)
+
+    def _settle_in(self) -> None:
+        index = self._index()
+        with index.gate:
+            generation, keeper = index.generation, self._keeper
+            if self._ended or generation is None or generation.writer is None or keeper is None:
+                return
+            generation.writer.feeder.start()
+            if self._watcher is None:
+                watcher = self._make_watcher(self._settings(), keeper.add)
+                watcher.start()
+                self._watcher = watcher
+                # What changed before the watcher ran.
+                keeper.add(rescan=[EVERYTHING])
+        self._on_change()
