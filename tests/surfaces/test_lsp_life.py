@@ -288,6 +288,14 @@ def test_a_tcp_server_ends_by_a_signal_though_clients_are_connected(folder: Path
         assert server.process.stderr is not None and server.process.stderr.read() == CLOSED
 
 
+def test_a_port_that_is_taken_is_named_and_ends_the_command(server: TcpServer) -> None:
+    place = f"{server.address[0]}:{server.address[1]}"
+    command = [sys.executable, "-m", "sidecar", "--tcp", place]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert place in done.stderr and "Traceback" not in done.stderr
+
+
 def test_the_door_imports_nothing_heavy() -> None:
     code = (
         "import sys, sidecar.surfaces.lsp.run\n"

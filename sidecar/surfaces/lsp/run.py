@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from sidecar.errors import SidecarError
+from sidecar.errors import InvalidParams
 from sidecar.surfaces.lsp.channel import Channel, SocketStream, Stream, take_stdio
 from sidecar.surfaces.lsp.confirm import QUESTION_TIMEOUT_S
 from sidecar.surfaces.lsp.frames import Message, Refused
@@ -32,27 +32,25 @@ def run_stdio(source: ServiceSource, *, question_timeout_s: float = QUESTION_TIM
         ending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         end_on_signals(lambda status: _resolve(ending, status))
         server = make_server(source, question_timeout_s=question_timeout_s)
-        return await _session(stream, server, ending, watch_client=True)
+        status = await _session(stream, server, ending, watch_client=True)
+        exit_soon(status, EXIT_WAIT_S)
+        return status
 
-    status = asyncio.run(serve())
-    exit_soon(status, EXIT_WAIT_S)
-    return status
+    return asyncio.run(serve())
 
 
 def run_tcp(source: ServiceSource, host: str, port: int, *, question_timeout_s: float = QUESTION_TIMEOUT_S) -> int:
     """Serves every client that connects, each in a session of its own, on one service; ends by a signal.
 
     The first client's settings hold. Says on stderr where it listens (port 0 takes a free one). There is no
-    authentication: whoever reaches the port may use it. Raises `SidecarError` where it cannot listen.
+    authentication: whoever reaches the port may use it. Raises `InvalidParams` where it cannot listen.
     """
     shared = SharedService(source)
 
     def make() -> SidecarServer:
         return make_server(shared, question_timeout_s=question_timeout_s, closes_service=False)
 
-    status = asyncio.run(_serve_tcp(shared, _listening(host, port), make))
-    exit_soon(status, EXIT_WAIT_S)
-    return status
+    return asyncio.run(_serve_tcp(shared, _listening(host, port), make))
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -63,7 +61,7 @@ def _listening(host: str, port: int) -> socket.socket:
         listener.bind(address)
         listener.listen()
     except (OSError, OverflowError) as error:
-        raise SidecarError(f"Cannot listen on {host}:{port}: {error}") from error
+        raise InvalidParams(f"Cannot listen on {host}:{port}: {error}") from error
     listener.setblocking(False)
     return listener
 
@@ -83,6 +81,7 @@ async def _serve_tcp(shared: SharedService, listener: socket.socket, make: Calla
     await asyncio.gather(accepting, *sessions, return_exceptions=True)
     listener.close()
     await shared.close()
+    exit_soon(status, EXIT_WAIT_S)
     return status
 
 
