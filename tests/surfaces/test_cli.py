@@ -1,0 +1,287 @@
+"""The command line over a fake workspace: output, exit status, questions, and what goes to which stream."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.errors import IndexLocked
+from sidecar.surfaces.cli.main import Doors, main
+from sidecar.surfaces.cli.options import COMMANDS
+from sidecar.surfaces.cli.terminal import Style
+from sidecar.tools.service import Service
+from tests.fakes import FakeWorkspace, FakeWorkspaces
+
+FILES = {"src/a.py": "def alpha():\n    return 1\n", "b.py": "def beta():\n    return alpha\n", "guide.md": "alpha\n"}
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Shell:
+    """Runs command lines against one fake workspace; keeps what the last one wrote."""
+
+    def __init__(self, workspace: FakeWorkspace | None = None) -> None:
+        self.workspace = workspace or FakeWorkspace(FILES)
+        self.out = self.err = ""
+
+    def __call__(self, *argv: str, stdin: str | None = None, tty: bool = False) -> int:
+        """`stdin` is typed at a terminal; without it there is none."""
+        out: io.StringIO = Terminal() if tty else io.StringIO()
+        err = io.StringIO()
+        status = main(
+            ["-w", self.workspace.root, *argv],
+            service=Service(FakeWorkspaces(self.workspace)),
+            stdin=io.StringIO() if stdin is None else Terminal(stdin),
+            stdout=out,
+            stderr=err,
+        )
+        self.out, self.err = out.getvalue(), err.getvalue()
+        return status
+
+    def json(self, *argv: str) -> dict[str, Any]:
+        assert self(*argv, "--json") == 0
+        value: dict[str, Any] = json.loads(self.out)
+        return value
+
+
+@pytest.fixture
+def shell() -> Shell:
+    shell = Shell()
+    assert shell("index") == 0
+    return shell
+
+
+def test_index_prints_the_counts_and_says_the_second_time_what_was_unchanged() -> None:
+    shell = Shell()
+    assert shell("index") == 0
+    assert "3 files, 3 chunks (1 files of documentation)" in shell.out
+    assert "3 chunks embedded, 0 files unchanged" in shell.out
+    assert shell("index") == 0
+    assert "0 chunks embedded, 3 files unchanged" in shell.out
+
+
+def test_progress_goes_to_standard_error_and_quiet_silences_it() -> None:
+    shell = Shell()
+    shell("index", "--json")
+    assert json.loads(shell.out)["files"] == 3
+    assert "3/3" in shell.err
+    shell("index", "--quiet")
+    assert shell.err == ""
+
+
+def test_search_prints_place_score_and_numbered_lines(shell: Shell) -> None:
+    assert shell("search", "alpha") == 0
+    assert "src/a.py:1-2  1.000\n1 | def alpha():\n2 |     return 1\n" in shell.out
+    assert shell.err == ""
+
+
+def test_options_may_stand_before_and_after_the_command(shell: Shell) -> None:
+    assert shell("--json", "search", "alpha") == shell("search", "alpha", "--json") == 0
+    assert json.loads(shell.out)["query"] == "alpha"
+
+
+def test_every_search_option_reaches_the_engine(shell: Shell) -> None:
+    words = "search -k 3 -m fts -a 0.25 -p src/** -p lib/** -l Python --kind function --offset 1 --max-tokens 9 one two"
+    assert shell(*words.split(), "--explain") == 0
+    asked = shell.workspace.requests[-1]
+    assert (asked.query, asked.top_k, asked.mode, asked.alpha) == ("one two", 3, "fts", 0.25)
+    assert (asked.paths, asked.languages, asked.kinds) == (("src/**", "lib/**"), ("python",), ("function",))
+    assert (asked.offset, asked.token_budget, asked.explain) == (1, 9, True)
+
+
+def test_the_compact_form_is_one_line_per_result(shell: Shell) -> None:
+    assert shell("search", "--compact", "alpha") == 0
+    assert shell.out.splitlines()[1] == "src/a.py:1-2  1.00  def alpha():"
+    assert shell.json("search", "--compact", "alpha")["n"] == 2
+
+
+def test_documentation_has_a_command_of_its_own(shell: Shell) -> None:
+    assert shell("docs", "alpha") == 0
+    assert shell.out.startswith("guide.md:1-1")
+
+
+def test_nothing_found_is_no_error_and_is_said_on_standard_error(shell: Shell) -> None:
+    assert shell("search", "zebra") == 0
+    assert (shell.out, shell.err) == ("", "Nothing found.\n")
+
+
+def test_a_notice_goes_to_standard_error() -> None:
+    shell = Shell(FakeWorkspace(FILES, notice="Half of it is embedded."))
+    shell("index")
+    shell("search", "alpha")
+    assert shell.err == "Half of it is embedded.\n"
+    shell("search", "alpha", "--quiet")
+    assert shell.err == ""
+
+
+def test_a_file_cannot_command_the_terminal() -> None:
+    shell = Shell(FakeWorkspace({"a.py": "alpha = '\x1b]0;owned\x07'\r\n"}))
+    shell("index")
+    shell("search", "alpha", tty=True)
+    assert "\x1b]" not in shell.out
+    assert "\x07" not in shell.out
+    assert "\x1b[" in shell.out
+
+
+def test_colours_are_for_terminals_and_can_be_refused(shell: Shell) -> None:
+    shell("search", "alpha")
+    assert "\x1b" not in shell.out
+    shell("search", "alpha", "--no-color", tty=True)
+    assert "\x1b" not in shell.out
+    assert Style(True).words("An Alpha", ["alpha"]) == "An \x1b[1;33mAlpha\x1b[0m"
+
+
+def test_paths_are_listed_and_the_rest_is_counted_on_standard_error(shell: Shell) -> None:
+    assert shell("paths", "*", "-n", "2") == 0
+    assert shell.out == "b.py\nguide.md\n"
+    assert shell.err == "1 more; raise --limit\n"
+
+
+def test_status_config_and_explain_speak_to_a_person(shell: Shell) -> None:
+    assert shell("status") == 0
+    assert "files      3 (1 of documentation)" in shell.out
+    assert "withheld .env: secret-by-name named like a secret" in shell.out
+    assert shell("config") == 0
+    assert '"maxFileSize": "1MB"' in shell.out
+    assert shell("explain", "b.py") == 0
+    assert shell.out.startswith("b.py belongs in the index\n")
+
+
+def test_status_without_an_index_says_so() -> None:
+    shell = Shell()
+    assert shell("status") == 0
+    assert "not_found" in shell.out
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "code"),
+    [
+        (["search", "alpha", "-k", "0"], 2, "INVALID_PARAMS"),
+        (["search", "alpha", "-k", "many"], 2, "INVALID_PARAMS"),
+        (["search"], 2, "INVALID_PARAMS"),
+        (["search", " "], 2, "INVALID_QUERY"),
+        (["paths", "[a"], 2, "INVALID_PATTERN"),
+        (["reindex", "../x"], 2, "PATH_TRAVERSAL"),
+        (["reindex", "gone.py"], 3, "FILE_NOT_FOUND"),
+        (["reindex", "secret.py"], 5, "FILE_EXCLUDED"),
+        (["call", "create_index"], 4, "INDEX_EXISTS"),
+        (["call", "serch_code"], 2, "UNKNOWN_TOOL"),
+        (["call", "search_code", "{"], 2, "INVALID_PARAMS"),
+        (["call", "search_code", "[1]"], 2, "INVALID_PARAMS"),
+    ],
+)
+def test_an_error_has_its_exit_status_and_leaves_standard_output_empty(argv: list[str], status: int, code: str) -> None:
+    shell = Shell(FakeWorkspace(FILES, excluded=("secret.py",)))
+    shell("index")
+    assert shell(*argv) == status
+    assert shell.out == ""
+    assert shell.err.startswith("sidecar: ")
+    assert shell.err.endswith(f"[{code}]\n")
+    assert shell(*argv, "--json") == status
+    assert shell.out == ""
+    assert json.loads(shell.err)["error"]["code"] == code
+
+
+def test_without_an_index_the_exit_status_is_3_and_with_a_locked_one_4() -> None:
+    shell = Shell()
+    assert shell("search", "alpha") == 3
+    assert Shell(FakeWorkspace(broken=IndexLocked("Process 7 has it.")))("status") == 4
+
+
+@pytest.mark.parametrize(("typed", "status"), [("n\n", 9), ("\n", 9), ("", 9), ("what\n", 9), ("y\n", 0), ("YES\n", 0)])
+def test_delete_asks_at_the_terminal_and_takes_only_a_yes(shell: Shell, typed: str, status: int) -> None:
+    assert shell("delete", stdin=typed) == status
+    assert "Delete index? [y/N]" in shell.err
+    assert shell.workspace.root in shell.err
+    assert shell.out.startswith("deleted" if status == 0 else "cancelled")
+    assert (shell.workspace.status().status == "not_found") is (status == 0)
+
+
+def test_without_a_terminal_delete_needs_yes(shell: Shell) -> None:
+    assert shell("delete") == 9
+    assert "Nobody could be asked." in shell.out
+    assert shell("delete", "--yes") == 0
+    assert shell.workspace.status().status == "not_found"
+
+
+def test_reindex_without_a_file_rebuilds_everything(shell: Shell) -> None:
+    assert shell("reindex") == 0
+    assert shell.out.startswith("reindexed: 2 files, 2 chunks")
+    assert shell("reindex", stdin="n\n") == 9
+
+
+def test_reindex_takes_several_files(shell: Shell) -> None:
+    assert shell("reindex", "b.py", "src/a.py") == 0
+    assert shell.out == "reindexed b.py: 1 chunks\nreindexed src/a.py: 1 chunks\n"
+
+
+def test_call_prints_what_an_agent_would_get(shell: Shell) -> None:
+    assert shell("call", "search_code", '{"query": "alpha", "top_k": 1}') == 0
+    assert [hit["path"] for hit in json.loads(shell.out)["results"]] == ["b.py"]
+
+
+def test_no_command_prints_the_manual_and_exits_2() -> None:
+    out = io.StringIO()
+    assert main([], stdout=out) == 2
+    assert "exit status:" in out.getvalue()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_manual_has_examples_and_the_exit_statuses(command: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([command.name, "--help"])
+    assert left.value.code == 0
+    manual = capsys.readouterr().out
+    assert f"    sidecar {command.name}" in manual or command.name == "models"
+    assert "130  interrupted" in manual
+
+
+@pytest.mark.parametrize(
+    ("argv", "served"),
+    [
+        (["--stdio"], "stdio"),
+        (["--stdio", "--clientProcessId", "7"], "stdio"),
+        (["--tcp", "127.0.0.1:7777"], "tcp 127.0.0.1 7777"),
+        (["--tcp", "[::1]:7"], "tcp ::1 7"),
+        (["mcp"], "mcp None"),
+        (["mcp", "-w", "/x"], "mcp /x"),
+        (["--workspace", "/x", "mcp"], "mcp /x"),
+    ],
+)
+def test_the_serving_options_open_the_other_doors(argv: list[str], served: str) -> None:
+    seen: list[str] = []
+
+    def note(*parts: object) -> int:
+        seen.append(" ".join(map(str, parts)))
+        return 17
+
+    doors = Doors(
+        lambda source: note("stdio"),
+        lambda source, host, port: note("tcp", host, port),
+        lambda service, workspace: note("mcp", workspace),
+    )
+    assert main(argv, service=Service(FakeWorkspaces()), doors=doors) == 17
+    assert seen == [served]
+
+
+@pytest.mark.parametrize("address", ["7777", "host:", "host:99999", "host:port"])
+def test_a_wrong_address_is_refused(address: str) -> None:
+    err = io.StringIO()
+    doors = Doors(lambda source: 0, lambda source, host, port: 0, lambda service, workspace: 0)
+    assert main(["--tcp", address], service=Service(FakeWorkspaces()), doors=doors, stderr=err) == 2
+    assert "HOST:PORT" in err.getvalue()
+
+
+def test_a_wrong_device_is_refused_and_named(tmp_path: Path) -> None:
+    err = io.StringIO()
+    assert main(["status", "--device", "abacus", "-w", str(tmp_path)], stderr=err) == 2
+    assert "auto, cpu, cuda" in err.getvalue()

@@ -1,0 +1,115 @@
+"""The command as a real process on a real workspace: pipes that close, interrupts, doctor, models."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 60
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a workspace `work` of many files, indexed by the real command."""
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "work" / ".git").mkdir(parents=True)
+    for number in range(40):
+        text = f"def convert_unit_{number}(value):\n    return value * {number}\n"
+        (folder / "work" / f"unit{number}.py").write_text(text)
+    done = run(folder, "index", "--json")
+    assert json.loads(done.stdout)["files"] == 40
+    return folder
+
+
+def command(home: Path, *words: str) -> tuple[list[str], dict[str, str]]:
+    env = {**os.environ, "SIDECAR_HOME": str(home / "kept"), "PYTHONPATH": str(ROOT)}
+    return [sys.executable, "-m", "sidecar", *words], env
+
+
+def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """In the workspace, without a terminal."""
+    line, env = command(home, *words)
+    return subprocess.run(
+        line,
+        cwd=home / "work",
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def test_the_workspace_is_found_upwards_and_unchanged_files_embed_nothing(home: Path) -> None:
+    (home / "work" / "deep" / "er").mkdir(parents=True, exist_ok=True)
+    line, env = command(home, "index", "--json")
+    done = subprocess.run(line, cwd=home / "work/deep/er", env=env, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    assert (told["embedded"], told["unchanged"]) == (0, 40)
+
+
+def test_a_search_prints_data_only(home: Path) -> None:
+    done = run(home, "search", "convert_unit_7", "-m", "fts", "-k", "1")
+    assert done.returncode == 0
+    assert done.stdout.startswith("unit7.py:1-2  ")
+    assert done.stderr == ""
+
+
+def test_a_reader_that_goes_away_ends_it_quietly(home: Path) -> None:
+    line, env = command(home, "search", "convert unit value", "-k", "50")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            line, cwd=home / "work", env=env, stdout=writing, stderr=subprocess.PIPE, timeout=LIMIT_S, check=False
+        )
+    finally:
+        os.close(writing)
+    assert done.returncode == 141
+    assert done.stderr == b""
+
+
+def test_ctrl_c_ends_indexing_quietly_with_130(home: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for number in range(1500):
+        (work / f"m{number}.py").write_text(f"def f{number}(x):\n    return x\n" * 60)
+    line, env = command(tmp_path, "index", "-w", str(work))
+    with subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=LIMIT_S)
+    assert "/1500" in first
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_doctor_finds_nothing_wrong_here(home: Path) -> None:
+    done = run(home, "doctor", "--json")
+    told = json.loads(done.stdout)
+    assert {check["name"] for check in told["checks"]} >= {"python", "sqlite", "model", "vector store", "data folder"}
+    assert [check for check in told["checks"] if not check["ok"] and check["name"] != "file watching"] == []
+    assert done.returncode == (0 if told["ok"] else 1)
+
+
+def test_doctor_names_a_model_that_is_not_there(home: Path) -> None:
+    done = run(home, "doctor", "--model", "no-such-model")
+    assert done.returncode == 1
+    assert "problem  model" in done.stdout
+    assert "no-such-model" in done.stdout
+
+
+def test_models_lists_what_ships_and_marks_the_one_in_use(home: Path) -> None:
+    models = json.loads(run(home, "models", "--json").stdout)["models"]
+    assert [model["id"] for model in models if model["inUse"]] == ["static-code-256"]
+    assert all(model["dimension"] > 0 and model["size"] > 0 and model["licence"] for model in models)
