@@ -99,8 +99,9 @@ class Reporter:
         problem: str,
         pending: int,
         watching: bool,
-        embedder: Embedder | None = None,
+        embedder: Embedder | None,
     ) -> StatusAnswer:
+        """`generation` None: not open, for the reason `problem`. `embedder`: where it is loaded already."""
         answer = StatusAnswer(
             status="not_found",
             workspace=self._root,

@@ -87,6 +87,7 @@ class OpenWorkspaces:
                     self._models.embedder,
                     self._models.facts,
                     Lease,
+                    self._models.loaded,
                 )
             return self._open[normal]
 
@@ -115,6 +116,10 @@ class Models:
             if key not in self._loaded:
                 self._loaded[key] = self._make(settings)
             return self._loaded[key]
+
+    def loaded(self, settings: Settings) -> Embedder | None:
+        """The model where it is in memory already."""
+        return self._loaded.get((settings.model, settings.device))
 
     def facts(self, settings: Settings) -> ModelFacts:
         """Id, dimension and path weight, without loading the model where the catalog tells them."""

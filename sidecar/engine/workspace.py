@@ -68,12 +68,14 @@ class IndexedWorkspace:
         embedder: Callable[[Settings], Embedder],
         model_facts: Callable[[Settings], ModelFacts],
         make_lease: Callable[[Path], Lease],
+        loaded: Callable[[Settings], Embedder | None] = lambda _: None,
         stay_seconds: float = STAY_SECONDS,
         freshness_seconds: float = FRESHNESS_SECONDS,
     ) -> None:
         self._root = root
         self._directory = directory
         self._parts = parts
+        self._loaded = loaded
         self._buffers: dict[str, str] = {}
         self._job = threading.Lock()
         self._closed = False
@@ -286,8 +288,9 @@ class IndexedWorkspace:
             self._tell()
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
+        settings = self.settings()
         return self._reporter.status(
-            generation, self.settings(), problem, self._upkeep.pending(), self._upkeep.watching
+            generation, settings, problem, self._upkeep.pending(), self._upkeep.watching, self._loaded(settings)
         )
 
     def _tell(self) -> None:
