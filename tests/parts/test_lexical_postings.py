@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sidecar.model import Chunk, Comment, Definition, ParsedFile
 from sidecar.parts.lexical.analyse import FIELDS, Field, analyse, file_stem
-from sidecar.parts.lexical.codec import count, decode, encode_runs
+from sidecar.parts.lexical.codec import count, decode_all, encode_runs
 from sidecar.parts.lexical.definitions import find_definitions, find_stems
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.postings import MERGE_FACTOR, merge_segments, read_lengths, read_postings
@@ -85,9 +85,10 @@ def test_postings_survive_encoding_whatever_their_gaps(runs: list[list[int]]) ->
     tfs = (np.arange(len(keys)) % 255 + 1).astype(np.uint8)
     starts = np.cumsum([0, *map(len, runs)])
     blobs = list(encode_runs(keys, tfs, starts))
-    assert [decode(blob)[0].tolist() for blob in blobs] == runs
-    assert np.concatenate([decode(blob)[1] for blob in blobs]).tolist() == tfs.tolist()
-    assert [count(blob) for blob in blobs] == [len(run) for run in runs]
+    decoded, counts, sizes = decode_all(blobs)
+    assert decoded.tolist() == keys.tolist()
+    assert counts.tolist() == tfs.tolist()
+    assert sizes.tolist() == [count(blob) for blob in blobs] == [len(run) for run in runs]
 
 
 def test_close_neighbours_cost_two_bytes_each() -> None:
@@ -153,8 +154,19 @@ def test_eight_small_segments_become_one_and_a_large_one_stays(connection: sqlit
 def test_a_merge_keeps_within_its_budget(connection: sqlite3.Connection) -> None:
     for _ in range(MERGE_FACTOR):
         write(connection, "one two three")
-    assert merge_segments(connection, budget=10) == 0
-    assert merge_segments(connection) == MERGE_FACTOR
+    (each,) = connection.execute("SELECT max(postings) FROM lexical_segments").fetchone()
+    assert merge_segments(connection, budget=each) == 0
+    assert merge_segments(connection, budget=3 * each) == 3
+    assert segments(connection) == MERGE_FACTOR - 2
+
+
+def test_an_index_that_is_mostly_dead_is_written_anew(connection: sqlite3.Connection) -> None:
+    first = write(connection, *(["old words here"] * 1500))
+    write(connection, *(["new words here"] * 400))
+    assert merge_segments(connection, budget=0) == 0
+    remove(connection, *first)
+    assert merge_segments(connection, budget=0) == 2
+    assert len(read_postings(connection, ["word"])["word"].bodies.ids) == 400
 
 
 WORDS = st.lists(st.sampled_from("alpha beta gamma delta epsilon".split()), min_size=1, max_size=8).map(" ".join)

@@ -6,7 +6,7 @@ n counts of 1 byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,15 +36,35 @@ def encode_runs(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
         yield bytes((w,)) + first.to_bytes(7, "little") + packed[w][a * w : b * w] + counts[a:b]
 
 
-def decode(blob: bytes) -> tuple[Ids, Tfs]:
-    """Keys and counts of one blob."""
-    width = blob[0]
-    n = (len(blob) - _HEADER) // (width + 1)
-    keys = np.frombuffer(blob, f"<u{width}", n, _HEADER).cumsum(dtype=np.int64)
-    keys += int.from_bytes(blob[1:8], "little")
-    return keys, np.frombuffer(blob, np.uint8, n, _HEADER + n * width)
+def decode_all(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
+    """Keys and counts of many blobs, one after the other, and how many each holds."""
+    sizes = np.array([count(blob) for blob in blobs], np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    firsts = np.array([int.from_bytes(blob[1:8], "little") for blob in blobs], np.int64)
+    deltas = np.empty(starts[-1], np.int64)
+    tfs = np.empty(starts[-1], np.uint8)
+    widths = np.array([blob[0] for blob in blobs], np.int64)
+    for width in np.unique(widths).tolist():
+        chosen = np.flatnonzero(widths == width).tolist()
+        places = _places(starts, chosen)
+        lengths = [(blobs[i], int(sizes[i]) * width) for i in chosen]
+        deltas[places] = np.frombuffer(b"".join(b[_HEADER : _HEADER + n] for b, n in lengths), f"<u{width}")
+        tfs[places] = np.frombuffer(b"".join(b[_HEADER + n :] for b, n in lengths), np.uint8)
+    running = deltas.cumsum()
+    # Each blob's first delta is 0, so the running sum at its start is what the blobs before it added up to.
+    return running + np.repeat(firsts - running[starts[:-1]], sizes), tfs, sizes
+
+
+def _places(starts: Ids, chosen: list[int]) -> Ids | slice:
+    """Where the postings of the chosen blobs go; all of them is the usual case."""
+    if len(chosen) == len(starts) - 1:
+        return slice(None)
+    begin = starts[chosen]
+    sizes = starts[np.array(chosen) + 1] - begin
+    offsets = np.repeat(begin - (np.cumsum(sizes) - sizes), sizes)
+    return np.asarray(offsets + np.arange(int(sizes.sum())), np.int64)
 
 
 def count(blob: bytes) -> int:
-    """How many postings a blob holds."""
+    """How many postings a blob holds; at least one."""
     return (len(blob) - _HEADER) // (blob[0] + 1)

@@ -14,13 +14,14 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
-from sidecar.parts.lexical.codec import Tfs, count, decode, encode_runs
+from sidecar.parts.lexical.codec import Tfs, decode_all, encode_runs
 
 SCHEMA = """
 CREATE TABLE lexical_segments(
@@ -44,6 +45,7 @@ CREATE TABLE lexical_postings(
 MERGE_FACTOR = 8
 MERGE_BUDGET = 3_000_000
 """Postings that one unforced merge may rewrite: about a second of one core."""
+_FEW_CHUNKS = 1000
 _MAX_TERMS = 96
 _COLUMNS = 3
 
@@ -134,10 +136,13 @@ def read_lengths(connection: sqlite3.Connection) -> Lengths:
 def merge_segments(connection: sqlite3.Connection, *, force: bool = False, budget: int = MERGE_BUDGET) -> int:
     """Merges what is due and returns how many segments went; `force` makes one segment of all, without dead postings.
 
+    What is due is at most `budget` postings, unless more than half of the index is dead: then all of it is written
+    anew, which costs less than what made it so.
+
     The alive ids are those of the tables `files` and `chunks` of the same transaction.
     """
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY segment").fetchall()
-    chosen = [s for s, _ in sizes] if force else _due(sizes, budget)
+    chosen = [s for s, _ in sizes] if force or _mostly_dead(connection) else _due(sizes, budget)
     if not chosen:
         return 0
     marks = ",".join(map(str, chosen))
@@ -208,24 +213,18 @@ def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
 
 
 def _unpack(blobs: Sequence[tuple[int, bytes]]) -> _Flat:
-    decoded = [decode(blob) for _, blob in blobs]
-    if not decoded:
+    if not blobs:
         return _Flat(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8))
-    sizes = [len(keys) for keys, _ in decoded]
-    return _Flat(
-        np.repeat(np.array([number for number, _ in blobs], np.int64), sizes),
-        np.concatenate([keys for keys, _ in decoded]),
-        np.concatenate([tfs for _, tfs in decoded]),
-    )
+    keys, tfs, sizes = decode_all([blob for _, blob in blobs])
+    return _Flat(np.repeat(np.array([number for number, _ in blobs], np.int64), sizes), keys, tfs)
 
 
 def _decode_all(blobs: Sequence[bytes | None]) -> Postings:
-    decoded = [decode(blob) for blob in blobs if blob is not None]
-    if len(decoded) == 1:
-        return Postings(*decoded[0])
-    if not decoded:
+    there = [blob for blob in blobs if blob is not None]
+    if not there:
         return Postings(np.zeros(0, np.int64), np.zeros(0, np.uint8))
-    return Postings(np.concatenate([k for k, _ in decoded]), np.concatenate([t for _, t in decoded]))
+    keys, tfs, _ = decode_all(there)
+    return Postings(keys, tfs)
 
 
 def _runs(flat: _Flat) -> Iterator[tuple[int, bytes]]:
@@ -297,14 +296,23 @@ def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
 
 
 def _due(sizes: Sequence[tuple[int, int]], budget: int) -> list[int]:
-    """The smallest group of `MERGE_FACTOR` or more segments of one order of magnitude, within the budget."""
+    """Of the lowest tier (one order of 8) with `MERGE_FACTOR` segments the smallest ones, as far as the budget goes."""
     tiers: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for segment, postings in sizes:
         tiers[max(postings, 1).bit_length() // 3].append((segment, postings))
     for _, group in sorted(tiers.items()):
-        if len(group) >= MERGE_FACTOR and sum(postings for _, postings in group) <= budget:
-            return [segment for segment, _ in group]
+        if len(group) >= MERGE_FACTOR:
+            group.sort(key=lambda row: row[1])
+            within = sum(total <= budget for total in accumulate(postings for _, postings in group))
+            if within > 1:
+                return [segment for segment, _ in group[:within]]
     return []
+
+
+def _mostly_dead(connection: sqlite3.Connection) -> bool:
+    (indexed,) = connection.execute("SELECT coalesce(sum(length(chunk_ids)), 0) / 8 FROM lexical_segments").fetchone()
+    (alive,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
+    return bool(indexed - alive > max(indexed // 2, _FEW_CHUNKS))
 
 
 __all__ = [
@@ -315,7 +323,6 @@ __all__ = [
     "Lengths",
     "Postings",
     "TermPostings",
-    "count",
     "create_tables",
     "merge_segments",
     "read_lengths",
