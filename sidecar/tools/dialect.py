@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,17 +20,27 @@ def camel(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Parameters keep the names of their model (snake_case); `field_case` spells the fields of results."""
+    """Parameters keep the names of their model (snake_case); `field_case` spells the fields of results.
+
+    `error_body` makes the body that the family's specification demands of a failure; None: the house's own.
+    """
 
     name: str
     field_case: Callable[[str], str]
+    error_body: Callable[[SidecarError], dict[str, Any]] | None = None
 
     def shape(self, result: BaseModel) -> dict[str, Any]:
         """JSON-ready; a field that is None is left out."""
         return result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def shape_error(self, error: SidecarError) -> dict[str, Any]:
-        return error.as_dict()
+        return error.as_dict() if self.error_body is None else self.error_body(error)
+
+    def error_text(self, error: SidecarError) -> str:
+        """What a model reads of a failed call: the family's body, else the code and the sentence."""
+        if self.error_body is None:
+            return f"{error.code}: {error.message}"
+        return json.dumps(self.error_body(error), ensure_ascii=False, separators=(",", ":"))
 
 
 CODE_SEARCH = Dialect(name="code-search", field_case=camel)
@@ -40,3 +51,25 @@ class CamelResult(BaseModel):
     """Base of every result in the `CODE_SEARCH` dialect."""
 
     model_config = ConfigDict(alias_generator=camel, populate_by_name=True, extra="forbid", frozen=True)
+
+
+def snake(name: str) -> str:
+    """Fields of results keep the names of their model."""
+    return name
+
+
+class SnakeResult(BaseModel):
+    """Base of every result whose family spells its fields in snake_case."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _kv_memory_error(error: SidecarError) -> dict[str, Any]:
+    return {"success": False, "message": error.message, "code": error.code}
+
+
+MEMORY = Dialect(name="memory", field_case=snake, error_body=_kv_memory_error)
+"""`{"success": true, "data": ...}`, and `{"success": false, "message": ...}` for a failure."""
+
+SEMANTIC = Dialect(name="semantic", field_case=snake)
+"""Fields in snake_case; a failure is the protocol's error with one sentence."""

@@ -45,12 +45,12 @@ def failure(tool: ToolSpec, error: SidecarError) -> CallToolResult:
     """A result that the model can read and act on: the code, the sentence, what to do."""
     shaped = tool.dialect.shape_error(error)
     return CallToolResult(
-        content=[TextContent(text=f"{error.code}: {error.message}")], is_error=True, _meta={ERROR_META: shaped}
+        content=[TextContent(text=tool.dialect.error_text(error))], is_error=True, _meta={ERROR_META: shaped}
     )
 
 
 def _text(value: Mapping[str, Any]) -> str:
-    if isinstance(value.get("results"), list):
+    if isinstance(value.get("results"), list) and "searchTimeMs" in value:
         blocks = [_hit(hit) for hit in value["results"]]
         return _search(value, blocks, value.get("totalResults", len(blocks)))
     if isinstance(value.get("r"), list):
