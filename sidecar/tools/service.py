@@ -209,7 +209,9 @@ def _guarded(name: str, work: Callable[[], T]) -> T:
     except Exception as error:
         incident = uuid.uuid4().hex[:8]
         logger.exception("%s failed, incident %s", name, incident)
-        raise Internal(f"It is in the log under {incident} ({type(error).__name__}).", incident=incident) from error
+        raise Internal(
+            f"It is in the log (logs/sidecar.log in the data folder) under {incident}.", incident=incident
+        ) from error
 
 
 def _by_name(tools: tuple[ToolSpec, ...]) -> dict[str, ToolSpec]:

@@ -113,3 +113,21 @@ def test_models_lists_what_ships_and_marks_the_one_in_use(home: Path) -> None:
     models = json.loads(run(home, "models", "--json").stdout)["models"]
     assert [model["id"] for model in models if model["inUse"]] == ["static-code-256"]
     assert all(model["dimension"] > 0 and model["size"] > 0 and model["licence"] for model in models)
+
+
+def test_a_fault_of_ours_goes_to_the_log_and_not_to_the_terminal(tmp_path: Path) -> None:
+    code = (
+        "import logging, sys\n"
+        "from sidecar.surfaces.cli.log import log_to_file\n"
+        "log_to_file()\n"
+        "try:\n"
+        "    raise RuntimeError('broken inside')\n"
+        "except RuntimeError:\n"
+        "    logging.getLogger('sidecar.tools').exception('incident 7')\n"
+    )
+    env = {**os.environ, "SIDECAR_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout + done.stderr == ""
+    log = (tmp_path / "logs" / "sidecar.log").read_text()
+    assert "incident 7" in log
+    assert "broken inside" in log

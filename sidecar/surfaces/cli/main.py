@@ -78,6 +78,10 @@ def _run(
     if serves and doors is None:
         raise InvalidParams("This entry point cannot serve; run the sidecar command.")
     address = _address(args.tcp) if args.tcp else None
+    if service is None:
+        from sidecar.surfaces.cli.log import log_to_file
+
+        log_to_file()
     if doors is not None and (args.stdio or address is not None):
         return _serve_editors(service or (lambda editor: _make_service(args, editor)), doors, address)
     own = service or _make_service(args)

@@ -1,0 +1,44 @@
+"""Where this process's log goes: a file in the data folder, so that a traceback never meets a person at a terminal."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from sidecar.errors import SidecarError
+from sidecar.settings.load import data_home
+
+MAX_BYTES = 1_000_000
+
+
+def log_to_file() -> None:
+    """Warnings and errors of sidecar go to `logs/sidecar.log`; nothing is logged when that cannot be written."""
+    logger = logging.getLogger("sidecar")
+    try:
+        path = data_home(os.environ) / "logs" / "sidecar.log"
+        logger.addHandler(LateFile(path))
+    except SidecarError:
+        logger.addHandler(logging.NullHandler())
+
+
+class LateFile(logging.Handler):
+    """Opens the file for each record: nothing is made before there is something to log, no file stays open."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(logging.WARNING)
+        self._path = path
+        self.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
+                self._path.replace(self._path.with_suffix(".log.old"))
+            with self._path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(self.format(record) + "\n")
+        except OSError:
+            self.handleError(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """A log that cannot be written stops nobody."""
