@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from sidecar.model import Workspace
 from sidecar.parts.paths import find_project_root
 from sidecar.settings.load import load_settings, user_config_file
 from sidecar.tools.context import Workspaces
+from sidecar.tools.registry import DEFAULT_TOOLSETS, tools_of
 from sidecar.tools.service import Confirm, Service
 
 
@@ -21,10 +22,11 @@ def make_service(
     flags: Mapping[str, object] | None = None,
     editor: Mapping[str, object] | None = None,
     env: Mapping[str, str] | None = None,
+    toolsets: str | Iterable[str] = DEFAULT_TOOLSETS,
 ) -> Service:
     """The service over the real engine. `flags` and `editor` hold settings by the keys of config.json.
 
-    Raises `ConfigInvalid` when SIDECAR_HOME is not an absolute path.
+    Raises `ConfigInvalid` when SIDECAR_HOME is not an absolute path, `InvalidParams` for an unknown toolset.
     """
     flags, editor = flags or {}, editor or {}
     environment = os.environ if env is None else env
@@ -39,7 +41,7 @@ def make_service(
     def confirm() -> Confirm:
         return load_settings(None, user_file, environment, editor, flags).confirm
 
-    return Service(LazyWorkspaces(open_engine), confirm=confirm)
+    return Service(LazyWorkspaces(open_engine), confirm=confirm, tools=tools_of(toolsets))
 
 
 def find_workspace(start: str) -> str:

@@ -1,19 +1,63 @@
-"""Every tool there is, named one by one: adding a tool adds a line here."""
+"""Every tool there is, named one by one and by toolset: adding a tool adds a line here."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from sidecar.errors import InvalidParams
 from sidecar.tools import code_index, code_search
 from sidecar.tools.spec import ToolSpec
 
-ALL_TOOLS: tuple[ToolSpec, ...] = (
-    code_index.CREATE_INDEX,
-    code_search.SEARCH_CODE,
-    code_search.SEARCH_DOCS,
-    code_search.SEARCH_BY_PATH,
-    code_index.GET_INDEX_STATUS,
-    code_index.GET_CONFIG,
-    code_index.REINDEX_PROJECT,
-    code_index.REINDEX_FILE,
-    code_index.DELETE_INDEX,
-    code_index.EXPLAIN_PATH,
+TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
+    {
+        "code": (
+            code_index.CREATE_INDEX,
+            code_search.SEARCH_CODE,
+            code_search.SEARCH_DOCS,
+            code_search.SEARCH_BY_PATH,
+            code_index.GET_INDEX_STATUS,
+            code_index.GET_CONFIG,
+            code_index.REINDEX_PROJECT,
+            code_index.REINDEX_FILE,
+            code_index.DELETE_INDEX,
+            code_index.EXPLAIN_PATH,
+        ),
+    }
 )
+"""What can be switched on by name, in the order of listing. `all` means every one of them."""
+
+SHARED_NAMES: Mapping[str, ToolSpec] = MappingProxyType({})
+"""The tool that stands for a name which two enabled toolsets use: `search_index` of documents and of semantic."""
+
+DEFAULT_TOOLSETS = ("code",)
+
+
+def tools_of(toolsets: str | Iterable[str] = DEFAULT_TOOLSETS) -> tuple[ToolSpec, ...]:
+    """The tools of these toolsets, each name once. `toolsets`: names, or one text of names with commas between.
+
+    Raises `InvalidParams` for an unknown name and for no name at all.
+    """
+    given = toolsets.split(",") if isinstance(toolsets, str) else toolsets
+    wanted = {name.strip().lower() for name in given} - {""}
+    for name in sorted(wanted - {*TOOLSETS, "all"}):
+        raise InvalidParams(f'There is no toolset "{name[:80]}". {_advice(name)}')
+    if not wanted:
+        raise InvalidParams(f"Name at least one toolset. {_advice('')}")
+    chosen: dict[str, ToolSpec] = {}
+    for toolset, tools in TOOLSETS.items():
+        for tool in tools if toolset in wanted or "all" in wanted else ():
+            chosen[tool.name] = SHARED_NAMES[tool.name] if tool.name in chosen else tool
+    return tuple(chosen.values())
+
+
+def _advice(name: str) -> str:
+    nearest = get_close_matches(name, TOOLSETS, n=1, cutoff=0.5)
+    return f"Did you mean {nearest[0]}?" if nearest else f"Known are {', '.join(TOOLSETS)}, all."
+
+
+DEFAULT_TOOLS = tools_of(DEFAULT_TOOLSETS)
+"""What an agent sees unless it is told otherwise."""
+
+ALL_TOOLS = tools_of("all")

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from sidecar.errors import Internal, SidecarError, UnknownTool
 from sidecar.model import BuildReport, IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.tools.context import Context, Workspaces
-from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.registry import DEFAULT_TOOLS
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.validate import validate
 
@@ -70,7 +70,7 @@ class Service:
         self,
         workspaces: Workspaces,
         confirm: Confirm | Callable[[], Confirm] = "auto",
-        tools: tuple[ToolSpec, ...] = ALL_TOOLS,
+        tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS,
     ) -> None:
         self.tools = tools
         self._workspaces = workspaces

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from sidecar.errors import InvalidQuery
 from sidecar.surfaces.mcp import make_server
 from sidecar.tools.context import Context
-from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.registry import DEFAULT_TOOLS
 from sidecar.tools.service import Service
 from sidecar.tools.spec import Answer, Params, Question, Run, ToolSpec
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -99,7 +99,7 @@ FIXTURES = (
 def main() -> None:
     workspace = FakeWorkspace({"src/retry.py": "def retry():\n    pass\n"})
     server = make_server(
-        Service(FakeWorkspaces(workspace), tools=ALL_TOOLS + FIXTURES), workspace.root, one_client=False
+        Service(FakeWorkspaces(workspace), tools=DEFAULT_TOOLS + FIXTURES), workspace.root, one_client=False
     )
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))

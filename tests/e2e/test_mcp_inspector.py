@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.registry import DEFAULT_TOOLS
 from tests.e2e.node_tools import INSPECTOR, run_node
 
 pytestmark = pytest.mark.e2e
@@ -52,7 +52,7 @@ def inspect(tmp_path: Path) -> Inspector:
 def test_every_schema_is_portable_by_the_inspectors_strict_rules(inspect: Inspector, era: str) -> None:
     status, result = inspect("tools/list", "--strict", era=era)
     assert status == 0
-    assert [tool["name"] for tool in result["tools"]] == [tool.name for tool in ALL_TOOLS]
+    assert [tool["name"] for tool in result["tools"]] == [tool.name for tool in DEFAULT_TOOLS]
 
 
 @pytest.mark.parametrize("era", ERAS)

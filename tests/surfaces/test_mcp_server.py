@@ -24,7 +24,7 @@ from mcp.types import (
 
 from sidecar.surfaces.mcp.results import ERROR_META
 from sidecar.surfaces.mcp.server import make_server
-from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.registry import DEFAULT_TOOLS
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
@@ -81,8 +81,8 @@ def text_of(result: CallToolResult) -> str:
 async def test_every_tool_is_listed_with_its_schemas_and_annotations(workspace: FakeWorkspace, era: str) -> None:
     async with client_of(workspace, era) as client:
         listed = (await client.list_tools()).tools
-    assert [tool.name for tool in listed] == [tool.name for tool in ALL_TOOLS]
-    for tool, spec in zip(listed, ALL_TOOLS, strict=True):
+    assert [tool.name for tool in listed] == [tool.name for tool in DEFAULT_TOOLS]
+    for tool, spec in zip(listed, DEFAULT_TOOLS, strict=True):
         assert tool.input_schema == spec.input_schema()
         assert tool.output_schema == spec.output_schema()
         assert tool.input_schema["additionalProperties"] is False
@@ -110,8 +110,8 @@ async def test_every_tool_returns_what_its_output_schema_says(workspace: FakeWor
         ("explain_path", {"path": "src/open.py"}),
         ("delete_index", {}),
     ]
-    assert {name for name, _ in calls} == {tool.name for tool in ALL_TOOLS}
-    schemas = {tool.name: tool.output_schema() for tool in ALL_TOOLS}
+    assert {name for name, _ in calls} == {tool.name for tool in DEFAULT_TOOLS}
+    schemas = {tool.name: tool.output_schema() for tool in DEFAULT_TOOLS}
     async with client_of(workspace, era, yes()) as client:
         for name, arguments in calls:
             result = await client.call_tool(name, arguments)

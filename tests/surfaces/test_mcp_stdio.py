@@ -18,7 +18,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.context import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult, ListRootsResult, Root
 
-from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.registry import DEFAULT_TOOLS
 
 REPOSITORY = Path(__file__).parents[2]
 PROGRAM = ("-m", "tests.surfaces.mcp_program")
@@ -132,7 +132,7 @@ async def test_the_official_client_uses_the_door_in_both_eras(tmp_path: Path, er
     async with official(era, elicitation_callback=person, list_roots_callback=roots) as client:
         assert client.protocol_version == ("2026-07-28" if era == STATELESS else "2025-11-25")
         assert client.instructions is not None
-        assert {tool.name for tool in (await client.list_tools()).tools} == {tool.name for tool in ALL_TOOLS}
+        assert {tool.name for tool in (await client.list_tools()).tools} == {tool.name for tool in DEFAULT_TOOLS}
         created = await client.call_tool("create_index", {}, progress_callback=note)
         assert created.structured_content["projectPath"] == str(tmp_path)
         found = await client.call_tool("search_code", {"query": "backoff"})

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from sidecar.tools.registry import ALL_TOOLS
+from sidecar.errors import InvalidParams
+from sidecar.tools.registry import ALL_TOOLS, DEFAULT_TOOLS, TOOLSETS, tools_of
 from sidecar.tools.service import Service
 from sidecar.tools.spec import ToolSpec
 from tests.fakes import FakeWorkspaces
@@ -26,7 +27,7 @@ SPECIFIED = [
 
 
 def test_the_nine_specified_tools_come_first_and_in_order() -> None:
-    assert [tool.name for tool in ALL_TOOLS] == [*SPECIFIED, "explain_path"]
+    assert [tool.name for tool in DEFAULT_TOOLS] == [*SPECIFIED, "explain_path"]
 
 
 @pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
@@ -54,8 +55,29 @@ def test_an_output_schema_is_one_object_without_null(tool: ToolSpec) -> None:
     assert '"null"' not in json.dumps(schema)
 
 
-def test_the_schema_text_of_all_tools_stays_small() -> None:
-    assert sum(len(json.dumps(tool.input_schema())) + len(tool.description) for tool in ALL_TOOLS) < 9_000
+def test_the_schema_text_of_the_default_tools_stays_small() -> None:
+    assert sum(len(json.dumps(tool.input_schema())) + len(tool.description) for tool in DEFAULT_TOOLS) < 9_000
+
+
+def test_toolsets_are_named_with_commas_or_one_by_one() -> None:
+    assert tools_of(" Code ") == tools_of(["code"]) == DEFAULT_TOOLS
+    assert tools_of(",".join(TOOLSETS)) == tools_of(TOOLSETS) == tools_of("code,all") == ALL_TOOLS
+
+
+def test_every_tool_of_a_service_has_one_name_in_every_choice_of_toolsets() -> None:
+    names = list(TOOLSETS)
+    for choice in range(1, 2 ** len(names)):
+        wanted = [name for place, name in enumerate(names) if choice >> place & 1]
+        Service(FakeWorkspaces(), tools=tools_of(wanted)).close()
+
+
+def test_an_unknown_toolset_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(InvalidParams, match="Did you mean code"):
+        tools_of("codes")
+    with pytest.raises(InvalidParams, match="Known are code, "):
+        tools_of("zzz")
+    with pytest.raises(InvalidParams, match="at least one"):
+        tools_of(" , ")
 
 
 def test_two_tools_of_one_name_are_refused() -> None:
@@ -70,7 +92,7 @@ def test_a_question_without_what_a_no_returns_is_refused() -> None:
 
 
 def test_a_tool_is_found_by_name_and_by_its_lsp_method() -> None:
-    service = Service(FakeWorkspaces())
+    service = Service(FakeWorkspaces(), tools=ALL_TOOLS)
     for tool in ALL_TOOLS:
         assert service.tool(tool.name) is tool
         assert service.tool(tool.lsp_method) is tool
