@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.spec.conftest import FILES, Drive
+from tests.spec.conftest import Drive
 from tests.spec.doors import ToolFailed
 from tests.spec.requirements import requires
 
 Another = Callable[..., Drive]
 CODE_FILES = 5
+UNWATCHED = {"SIDECAR_INDEXING_STRATEGY": "git"}
+"""Nothing is indexed between a change on disk and the call that the test makes."""
 CONFIG = {
     "include": list,
     "exclude": list,
@@ -168,8 +170,8 @@ def test_a_second_create_while_one_runs_is_refused(another: Another) -> None:
 
 
 @requires("002.reindex_file.reindexes", "002.reindex_file.removed", "002.reindex_file.returns")
-def test_one_file_is_indexed_again_and_removed(drive: Drive) -> None:
-    drive.with_index()
+def test_one_file_is_indexed_again_and_removed(another: Another) -> None:
+    drive = another(env=UNWATCHED).with_index()
     drive.write("src/extra.py", "def calculate_orbit(planet):\n    return planet\n")
     again = drive("reindex_file", file_path="src/extra.py")
     assert again == {"status": "reindexed", "filePath": "src/extra.py", "chunksCreated": 1}
@@ -216,22 +218,18 @@ def test_a_no_rebuilds_nothing(drive: Drive) -> None:
 
 
 @requires("002.reindex_project.rebuilds", "002.reindex_project.returns")
-def test_a_rebuild_sees_what_changed(drive: Drive) -> None:
-    drive.with_index()
+def test_a_rebuild_sees_what_changed(another: Another) -> None:
+    drive = another(env=UNWATCHED).with_index()
     drive.write("src/parser.py", "def read_yaml_settings(path):\n    return path\n")
     (drive.workspace / "tools/report.py").unlink()
-    try:
-        answer = drive("reindex_project", "accept")
-        assert answer["status"] == "reindexed"
-        assert same_path(answer["projectPath"], drive.workspace)
-        assert answer["stats"]["filesIndexed"] == CODE_FILES - 1
-        assert answer["docsStats"]["filesIndexed"] == 2
-        found = drive("search_code", query="read_yaml_settings", mode="fts")
-        assert found["results"][0]["path"] == "src/parser.py"
-        assert drive("search_by_path", pattern="tools/*")["matches"] == []
-    finally:
-        for path in ("src/parser.py", "tools/report.py"):
-            drive.write(path, FILES[path])
+    answer = drive("reindex_project", "accept")
+    assert answer["status"] == "reindexed"
+    assert same_path(answer["projectPath"], drive.workspace)
+    assert answer["stats"]["filesIndexed"] == CODE_FILES - 1
+    assert answer["docsStats"]["filesIndexed"] == 2
+    found = drive("search_code", query="read_yaml_settings", mode="fts")
+    assert found["results"][0]["path"] == "src/parser.py"
+    assert drive("search_by_path", pattern="tools/*")["matches"] == []
 
 
 @requires("002.delete_index.confirmation", "002.delete_index.cancelled")
