@@ -1,7 +1,11 @@
 """Ignore files as git reads them, and `.sidecarignore` above them: which rule, of which line, speaks about a path.
 
-Patterns are matched here by git's own rules (`globs.wildmatch`). Not here: the deny list (`deny`), the configuration's
-globs and the order of all of them (`walk`).
+pathspec compiles and matches the lines. Where it reads one otherwise than git, the line is reworded before
+(`_as_pathspec_reads`); its expressions are made to match one very path and never to backtrack (`_strict`), because an
+ignore file may come from a stranger. What stays different from git: inside brackets a backslash stands for itself and a
+`/` ends the bracket, and a line with a range that runs backwards (`[z-a]`) is left out.
+
+Not here: the deny list (`deny`), the configuration's globs and the order of all of them (`walk`).
 """
 
 from __future__ import annotations
@@ -9,16 +13,39 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore import GitIgnorePatternError
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
 from sidecar.model import Decision, Rule
-from sidecar.parts.globs import wildmatch
 
 GITIGNORE = ".gitignore"
 SIDECARIGNORE = ".sidecarignore"
 MAX_IGNORE_FILE = 4 * 1024 * 1024
+MAX_LINE = 4096
+
+# Without `/`, which no bracket matches; no class begins with `!` or `^`.
+_CLASSES = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "blank": " \t",
+    "cntrl": "\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": "0-~!-.",
+    "lower": "a-z",
+    "print": "0-~ -.",
+    "punct": ":-@!-.[-`{-~",
+    "space": " \t\n\r\x0b\x0c",
+    "upper": "A-Z",
+    "xdigit": "a-fA-F0-9",
+}
+
+_ANYWHERE = "^(?:.+/)?"  # how pathspec begins a pattern that may stand in any folder
+_NEVER = "(?!)"
 
 
 # ---------------------------------------------------------------- one file
@@ -26,15 +53,21 @@ MAX_IGNORE_FILE = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of an ignore file. `by_name`: it holds no slash and is tried on the last path segment alone."""
+    """One usable line of an ignore file."""
 
     line: int
     text: str
-    negated: bool
-    folders_only: bool
-    by_name: bool
-    body: str
-    regex: re.Pattern[str]
+    regex: str
+    compiled: GitIgnoreSpecPattern
+
+    @property
+    def negated(self) -> bool:
+        return self.compiled.include is False
+
+    @property
+    def by_name(self) -> bool:
+        """Whether it is tried on the last path segment alone."""
+        return "/" not in self.text.removeprefix("!").removesuffix("/")
 
 
 class RuleFile:
@@ -49,27 +82,26 @@ class RuleFile:
         self.patterns = patterns
         self._prefix = prefix
         self._outer = outer
-        self._any_name = _union(pattern.body for pattern in patterns if pattern.by_name)
-        self._any_path = _union(pattern.body for pattern in patterns if not pattern.by_name)
+        # Another backend, chosen by what happens to be installed, may not know atomic groups.
+        self._spec = GitIgnoreSpec([pattern.compiled for pattern in patterns], backend="simple")
+        # Most paths match nothing: two expressions tell that faster than one per line.
+        names = [pattern.regex.removeprefix(_ANYWHERE) for pattern in patterns if pattern.by_name]
+        paths = [pattern.regex for pattern in patterns if not pattern.by_name]
+        self._any_name = re.compile("|".join(names) or _NEVER, re.DOTALL)
+        self._any_path = re.compile("|".join(paths) or _NEVER, re.DOTALL)
 
-    def last_match(self, path: str, name: str, is_folder: bool) -> Pattern | None:
-        """The pattern that decides: the last one that matches this very path (folders above it are asked before)."""
-        local = self._prefix + path if self._outer else path[len(self._prefix) :]
-        by_name = self._any_name is not None and self._any_name.fullmatch(name) is not None
-        by_path = self._any_path is not None and self._any_path.fullmatch(local) is not None
-        if not by_name and not by_path:
+    def last_match(self, path: str, is_folder: bool) -> Pattern | None:
+        """The pattern that decides on a path relative to the root."""
+        return self.last_match_below(self._prefix + path if self._outer else path[len(self._prefix) :], is_folder)
+
+    def last_match_below(self, local: str, is_folder: bool) -> Pattern | None:
+        """The last pattern that matches this very path, relative to the file (folders above it are asked before)."""
+        path = f"{local}/" if is_folder else local
+        name = path[local.rfind("/") + 1 :]
+        if not self._any_name.match(name) and not self._any_path.match(path):
             return None
-        for pattern in reversed(self.patterns):
-            if pattern.folders_only and not is_folder:
-                continue
-            if pattern.regex.fullmatch(name if pattern.by_name else local):
-                return pattern
-        return None
-
-
-def _union(bodies: Iterator[str]) -> re.Pattern[str] | None:
-    joined = "|".join(f"(?:{body})" for body in dict.fromkeys(bodies))
-    return re.compile(joined, re.DOTALL) if joined else None
+        index = self._spec.check_file(path).index
+        return None if index is None else self.patterns[index]
 
 
 def parse_patterns(text: str) -> tuple[Pattern, ...]:
@@ -81,18 +113,72 @@ def parse_patterns(text: str) -> tuple[Pattern, ...]:
 
 def _parse_line(number: int, line: str) -> Pattern | None:
     text = _without_trailing_spaces(line)
-    if not text or text.startswith("#"):
+    if not text.removeprefix("!").strip("/") or len(text) > MAX_LINE:
         return None
-    negated = text.startswith("!")
-    glob = text[1:] if negated else text
-    folders_only = glob.endswith("/")
-    glob = glob.removesuffix("/")
-    by_name = "/" not in glob
-    glob = glob.removeprefix("/")
-    body = wildmatch(glob if not by_name else re.sub(r"^\*\*$", "*", glob)) if glob else None
-    if body is None:
+    try:
+        found, include = GitIgnoreSpecPattern.pattern_to_regex(_as_pathspec_reads(text))
+        regex = _strict(found) if found else ""
+        compiled = GitIgnoreSpecPattern(re.compile(regex, re.DOTALL), include)
+        return Pattern(number, text, regex, compiled) if regex else None
+    except (GitIgnorePatternError, re.error):
         return None
-    return Pattern(number, text, negated, folders_only, by_name, body, re.compile(body, re.DOTALL))
+
+
+def _as_pathspec_reads(text: str) -> str:
+    """The line in words that pathspec 1.1 takes as git takes the original.
+
+    `a/**` is what lies in `a`, not `a` itself; `[[:alpha:]]` is a class; `*` alone is one name; white space at the end
+    that is no space belongs to the name.
+    """
+    text = re.sub(r"(?<![^/!])\*{2,}(?![^/])", "**", text)
+    text = re.sub(r"/\*\*(/?)$", r"/**/?*\1", text)
+    text = re.sub(r"^(!?/?(?:\*\*/)*)\*+(/?)$", r"\1?*\2", text)
+    if "[:" in text:
+        text = re.sub(r"\\.|\[[!^]?\]?(?:\[:[a-z]+:\]|[^\]])*+\]|\[.*", _with_ranges, text, flags=re.DOTALL)
+    if text[-1].isspace() and text[-1] != " " and "[" not in text:
+        text = f"{text[:-1]}[{text[-1]}]"
+    return text
+
+
+def _with_ranges(found: re.Match[str]) -> str:
+    """A whole bracket expression with its named classes spelled out (an escaped character comes here too)."""
+    whole = found[0]
+    return re.sub(r"\[:([a-z]+):\]", lambda name: _CLASSES.get(name[1], name[0]), whole) if whole[0] == "[" else whole
+
+
+def _strict(regex: str) -> str:
+    """pathspec's expression, matching the very path and not what lies below it, and in bounded time.
+
+    A star (or `**`) that another one follows commits to its first match: only pieces of fixed length stand between
+    them, so nothing is lost. No bracket holds a `/` in pathspec's expressions; the pieces replaced here all do.
+    """
+    regex = regex.replace("(?:(?P<ps_d>/)|$)", "/?$").replace("(?P<ps_d>/)", "/$")
+    regex = re.sub(r"\\.|\[(\^?)(\]?)([^\]]*)\]", _set, regex.removesuffix("$"), flags=re.DOTALL) + r"\Z"
+    *groups, last = regex.split("(?:/.+)?")
+    if groups:
+        groups[0] = groups[0].replace("(?:.+/)?", "(?:[^/]+/)*?")
+    groups = [f"(?>{'(?:/[^/]+)*?' if at else ''}{group}(?=/))" for at, group in enumerate(groups)]
+    return _with_atomic_stars("".join(groups) + ("(?:/.+)?" if groups else "") + last)
+
+
+def _set(found: re.Match[str]) -> str:
+    """A set as git means it: no `/` in a negated one, and nothing that Python may one day read as set algebra."""
+    if not found[0].startswith("[") or found[0] == "[^/]":
+        return found[0]
+    members = re.sub(r"([\[&~|])", r"\\\1", found[3])
+    return f"[^{found[2]}/{members}]" if found[1] else f"[{found[2]}{members}]"
+
+
+def _with_atomic_stars(regex: str) -> str:
+    first, *pieces = regex.split("[^/]*")
+    body = first
+    for at, piece in enumerate(pieces, 1):
+        before_a_star = at < len(pieces) and "/" not in piece.replace("[^/]", "")
+        if not before_a_star:
+            body += f"[^/]*{piece}"
+        elif piece:
+            body += f"(?>[^/]*?{piece})"
+    return body
 
 
 def _without_trailing_spaces(line: str) -> str:
@@ -203,23 +289,23 @@ class IgnoreRules:
 _NOTHING = RuleFile("", "", ())
 
 
-def sidecar_verdict(level: Level, path: str, name: str, is_folder: bool) -> Decision | None:
+def sidecar_verdict(level: Level, path: str, is_folder: bool) -> Decision | None:
     """What `.sidecarignore` files say, innermost first: INDEXED when one takes the path back in, None for nothing."""
     at: Level | None = level
     while at is not None:
-        match = at.sidecar.last_match(path, name, is_folder) if at.sidecar else None
+        match = at.sidecar.last_match(path, is_folder) if at.sidecar else None
         if match and at.sidecar:
             return _verdict(Rule.SIDECARIGNORE, at.sidecar, match)
         at = at.outer
     return None
 
 
-def git_verdict(level: Level, path: str, name: str, is_folder: bool) -> Decision | None:
+def git_verdict(level: Level, path: str, is_folder: bool) -> Decision | None:
     """What git's ignore files say, innermost first; INDEXED when one takes the path back in, None for nothing."""
     at: Level | None = level
     while at is not None:
         for rules in at.git:
-            match = rules.last_match(path, name, is_folder)
+            match = rules.last_match(path, is_folder)
             if match:
                 return _verdict(Rule.GITIGNORE, rules, match)
         at = at.outer
@@ -255,8 +341,7 @@ def _root_is_ignored(files: list[RuleFile], root: str, top: str) -> bool:
             base = len(parts) - 1 - offset
             if base >= depth:
                 continue
-            local = RuleFile(rules.label, "", rules.patterns)
-            match = local.last_match("/".join(path.split("/")[base:]), parts[depth - 1], True)
+            match = rules.last_match_below("/".join(path.split("/")[base:]), True)
             if match:
                 if not match.negated:
                     return True

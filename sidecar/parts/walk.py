@@ -266,7 +266,7 @@ class Walker:
         refused = deny.denied_by_name(entry.name, entry.is_folder)
         if refused:
             return Decision(Rule.DENIED, refused), False
-        own = sidecar_verdict(level, entry.path, entry.name, entry.is_folder)
+        own = sidecar_verdict(level, entry.path, entry.is_folder)
         if own is not None and not own.indexed:
             return own, False
         glob = self._exclude.matching(entry.path, entry.is_folder)
@@ -276,7 +276,7 @@ class Walker:
             refused = deny.denied_by_siblings(entry.name, siblings) if entry.is_folder else ""
             if refused:
                 return Decision(Rule.DENIED, refused), False
-            ignored = git_verdict(level, entry.path, entry.name, entry.is_folder)
+            ignored = git_verdict(level, entry.path, entry.is_folder)
             if ignored is not None and not ignored.indexed:
                 return ignored, False
         return (_INDEXED if entry.is_folder else self._judge_file(entry)), own is not None

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sidecar.model import Decision, Rule
-from sidecar.parts.ignore import IgnoreRules, git_verdict, parse_patterns, user_ignore_file
+from sidecar.parts.ignore import IgnoreRules, RuleFile, git_verdict, parse_patterns, user_ignore_file
 
 
-def verdict(root: Path, path: str, is_folder: bool = False, **options: object) -> Decision | None:
-    rules = IgnoreRules(str(root), **{"global_ignore": "", **options})  # type: ignore[arg-type]
+def verdict(root: Path, path: str, is_folder: bool = False, **options: Any) -> Decision | None:
+    rules = IgnoreRules(str(root), **{"global_ignore": "", **options})
     level = rules.level("", str(root), rules.outermost())
-    return git_verdict(level, path, path.rsplit("/", 1)[-1], is_folder)
+    return git_verdict(level, path, is_folder)
 
 
 def test_a_bad_line_loses_no_other_line() -> None:
@@ -26,9 +28,76 @@ def test_a_mark_carriage_returns_and_odd_separators_do_no_harm() -> None:
     assert [pattern.text for pattern in patterns] == ["a", "b\x0bc"]
 
 
-def test_a_hostile_pattern_does_not_backtrack() -> None:
-    (pattern,) = parse_patterns("*a" * 60 + "b\n")
-    assert pattern.regex.fullmatch("a" * 4000) is None
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("*a" * 60 + "b", "a" * 4000),
+        ("*" * 200 + "b", "a" * 4000),
+        ("**/a" * 60 + "/b", "a/" * 1500 + "a"),
+        ("x/" + "**/a/*a/" * 40 + "b", "x/" + "a/" * 1500 + "a"),
+    ],
+)
+def test_a_hostile_pattern_does_not_backtrack(line: str, path: str) -> None:
+    rules = RuleFile("", "", parse_patterns(line))
+    assert rules.patterns
+    assert rules.last_match(path, False) is None
+
+
+LINES = r"""
+a/**
+a/**/
+/**/b/**
+**/a/**/b
+a**c
+[[:alpha:]]x
+[^[:digit:]b]x
+[[:punct:][:space:]]x
+a[!b]c
+[[&&|~]x
+*
+*/
+**/*/
+/**
+foo/
+/*.c
+\#a
+"""
+FILES = "a/b/c ab/b a/x/b x/a/b/c bx 1x x/bx .x &x [x abc a.c a/a.c a/c #a foo/b x/foo/c x/y/foo !x ax/x b/b d".split()
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("tree")
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    for path in FILES:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("x")
+    return root
+
+
+@pytest.mark.parametrize("line", LINES.split())
+def test_one_line_says_of_every_path_what_git_says(tree: Path, line: str) -> None:
+    (tree / ".gitignore").write_text(f"{line}\n")
+    rules = RuleFile("", "", parse_patterns(line))
+    folders = {folder.as_posix() for path in FILES for folder in list(Path(path).parents)[:-1]}
+    asked = [*FILES, *sorted(folders)]
+    command = ["git", "-c", "core.excludesFile=", "check-ignore", "--no-index", "-z", "--stdin"]
+    said = subprocess.run(command, cwd=tree, input="\0".join(asked).encode(), capture_output=True, check=False).stdout
+    expected = set(said.decode().split("\0")) - {""}
+    assert {path for path in asked if ignored_with_folders(rules, path, path in folders)} == expected
+
+
+def ignored_with_folders(rules: RuleFile, path: str, is_folder: bool) -> bool:
+    above = [path[:at] for at, char in enumerate(path) if char == "/"]
+    return any(rules.last_match(folder, True) for folder in above) or bool(rules.last_match(path, is_folder))
+
+
+def test_a_folder_taken_back_says_nothing_of_what_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.log\n!kept/\n")
+    found = verdict(tmp_path, "kept", is_folder=True)
+    assert found == Decision(Rule.INDEXED, ".gitignore:2: !kept/")
+    assert verdict(tmp_path, "kept/a.log") == Decision(Rule.GITIGNORE, ".gitignore:1: *.log")
+    assert verdict(tmp_path, "kept/a.c") is None
 
 
 def test_the_last_line_that_matches_decides(tmp_path: Path) -> None:
@@ -69,7 +138,7 @@ def test_the_global_file_counts_least(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (root / ".gitignore").write_text("!a.y\n")
-    given = {"global_ignore": str(tmp_path / "global")}
+    given: dict[str, Any] = {"global_ignore": str(tmp_path / "global")}
     assert verdict(root, "a.x", **given) == Decision(Rule.GITIGNORE, "global ignore file:1: *.x")
     found = verdict(root, "a.y", **given)
     assert found is not None and found.indexed
