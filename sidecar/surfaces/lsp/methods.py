@@ -26,7 +26,7 @@ class Session(Protocol):
 
     def change_folders(self, added: list[str], removed: list[str]) -> None: ...
 
-    async def shut_down(self) -> None: ...
+    async def wind_down(self) -> None: ...
 
     def leave(self) -> None: ...
 
@@ -69,7 +69,7 @@ class Methods:
         self._session.client_ready()
 
     async def _shutdown(self, params: Any) -> None:
-        await self._session.shut_down()
+        await self._session.wind_down()
 
     def _exit(self, params: Any) -> None:
         self._session.leave()

@@ -137,12 +137,9 @@ class SidecarServer(JsonRPCServer):
             self._start_watching(folder)
         self.buffers.folders_changed()
 
-    async def shut_down(self) -> None:
-        self.protocol.shut_down = True
-        await self.wind_down()
-
     async def wind_down(self) -> None:
-        """Everything this client has started comes to its end; harmless when called again."""
+        """Everything this client has started comes to its end, and nothing new begins; harmless when called again."""
+        self.protocol.shut_down = True
         running = [*self.protocol.running(), *self._tasks]
         for task in running:
             task.cancel()
