@@ -134,7 +134,7 @@ class Searcher:
         if nearest is not None:
             with clock.stage("vector"):
                 closest = nearest.search(self._store(), request.collection, allowed)
-            notice = notice or _coverage_notice(snapshot, allowed)
+            notice = notice or _coverage_notice(snapshot, allowed, alpha)
         mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
         return _Found(match, symbols, nearest, closest, alpha, mode, notice)
 
@@ -173,8 +173,9 @@ class Searcher:
         return ranked_spans(snapshot, columns, files, scores, shown), features
 
 
-def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags) -> str:
+def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -> str:
     total, embedded = int(allowed.sum()), int((allowed & (snapshot.chunk_vector > 0)).sum())
     if embedded >= total:
         return ""
-    return f"Partial: {embedded} of {total} chunks have a vector so far; the others are found by word only."
+    others = "found by word only" if alpha < 1 else "not searched yet"
+    return f"Partial: {embedded} of {total} chunks have a vector so far; the others are {others}."

@@ -14,6 +14,7 @@ from sidecar.engine.rank.columns import columns_of
 from sidecar.engine.rank.match import match_terms
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, SearchRequest, never_cancelled
+from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.tokens import query_terms
 from tests.engine.search_index import SmallIndex, no_store, shipped_model, small_index
 
@@ -142,7 +143,8 @@ def test_bodies_score_as_bm25_says(tmp_path: Path) -> None:
     with small_index(tmp_path, files) as index, index.snapshot() as snapshot:
         match = match_terms(snapshot, columns_of(snapshot, 0), query_terms("zebra"))
         assert match.chunks.tolist() == pytest.approx([math.log(2) * 2 * 2.5 / 3.5, 0])
-        assert match.coverage.tolist() == [1.0, 0.0]
+        assert match.fields[Field.HEAD].tolist() == [1.0, 0.0]
+        assert match.fields[Field.STEM].tolist() == [0.0, 0.0]
 
 
 def test_fused_scores_are_reciprocal_ranks() -> None:

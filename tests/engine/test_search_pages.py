@@ -172,7 +172,9 @@ def test_chunks_without_vectors_are_found_by_word_and_the_answer_says_it_is_part
         assert answer.hits[0].path == "b.py"
         assert answer.notice == "Partial: 1 of 2 chunks have a vector so far; the others are found by word only."
         assert index.search("second", mode="fts").notice == ""
-        assert index.paths("second", mode="vector") == ["a.py"]
+        by_vector = index.search("second", mode="vector")
+        assert [hit.path for hit in by_vector.hits] == ["a.py"]
+        assert by_vector.notice.endswith("the others are not searched yet.")
 
 
 class FailingStore(ListedStore):

@@ -27,7 +27,7 @@ def keep_allowed(snapshot: SearchedSnapshot, allowed: Flags, match: LexicalMatch
     files[snapshot.chunk_file[allowed]] = True
     for scores in (match.chunks, match.chunk_names, symbols.chunks_sought, symbols.chunks_plain):
         scores[~allowed] = 0
-    for scores in (match.bodies, match.files, match.coverage, symbols.files_sought, symbols.files_plain, symbols.stems):
+    for scores in (match.files, symbols.files_sought, symbols.files_plain, symbols.stems):
         scores[~files] = 0
     return files
 

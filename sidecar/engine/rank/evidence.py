@@ -120,19 +120,15 @@ class Similarities:
 class Evidence:
     """Parallel arrays over candidate files, each in 0-1. Lexical ones are 0 without lexical search, and so on.
 
-    Shares are of the query's idf. `best_body`, `top_bodies`, `file_body` and `all_fields` are relative to the best.
+    Shares are of the query's idf. `best_body` and `all_fields` are relative to the best.
     """
 
     files: Rows
     query: Query
     fused: Floats
     best_body: Floats
-    top_bodies: Floats
-    file_body: Floats
     all_fields: Floats
     fields: NDArray[np.float32]
-    coverage: Floats
-    chunk_names: Floats
     sought: Floats
     plain: Floats
     stems: Floats
@@ -159,18 +155,14 @@ def gather(
         query=query,
         fused=groups.best(fused),
         best_body=relative(groups.best(match.chunks)),
-        top_bodies=relative(groups.top_mean(match.chunks)),
-        file_body=relative(match.bodies[files]),
         all_fields=relative(match.files[files]),
         fields=match.fields[:, files],
-        coverage=match.coverage[files],
-        chunk_names=groups.best(match.chunk_names),
         sought=symbols.files_sought[files],
         plain=symbols.files_plain[files],
         stems=symbols.stems[files],
         similarity=np.clip(groups.best(known), 0, 1),
         top_similarity=np.clip(groups.top_mean(known), 0, 1),
-        paths=np.array([path_facts(snapshot.paths[f]) for f in files], np.float32).reshape(-1, 5),
+        paths=np.array([path_facts(snapshot.paths[f]) for f in files], np.float32).reshape(-1, 4),
     )
 
 

@@ -36,24 +36,9 @@ def best_chunk(e: Evidence) -> Floats:
     return e.best_body
 
 
-def top_chunks(e: Evidence) -> Floats:
-    """A file that is about the subject speaks of it in several places."""
-    return e.top_bodies
-
-
 def file_fields(e: Evidence) -> Floats:
     """BM25F over path, names, signatures, comments, head and body: what the author calls things."""
     return e.all_fields
-
-
-def whole_file(e: Evidence) -> Floats:
-    """The words anywhere in the file."""
-    return e.file_body
-
-
-def term_coverage(e: Evidence) -> Floats:
-    """A file without one of the rare words is about something else."""
-    return e.coverage
 
 
 def stem_words(e: Evidence) -> Floats:
@@ -69,16 +54,6 @@ def path_words(e: Evidence) -> Floats:
 def defined_words(e: Evidence) -> Floats:
     """The words among the names that the file defines."""
     return np.asarray(e.fields[Field.NAMES])
-
-
-def one_definition(e: Evidence) -> Floats:
-    """The words together among the names of one chunk: `parse_http_request` for "parse HTTP request"."""
-    return e.chunk_names
-
-
-def comment_words(e: Evidence) -> Floats:
-    """Comments and docstrings describe in the words that people ask with."""
-    return np.asarray(e.fields[Field.COMMENTS])
 
 
 def defines_sought(e: Evidence) -> Floats:
@@ -126,14 +101,9 @@ def is_foreign(e: Evidence) -> Floats:
     return e.paths[:, 2]
 
 
-def is_entrance(e: Evidence) -> Floats:
-    """Files that gather and re-export what others define."""
-    return e.paths[:, 3]
-
-
 def is_declaration(e: Evidence) -> Floats:
     """Declarations repeat the names without the code."""
-    return e.paths[:, 4]
+    return e.paths[:, 3]
 
 
 _SPAN = 0.35
@@ -147,15 +117,10 @@ def _behind_best(values: Floats) -> Floats:
 FEATURES: tuple[Feature, ...] = (
     Feature("fused_ranks", "prior", fused_ranks),
     Feature("best_chunk", "word", best_chunk),
-    Feature("top_chunks", "word", top_chunks),
     Feature("file_fields", "word", file_fields),
-    Feature("whole_file", "word", whole_file),
-    Feature("term_coverage", "word", term_coverage),
     Feature("stem_words", "word", stem_words),
     Feature("path_words", "word", path_words),
     Feature("defined_words", "word", defined_words),
-    Feature("one_definition", "word", one_definition),
-    Feature("comment_words", "word", comment_words),
     Feature("defines_sought", "word", defines_sought),
     Feature("defines_symbol", "word", defines_symbol),
     Feature("defines_word", "word", defines_word),
@@ -165,7 +130,6 @@ FEATURES: tuple[Feature, ...] = (
     Feature("is_test", "prior", is_test),
     Feature("is_example", "prior", is_example),
     Feature("is_foreign", "prior", is_foreign),
-    Feature("is_entrance", "prior", is_entrance),
     Feature("is_declaration", "prior", is_declaration),
 )
 

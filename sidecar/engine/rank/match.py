@@ -32,15 +32,13 @@ class LexicalMatch:
     """Over all rows of the snapshot; 0 outside the collection.
 
     `chunks` BM25 of bodies; `chunk_names` share of the query's idf found among the names that a chunk defines;
-    `fields` [FIELDS, files] share of the query's idf found in each field; `bodies` BM25 of whole files; `files` BM25F.
+    `fields` [FIELDS, files] share of the query's idf found in each field; `files` BM25F.
     """
 
     chunks: Floats
     chunk_names: Floats
     fields: Floats
-    bodies: Floats
     files: Floats
-    coverage: Floats
 
 
 def match_terms(snapshot: SearchedSnapshot, columns: Columns, terms: Sequence[str]) -> LexicalMatch:
@@ -49,16 +47,14 @@ def match_terms(snapshot: SearchedSnapshot, columns: Columns, terms: Sequence[st
         chunks=np.zeros(chunks, np.float32),
         chunk_names=np.zeros(chunks, np.float32),
         fields=np.zeros((FIELDS, files), np.float32),
-        bodies=np.zeros(files, np.float32),
         files=np.zeros(files, np.float32),
-        coverage=np.zeros(files, np.float32),
     )
     found = read_postings(snapshot.connection, terms) if chunks else {}
     total = 0.0
     for term in terms:
         total += _add_term(match, snapshot, columns, found[term]) if term in found else idf(columns.file_count, 0)
     if total:
-        for shares in (match.chunk_names, match.fields, match.coverage):
+        for shares in (match.chunk_names, match.fields):
             np.divide(shares, np.float32(total), out=shares)
     return match
 
@@ -82,10 +78,8 @@ def _add_term(match: LexicalMatch, snapshot: SearchedSnapshot, columns: Columns,
     counted = tfs.astype(np.float32)
     scores = counted * (k1 + 1) / (counted + columns.field_norms[rows, fields])
     combined = body + np.bincount(rows, weights=scores * FIELD_WEIGHTS[fields], minlength=files).astype(np.float32)
-    match.bodies[:] += weight * body
     match.files[:] += weight * combined / (1 + np.float32(_DAMPING) * combined)
     match.fields[fields, rows] += weight
-    match.coverage[seen] += weight
     rows, _ = _alive(columns.chunks.rows(postings.names.ids), postings.names.tfs, columns.in_collection)
     match.chunk_names[rows] += weight
     return float(weight)

@@ -17,7 +17,6 @@ _FOREIGN = re.compile(
     r"(^|/)(compat|_compat|legacy|deprecated|vendor(ed)?|third[-_]?party|external|generated|polyfills?)(/|\.[a-z]+$)",
     re.IGNORECASE,
 )
-_ENTRANCE = re.compile(r"(^|/)(__init__|index|mod|lib|main|package|package-info|prelude|Prelude)\.[a-z]+$")
 _DECLARATION = re.compile(r"\.(d\.[cm]?ts|pyi)$")
 
 
@@ -27,11 +26,10 @@ class PathFacts(NamedTuple):
     test: float
     example: float
     foreign: float
-    entrance: float
     declaration: float
 
 
 @lru_cache(maxsize=1 << 14)
 def path_facts(path: str) -> PathFacts:
-    """Tests, examples, vendored or old code, files that only re-export, declarations without code."""
-    return PathFacts(*(float(p.search(path) is not None) for p in (_TEST, _EXAMPLE, _FOREIGN, _ENTRANCE, _DECLARATION)))
+    """Tests, examples, vendored or old code, declarations without code."""
+    return PathFacts(*(float(p.search(path) is not None) for p in (_TEST, _EXAMPLE, _FOREIGN, _DECLARATION)))

@@ -1,0 +1,126 @@
+"""What ranking looks at: the query understood, paths judged, features named, weights combined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidecar.engine.enrich import body_text, path_text
+from sidecar.engine.intent import understand
+from sidecar.engine.rank.columns import RowTable
+from sidecar.engine.rank.combine import WEIGHTS, HandSet
+from sidecar.engine.rank.features import FEATURES
+from sidecar.engine.rank.paths import path_facts
+from sidecar.model import Chunk
+from tests.engine.search_index import small_index
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "container"),
+    [
+        ("RetryPolicy", ("retrypolicy",), ""),
+        ("retry_policy", ("retrypolicy",), ""),
+        ("Sinatra::Helpers", ("helpers",), "sinatra"),
+        ("app.run()", ("run",), "app"),
+        ("Map#fetch!", ("fetch",), "map"),
+        ("$state", ("state",), ""),
+    ],
+)
+def test_a_query_of_one_name_is_a_symbol(text: str, names: tuple[str, ...], container: str) -> None:
+    query = understand(text)
+    assert (query.is_symbol, query.names, query.container) == (True, names, container)
+
+
+def test_identifiers_inside_a_question_are_names() -> None:
+    query = understand("How does HTTPAdapter call send_all() for each `pool` in urllib3?")
+    assert not query.is_symbol
+    assert query.names == ("httpadapter", "sendall", "pool", "urllib3")
+
+
+def test_a_question_in_plain_words_names_nothing_but_its_neighbours_may_be_one_name() -> None:
+    query = understand("where is the retry policy")
+    assert query.names == ()
+    assert query.plain == ("retry", "policy")
+    assert query.joined == ("retrypolicy",)
+
+
+def test_a_question_about_tests_or_examples_is_noticed() -> None:
+    assert understand("test of the parser").wants_tests
+    assert understand("usage example").wants_examples
+    assert not understand("latest parser").wants_tests
+
+
+@pytest.mark.parametrize(
+    ("path", "fact"),
+    [
+        ("tests/parse.py", "test"),
+        ("src/parser_test.go", "test"),
+        ("web/app.spec.ts", "test"),
+        ("core/src/main/ParserTest.java", "test"),
+        ("examples/basic/main.rs", "example"),
+        ("benchmarks/run.py", "example"),
+        ("third_party/zlib/inflate.c", "foreign"),
+        ("types/index.d.ts", "declaration"),
+    ],
+)
+def test_a_path_says_what_its_file_is_for(path: str, fact: str) -> None:
+    facts = path_facts(path)
+    assert getattr(facts, fact) == 1.0
+    assert sum(facts) == 1.0
+
+
+@pytest.mark.parametrize("path", ["src/latest.py", "lib/attestation/check.go", "src/contest.rs", "app/inspector.rb"])
+def test_ordinary_paths_that_contain_the_word_are_not_tests(path: str) -> None:
+    assert sum(path_facts(path)) == 0
+
+
+def test_rows_are_found_by_id_whether_ids_are_dense_or_scattered() -> None:
+    for ids in (np.array([5, 6, 8], np.int64), np.array([5, 10**6, 10**12], np.int64)):
+        asked = np.concatenate([ids, [0, 7, 2 * 10**12]])
+        assert RowTable(ids).rows(asked).tolist() == [0, 1, 2, -1, -1, -1]
+    assert RowTable(np.zeros(0, np.int64)).rows(np.array([1, 2], np.int64)).tolist() == [-1, -1]
+
+
+def test_every_weight_belongs_to_a_feature_and_every_feature_has_a_weight() -> None:
+    assert {feature.name for feature in FEATURES} == set(WEIGHTS)
+
+
+def test_the_best_in_every_respect_scores_one_and_the_worst_zero() -> None:
+    signs = np.array([WEIGHTS[feature.name] > 0 for feature in FEATURES], np.float32)
+    assert HandSet().score(np.stack([signs, 1 - signs]), 0.5).tolist() == pytest.approx([1.0, 0.0])
+
+
+def test_families_fade_with_alpha() -> None:
+    everything = np.ones(len(FEATURES), np.float32)
+    families = {feature.name: feature.family for feature in FEATURES}
+    by_word = HandSet().contributions(everything, 0.0)
+    by_meaning = HandSet().contributions(everything, 1.0)
+    assert "meaning" not in {families[name] for name in by_word}
+    assert "word" not in {families[name] for name in by_meaning}
+    assert "is_test" in by_word
+    assert "is_test" in by_meaning
+
+
+def test_a_qualified_name_finds_the_member_of_that_container(tmp_path: Path) -> None:
+    files = {
+        "cat.py": "class Cat:\n    def feed(self):\n        return 'fish'\n",
+        "dog.py": "class Dog:\n    def feed(self):\n        return 'bone'\n",
+    }
+    with small_index(tmp_path, files) as index:
+        assert index.paths("Dog.feed")[0] == "dog.py"
+        assert index.paths("Cat::feed")[0] == "cat.py"
+
+
+def test_a_file_named_after_its_folder_is_found_by_it(tmp_path: Path) -> None:
+    files = {f"src/{name}/mod.rs": "pub fn run() -> u32 { 1 }\n" for name in ("extract", "routing", "serve")}
+    with small_index(tmp_path, files) as index:
+        assert index.paths("extract")[0] == "src/extract/mod.rs"
+
+
+def test_the_model_reads_enclosing_names_before_the_text_and_the_path_apart() -> None:
+    chunk = Chunk(3, 4, "def feed(self): ...", "method", ("feed",), ("Zoo", "Cat"))
+    assert body_text(chunk) == "Zoo Cat\ndef feed(self): ..."
+    assert body_text(Chunk(1, 1, "x = 1", "code")) == "x = 1"
+    assert path_text("src/extract/mod.rs") == "extract src extract mod rs"
