@@ -1,0 +1,360 @@
+"""What bench-index and bench-query share: trees of real code, the machine's facts, processes and their memory, tables.
+
+Not here: what is measured, and the bounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import queue
+import shutil
+import struct
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+_CODE = frozenset(
+    (
+        ".py .pyi .pyx .c .h .cc .cpp .hpp .js .ts .tsx .go .rs .java .rb .php .lua .kt .swift .scala .md .rst .toml"
+    ).split()
+)
+_LARGEST_FILE = 400_000
+_SHARE = 4
+"""One package gives at most this part of a tree, so that no single style of code decides."""
+PAGE = 4096
+
+
+# ---------------------------------------------------------------- the machine
+
+
+def machine() -> dict[str, Any]:
+    """What a reader has to know to compare numbers."""
+    cpu = platform.processor() or "unknown"
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model n")]
+        cpu = names[0] if names else cpu
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {
+        "cpu": cpu,
+        "cores": cores,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()}",
+        "load": [round(x, 2) for x in os.getloadavg()],
+        "busy": os.getloadavg()[0] > 0.3 * cores,
+        "at": time.strftime("%Y-%m-%d %H:%M"),
+    }
+
+
+def print_machine(facts: dict[str, Any]) -> None:
+    print(f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}, Python {facts['python']}, {facts['at']}")
+    print(f"load average at start: {facts['load']}")
+    if facts["busy"]:
+        print("WARNING: the machine is busy; times are upper bounds and ratios are noisy.", file=sys.stderr)
+
+
+# ---------------------------------------------------------------- trees
+
+
+def sources() -> list[Path]:
+    """Folders of real code that every Python installation has: its packages, then its own library."""
+    return [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
+
+
+def assemble_tree(into: Path, *, chunks: int = 0, files: int = 0, given: Path | None = None) -> Path:
+    """Copies real files into a new folder until it has so many chunks (as the product cuts them) or so many files.
+
+    `given` is the folder that they come from, instead of `sources()`. Says so when there is too little.
+    """
+    from sidecar.parts.chunk import parse_file
+    from sidecar.parts.languages import language_of
+
+    got_chunks = got_files = 0
+    for number, package in enumerate(_packages([given] if given else sources())):
+        quota = 0
+        for source in _files(package):
+            try:
+                text = source.read_text("utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue
+            if chunks:
+                found = len(parse_file(source.name, text, language_of(source.name, text[:200])).chunks)
+                if quota + found > chunks // _SHARE and not given:
+                    break
+                quota, got_chunks = quota + found, got_chunks + found
+            got_files += 1
+            target = into / f"{package.name}" / source.relative_to(package) if package.is_dir() else into / source.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+            if (chunks and got_chunks >= chunks) or (files and got_files >= files):
+                return into
+        if number > 5000:
+            break
+    print(f"note: only {got_chunks or got_files} of {chunks or files} found; give --tree a larger one", file=sys.stderr)
+    return into
+
+
+def _packages(roots: Sequence[Path]) -> Iterator[Path]:
+    for root in roots:
+        for entry in sorted(root.iterdir()):
+            if entry.is_dir() and not entry.is_symlink() and not entry.name.endswith(("-info", "-packages")):
+                yield entry
+
+
+def _files(package: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(package):
+        folders[:] = sorted(f for f in folders if f not in ("__pycache__", "node_modules", ".git", "site-packages"))
+        for name in sorted(names):
+            path = Path(folder, name)
+            if path.suffix in _CODE and not path.is_symlink() and 200 < path.stat().st_size < _LARGEST_FILE:
+                yield path
+
+
+@contextmanager
+def scratch(kept: Path | None) -> Iterator[Path]:
+    """A folder for trees and indexes; removed afterwards unless it was given."""
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(prefix="sidecar-bench-") as folder:
+        yield Path(folder)
+
+
+# ---------------------------------------------------------------- processes
+
+
+def fresh_process(part: str, python: str = sys.executable, **facts: Any) -> dict[str, Any]:
+    """Runs one part of the calling script in a process of its own, so that parts share no memory and no caches."""
+    command = [python, sys.argv[0], "--part", part, "--facts", json.dumps(facts, default=str)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        raise SystemExit(f"{part} failed with exit status {done.returncode}")
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
+
+
+def options(description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tree", type=Path, help="folder to take the code from (default: installed Python packages)")
+    parser.add_argument("--json", type=Path, help="also write every number to this file")
+    parser.add_argument("--quick", action="store_true", help="small trees, for a first look; bounds are not judged")
+    parser.add_argument("--only", default="", help="comma-separated parts to run (default: all)")
+    parser.add_argument("--work", type=Path, help="folder for trees and indexes, kept afterwards")
+    parser.add_argument("--semble", help="Python of an environment with semble, to compare with")
+    parser.add_argument("--part", help=argparse.SUPPRESS)
+    parser.add_argument("--facts", help=argparse.SUPPRESS)
+    return parser
+
+
+class Memory:
+    """Resident memory of a process and its descendants by role, sampled; Linux only, empty elsewhere."""
+
+    def __init__(self, pid: int, every: float = 0.05) -> None:
+        self._pid, self._every = pid, every
+        self.peak: dict[str, int] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> Memory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def now(self) -> dict[str, int]:
+        """MB by role."""
+        sizes: dict[str, int] = {}
+        for pid in [self._pid, *descendants(self._pid)]:
+            role = "process" if pid == self._pid else _role(pid)
+            try:
+                resident = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE // 1_000_000
+            except (OSError, IndexError):
+                continue
+            sizes[role] = sizes.get(role, 0) + resident
+        return sizes
+
+    def _sample(self) -> None:
+        while not self._stop.wait(self._every):
+            sizes = self.now()
+            for role, size in [*sizes.items(), ("together", sum(sizes.values()))]:
+                self.peak[role] = max(self.peak.get(role, 0), size)
+
+
+def descendants(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    try:
+        direct = [int(p) for task in children.parents[1].iterdir() for p in (task / "children").read_text().split()]
+    except (OSError, ValueError):
+        return []
+    return direct + [deeper for child in direct for deeper in descendants(child)]
+
+
+def _role(pid: int) -> str:
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return "other"
+    return "chroma worker" if "chroma_worker" in line else "other"
+
+
+class LspClient:
+    """The product as an editor starts it, `sidecar --stdio`, and just enough of the protocol."""
+
+    def __init__(self, workspace: Path, home: Path) -> None:
+        env = {**os.environ, "SIDECAR_HOME": str(home)}
+        command = [sys.executable, "-m", "sidecar", "--stdio"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+        self._answers: dict[int, queue.Queue[tuple[float, dict[str, Any]]]] = {}
+        self._last = 0
+        threading.Thread(target=self._read, daemon=True).start()
+        folder = {"uri": workspace.as_uri(), "name": workspace.name}
+        self.request("initialize", {"processId": os.getpid(), "rootUri": folder["uri"], "capabilities": {},
+                                    "workspaceFolders": [folder]}, 60)  # fmt: skip
+        self._send({"method": "initialized", "params": {}})
+
+    def ask(self, method: str, params: Any) -> int:
+        """Sends a request and returns its id at once."""
+        self._last += 1
+        self._answers[self._last] = queue.Queue()
+        self._send({"id": self._last, "method": method, "params": params})
+        return self._last
+
+    def answer(self, number: int, timeout: float) -> tuple[float, dict[str, Any]]:
+        """When the answer came (perf_counter) and what it was."""
+        came = self._answers[number].get(timeout=timeout)
+        del self._answers[number]
+        return came
+
+    def answered(self, number: int) -> bool:
+        return not self._answers[number].empty()
+
+    def request(self, method: str, params: Any, timeout: float) -> tuple[float, dict[str, Any]]:
+        """Seconds until the answer, and the answer."""
+        start = time.perf_counter()
+        came, message = self.answer(self.ask(method, params), timeout)
+        return came - start, message
+
+    def close(self) -> None:
+        self.request("shutdown", None, 60)
+        self._send({"method": "exit"})
+        self.process.wait(60)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.process.stdin.flush()
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream is not None
+        while line := stream.readline():
+            if not line.lower().startswith(b"content-length:"):
+                continue
+            length = int(line.split(b":")[1])
+            while stream.readline().strip():
+                pass
+            came = time.perf_counter()
+            message = json.loads(stream.read(length))
+            if "method" in message:
+                if "id" in message:
+                    self._send({"id": message["id"], "result": None})
+            elif message.get("id") in self._answers:
+                self._answers[message["id"]].put((came, message))
+
+
+# ---------------------------------------------------------------- the product, in this process
+
+
+def open_service(home: Path) -> Any:
+    from sidecar.tools.assemble import make_service
+
+    return make_service(env={**os.environ, "SIDECAR_HOME": str(home)}, flags={"confirm": "never"})
+
+
+def model_folder_for_others(folder: Path) -> Path:
+    """Our static table in the form model2vec reads (rows normalised: that form has no weight per count; for speed)."""
+    import numpy as np
+
+    from sidecar.parts.embed.catalog import resolve_model
+    from sidecar.parts.embed.onnx import _CPU, _Graph
+
+    files = resolve_model("static-code-256")
+    vocabulary = json.loads((files.folder / "tokenizer.json").read_text())["model"]["vocab"]
+    graph = _Graph(files, _CPU)
+    one = np.ones(1, np.int64)
+    rows = np.concatenate(
+        [
+            graph.run([(np.array([i], np.int64), one) for i in range(start, min(start + 1024, len(vocabulary)))])
+            for start in range(0, len(vocabulary), 1024)
+        ]
+    ).astype("<f4")
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {"embeddings": {"dtype": "F32", "shape": list(rows.shape), "data_offsets": [0, rows.nbytes]}}
+    header = json.dumps(tensors).encode()
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + rows.tobytes())
+    (folder / "config.json").write_text('{"normalize": true, "model_type": "model2vec"}')
+    shutil.copy(files.folder / "tokenizer.json", folder / "tokenizer.json")
+    return folder
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def at_rank(values: Sequence[float], share: float) -> float:
+    """The value below which `share` of them lie (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+def spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
+    return {
+        "p50": round(at_rank(values, 0.5), digits),
+        "p95": round(at_rank(values, 0.95), digits),
+        "p99": round(at_rank(values, 0.99), digits),
+        "max": round(max(values, default=0.0), digits),
+        "n": len(values),
+    }
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    cells = [[str(c) for c in columns], *([_shown(c) for c in row] for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    print(f"\n### {title}\n")
+    for number, row in enumerate(cells):
+        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |")
+        if number == 0:
+            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    sys.stdout.flush()
+
+
+def _shown(value: object) -> str:
+    return (
+        f"{value:.3g}"
+        if isinstance(value, float) and abs(value) < 100
+        else f"{value:.0f}"
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
+def print_bounds(bounds: Sequence[tuple[str, float, float, str]], judged: bool) -> int:
+    """(what, measured, bound, unit) rows; returns how many are missed."""
+    missed = sum(measured > bound for _, measured, bound, _ in bounds)
+    rows = [(w, f"{m:.3g} {u}", f"<= {b:g} {u}", "met" if m <= b else "MISSED") for w, m, b, u in bounds]
+    print_table("Bounds" if judged else "Bounds (quick run: not judged)", ("bound", "measured", "allowed", ""), rows)
+    return missed if judged else 0
