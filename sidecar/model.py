@@ -361,6 +361,93 @@ class Explanation:
     last_error: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class PatternReport:
+    """What indexing by patterns did. Files are counted once per pattern that they match; `failures` are (path, why)."""
+
+    indexed: int
+    skipped: int
+    failed: int
+    chunks: int
+    failures: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolHit:
+    """A definition found by its name. `match` says how; `line` is the source line on which it starts."""
+
+    path: str
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    container: str
+    exported: bool
+    match: Literal["exact", "prefix", "words"]
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolsAnswer:
+    """Best first; `total` is before the limit."""
+
+    symbols: tuple[SymbolHit, ...]
+    total: int
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What an agent keeps about the workspace. `key` names it; times are ISO 8601 UTC."""
+
+    key: str
+    summary: str
+    text: str
+    tags: tuple[str, ...]
+    created: str
+    updated: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryHit:
+    """A memory that was found. `relevance` lies in 0-1 and rises with the match."""
+
+    memory: Memory
+    excerpt: str
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """One page of what was found, best first; `total` counts all pages."""
+
+    hits: tuple[MemoryHit, ...]
+    total: int
+    notice: str = ""
+
+
+class Memories(Protocol):
+    """The memories of one workspace; there before any index is. A namespace is a prefix of the key, to the letter."""
+
+    def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
+        """Keeps a memory, in place of the one with the same key; True when it is a new one."""
+
+    def get(self, key: str) -> Memory | None: ...
+
+    def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[tuple[Memory, ...], int]:
+        """Last changed first, and how many there are."""
+
+    def delete(self, key: str) -> bool: ...
+
+    def search(self, query: str, limit: int, offset: int, namespace: str, cancelled: IsCancelled) -> MemoryPage:
+        """By meaning and by word together."""
+
+    def find_keywords(
+        self, keywords: Sequence[str], operator: Literal["AND", "OR"], limit: int, offset: int, namespace: str
+    ) -> MemoryPage:
+        """By word alone; `excerpt` marks the keywords."""
+
+
 class Workspace(Protocol):
     """The engine as the tools see it: one root folder, one index. Every method is synchronous and thread-safe.
 
@@ -384,6 +471,23 @@ class Workspace(Protocol):
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer: ...
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer: ...
+
+    def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
+        """Definitions by name: exact, by its beginning, by the words it is made of."""
+
+    def find_similar(self, path: str, line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
+        """Chunks of its collection like the one at this place, which is left out. Scores are similarities, 0-1."""
+
+    def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
+        """Chunks of code and documentation by meaning alone, with at least this similarity (0-1)."""
+
+    def index_matching(
+        self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
+    ) -> PatternReport:
+        """Indexes what matches globs, paths or folders, now; makes the index when there is none."""
+
+    @property
+    def memories(self) -> Memories: ...
 
     def status(self) -> StatusAnswer: ...
 

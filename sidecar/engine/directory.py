@@ -1,6 +1,7 @@
 """Where one workspace's index lies on disk, which generation counts, and how all of it goes away.
 
 <home>/indexes/<id>/  lock  config.json  vectors.sqlite  current  generations/<n>/{manifest.sqlite, store/<k>/}
+                      memories/memories.sqlite    (outlives the index: nothing can make it again)
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError
 from sidecar.parts.paths import index_id
 
+_MEMORIES = "memories"
+
 
 class IndexDirectory:
     """Paths below one index's folder, and the steps on them that must be all or nothing."""
@@ -23,6 +26,7 @@ class IndexDirectory:
         self.config = self.path / "config.json"
         self.vectors = self.path / "vectors.sqlite"
         self._current = self.path / "current"
+        self.memories = self.path / _MEMORIES / "memories.sqlite"
 
     def make(self) -> None:
         """Creates the folder, readable by its owner only."""
@@ -79,7 +83,7 @@ class IndexDirectory:
             if number != current:
                 shutil.rmtree(self.generation(number), ignore_errors=True)
         for trash in self.indexes.glob(f".{self.path.name}.deleted-*"):
-            shutil.rmtree(trash, ignore_errors=True)
+            self._discard(trash)
 
     def write_config_once(self, text: str) -> None:
         try:
@@ -91,16 +95,41 @@ class IndexDirectory:
             raise disk_error(error, self.path) from error
 
     def delete(self) -> None:
-        """All of it, config included. The rename makes it atomic: a killed deletion leaves only rubbish to sweep."""
+        """All of it, config included, but not the memories: they are no index of anything.
+
+        The rename makes it atomic: a killed deletion leaves only rubbish to sweep, and memories to bring back.
+        """
         trash = self.indexes / f".{self.path.name}.deleted-{os.getpid()}"
-        shutil.rmtree(trash, ignore_errors=True)
+        self._discard(trash)
         try:
             self.path.rename(trash)
         except FileNotFoundError:
             return
         except OSError as error:
             raise disk_error(error, self.path) from error
-        shutil.rmtree(trash, ignore_errors=True)
+        self._discard(trash)
+
+    def rescue(self) -> None:
+        """Brings back the memories that a killed deletion left in the rubbish."""
+        for trash in self.indexes.glob(f".{self.path.name}.deleted-*"):
+            self._rescue(trash)
+
+    def _discard(self, trash: Path) -> None:
+        if self._rescue(trash):
+            shutil.rmtree(trash, ignore_errors=True)
+
+    def _rescue(self, trash: Path) -> bool:
+        """False when there are memories that could not be brought back."""
+        kept, home = trash / _MEMORIES, self.path / _MEMORIES
+        if not kept.is_dir():
+            return True
+        try:
+            self.make()
+            # Refused when there are others by now; the rubbish then stays for a person to look at.
+            kept.rename(home)
+        except (OSError, SidecarError):
+            return not kept.is_dir()
+        return True
 
     def size(self) -> int:
         """Bytes on disk."""

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from sidecar.model import (
     FoundFile,
     Ids,
     IsCancelled,
+    Memory,
     ParsedFile,
     SearchAnswer,
     SearchRequest,
@@ -94,6 +95,45 @@ class Searching(Protocol):
     def search(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer: ...
 
 
+class MemoryWordHit(Protocol):
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def rank(self) -> float: ...
+
+    @property
+    def excerpt(self) -> str: ...
+
+
+class MemoryStore(Protocol):
+    """Memories on disk, their words and their vectors; see `parts/memories.py`."""
+
+    def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]: ...
+
+    def delete(self, key: str) -> bool: ...
+
+    def get(self, key: str) -> Memory | None: ...
+
+    def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]: ...
+
+    def ids(self, namespace: str) -> list[int]: ...
+
+    def by_id(self, ids: Sequence[int]) -> dict[int, Memory]: ...
+
+    def find_words(
+        self, phrases: Sequence[str], operator: Literal["AND", "OR"], namespace: str, limit: int, offset: int = 0
+    ) -> tuple[Sequence[MemoryWordHit], int]: ...
+
+    def vectors(self, model: str, ids: Sequence[int]) -> dict[int, bytes]: ...
+
+    def keep_vectors(self, model: str, made: Sequence[tuple[int, float, bytes]]) -> None: ...
+
+    def changed_at(self, ids: Sequence[int]) -> dict[int, float]: ...
+
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Parts:
     """Constructors of everything the engine is made of."""
@@ -114,4 +154,5 @@ class Parts:
     make_store: Callable[[Path, int, str], VectorStore]
     make_searcher: Callable[[Callable[[], Embedder], Callable[[], VectorStore | None]], Searching]
     make_watcher: Callable[..., Watching]
+    open_memories: Callable[[Path], MemoryStore]
     versions: Mapping[str, int]

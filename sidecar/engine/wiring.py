@@ -21,6 +21,7 @@ from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.languages import is_documentation, language_of
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.index import LexicalIndex
+from sidecar.parts.memories import MemoryFile
 from sidecar.parts.paths import normalise_root
 from sidecar.parts.read import read_file
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
@@ -60,6 +61,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         make_store=make_store,
         make_searcher=make_searcher,
         make_watcher=make_watcher,
+        open_memories=MemoryFile,
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version},
     )
 

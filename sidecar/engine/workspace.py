@@ -7,19 +7,25 @@ Not here: how files become an index (indexing), how it is opened and kept up (op
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from sidecar.engine.building import Builder
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.explain import explain_path
 from sidecar.engine.generation import Generation, Generations, ModelFacts
 from sidecar.engine.keeper import EVERYTHING, Pending
+from sidecar.engine.memory import WorkspaceMemories
 from sidecar.engine.opened import Lease, OpenIndex
+from sidecar.engine.patterns import index_matched, match_patterns
 from sidecar.engine.ports import Parts, Searching
+from sidecar.engine.similar import SimilarSearch
+from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity, Reporter
+from sidecar.engine.symbols import find_symbols
 from sidecar.engine.upkeep import Upkeep
 from sidecar.errors import (
     DocsIndexNotFound,
@@ -40,16 +46,20 @@ from sidecar.model import (
     FoundFile,
     IsCancelled,
     PathsAnswer,
+    PatternReport,
     Progress,
     SearchAnswer,
     SearchRequest,
     StatusAnswer,
+    SymbolsAnswer,
     VectorStore,
     no_progress,
 )
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.paths import relative_path
 from sidecar.settings.load import Settings
+
+T = TypeVar("T")
 
 # A search waits this long for changes that are known but not yet applied; then it answers and says so.
 FRESHNESS_SECONDS = 2.0
@@ -101,6 +111,8 @@ class IndexedWorkspace:
             parts.default_config_text,
             lambda: self._upkeep.start(reconcile=True),
         )
+        self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: embedder(self.settings()))
+        self._similar = SimilarSearch(lambda: embedder(self.settings()), self._store)
         self._searcher: Searching = parts.make_searcher(lambda: embedder(self.settings()), self._store)
 
     @property
@@ -123,6 +135,18 @@ class IndexedWorkspace:
             generation = self._index.ready()
             report = self._builder.bring_up_to_date(generation, self.settings(), progress, cancelled)
             return report
+
+    def index_matching(
+        self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
+    ) -> PatternReport:
+        stop = self.activity.or_stopped(cancelled)
+        walker = self._parts.make_walker(self._root, self.settings())
+        matched = match_patterns(self._root, walker, patterns, stop)
+        if not any(matched.files):
+            return PatternReport(0, 0, len(matched.failures), 0, matched.failures)
+        with self._only_job("refresh" if self._index.exists() else "create"):
+            generation = self._index.ready()
+            return index_matched(generation, matched, self._buffers, force, self.activity.reporting(progress), stop)
 
     def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         if not self._index.exists():
@@ -160,6 +184,7 @@ class IndexedWorkspace:
         with self._only_job("delete"), self._index.gate:
             self._index.take_lease()
             self._upkeep.end()
+            self._memories.close()
             self._index.delete()
 
     # ------------------------------------------------------------ reading
@@ -180,6 +205,22 @@ class IndexedWorkspace:
         with self._index.readable().snapshots.open() as snapshot:
             paths = sorted(p for p in snapshot.paths if matches(p))
         return PathsAnswer(tuple(paths[:limit]), len(paths))
+
+    def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
+        notice = self._current_notice()
+        return replace(self._on_snapshot(lambda snapshot: find_symbols(snapshot, name, kinds, limit)), notice=notice)
+
+    def find_similar(self, path: str, line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
+        relative = relative_path(self._root, path)
+        notice = self._current_notice()
+        answer = self._on_snapshot(lambda s: self._similar.similar(s, relative, line, limit, cancelled))
+        return replace(answer, notice=notice)
+
+    def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
+        self._index.check_model(self._index.readable())
+        notice = self._current_notice()
+        answer = self._on_snapshot(lambda s: self._similar.closest(s, query, limit, threshold, cancelled))
+        return replace(answer, notice=notice)
 
     def status(self) -> StatusAnswer:
         problem = ""
@@ -206,6 +247,11 @@ class IndexedWorkspace:
         relative = relative_path(self._root, path)
         generation = self._index.readable() if self._index.exists() else None
         return explain_path(self._root, relative, self._parts, self.settings(), generation, relative in self._buffers)
+
+    @property
+    def memories(self) -> WorkspaceMemories:
+        self._directory.rescue()
+        return self._memories
 
     # ------------------------------------------------------------ unsaved text, listeners, end
 
@@ -236,6 +282,7 @@ class IndexedWorkspace:
         self._upkeep.end(for_good=True)
         with self._job:
             self._index.close()
+        self._memories.close()
 
     # ------------------------------------------------------------ small things
 
@@ -264,6 +311,21 @@ class IndexedWorkspace:
                 raise
             # The generation was swapped between opening and reading: the new one has the answer.
             return self._search(request, cancelled)
+
+    def _on_snapshot(self, read: Callable[[Snapshot], T]) -> T:
+        generation = self._index.readable()
+        try:
+            with generation.snapshots.open() as snapshot:
+                return read(snapshot)
+        except IndexCorrupt:
+            if generation is self._index.generation:
+                raise
+            return self._on_snapshot(read)
+
+    def _current_notice(self) -> str:
+        """Waits for known changes; one line when the index is behind them all the same."""
+        self._index.readable()
+        return "" if self._upkeep.freshen() else self._reporter.stale_notice(self._upkeep.pending())
 
     def _store(self) -> VectorStore | None:
         generation = self._index.generation

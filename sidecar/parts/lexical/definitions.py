@@ -28,6 +28,7 @@ CREATE INDEX definitions_file ON definitions(file_id);
 CREATE TABLE file_stems(folded TEXT NOT NULL, file_id INTEGER NOT NULL, PRIMARY KEY(folded, file_id)) WITHOUT ROWID;
 CREATE INDEX file_stems_file ON file_stems(file_id);
 """
+_COLUMNS = "file_id, chunk_id, name, folded, kind, start_line, end_line, depth, exported, container"
 MAX_ROWS_PER_NAME = 400
 """A name that is defined more often than this (`new`, `run`) tells nothing more by its further definitions."""
 
@@ -91,12 +92,38 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
     rows: list[DefinitionRow] = []
     for name in dict.fromkeys(folded):
         for row in connection.execute(
-            "SELECT file_id, chunk_id, name, folded, kind, start_line, end_line, depth, exported, container"
-            " FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?",
+            f"SELECT {_COLUMNS} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?",
             (name, MAX_ROWS_PER_NAME),
         ):
             rows.append(DefinitionRow(*row))
     return rows
+
+
+def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limit: int) -> list[DefinitionRow]:
+    """Definitions whose folded name begins so and goes on, shortest names first."""
+    return [
+        DefinitionRow(*row)
+        for row in connection.execute(
+            f"SELECT {_COLUMNS} FROM definitions WHERE folded > ? AND folded < ?"
+            " ORDER BY length(folded), depth, file_id, start_line LIMIT ?",
+            (folded, folded + "\U0010ffff", limit),
+        )
+    ]
+
+
+def find_definitions_containing(
+    connection: sqlite3.Connection, pieces: Sequence[str], limit: int
+) -> list[DefinitionRow]:
+    """Definitions whose folded name holds every piece somewhere, shortest names first. Reads the whole table."""
+    where = " AND ".join("instr(folded, ?)" for _ in pieces)
+    return [
+        DefinitionRow(*row)
+        for row in connection.execute(
+            f"SELECT {_COLUMNS} FROM definitions WHERE {where}"
+            " ORDER BY length(folded), depth, file_id, start_line LIMIT ?",
+            (*pieces, limit),
+        )
+    ]
 
 
 def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[str, int]]:

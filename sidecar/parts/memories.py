@@ -1,0 +1,289 @@
+"""The memories of one workspace: a SQLite file of its own, with FTS5 for their words and a place for their vectors.
+
+Not here: what a memory means (`engine/memory.py` ranks), how a tool spells it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from sidecar.errors import IndexCorrupt
+from sidecar.model import Memory
+from sidecar.parts.database import connect, translated
+
+SCHEMA_VERSION = 1
+_SCHEMA = (
+    (
+        "CREATE TABLE memories(id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, summary TEXT NOT NULL,"
+        " text TEXT NOT NULL, tags TEXT NOT NULL, created REAL NOT NULL, updated REAL NOT NULL)"
+    ),
+    (
+        "CREATE TABLE vectors(memory_id INTEGER NOT NULL, model TEXT NOT NULL, pieces BLOB NOT NULL,"
+        " PRIMARY KEY(memory_id, model)) WITHOUT ROWID"
+    ),
+    "CREATE VIRTUAL TABLE words USING fts5(key, summary, text, tags, tokenize = 'porter unicode61')",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
+)
+_COLUMNS = "m.key, m.summary, m.text, m.tags, m.created, m.updated"
+_BM25 = "bm25(words, 4.0, 3.0, 1.0, 2.0)"
+"""What somebody named a memory says more than what stands in it. FTS5: the more negative, the better."""
+EXCERPT_TOKENS = 18
+EXCERPT_CHARACTERS = 160
+# Private-use characters: a text may hold the words `<mark>` itself.
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_TEXT_COLUMN, _ANY_COLUMN = 2, -1
+
+_UNSPACED = re.compile(
+    "(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])"
+    "(?=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])"
+)
+_GAP = "\u200b"
+"""Put between characters of scripts without spaces, so that a phrase finds any run of them; taken out of excerpts."""
+
+Operator = Literal["AND", "OR"]
+
+
+@dataclass(frozen=True, slots=True)
+class WordHit:
+    """A memory that holds the keywords. `rank` is FTS5's bm25: below 0, lower is better."""
+
+    id: int
+    rank: float
+    excerpt: str
+
+
+class MemoryFile:
+    """Thread-safe. The file and its folder come into being with the first memory; until then there are none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    # ------------------------------------------------------------ keeping
+
+    def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
+        """Keeps a memory under its key, in place of the one that had it; True when there was none."""
+        now = time.time()
+        with self._writing() as connection:
+            old = connection.execute("SELECT id, created FROM memories WHERE key = ?", (key,)).fetchone()
+            if old is not None:
+                _forget_words(connection, old[0])
+            row = (key, summary, text, json.dumps(list(tags), ensure_ascii=False), old[1] if old else now, now)
+            number = connection.execute(
+                "INSERT INTO memories(id, key, summary, text, tags, created, updated) VALUES(?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT(id) DO UPDATE SET summary = excluded.summary, text = excluded.text,"
+                " tags = excluded.tags, updated = excluded.updated RETURNING id",
+                (old[0] if old else None, *row),
+            ).fetchone()[0]
+            connection.execute(
+                "INSERT INTO words(rowid, key, summary, text, tags) VALUES(?, ?, ?, ?, ?)",
+                (number, *map(_spaced, (key, summary, text, " ".join(tags)))),
+            )
+        return _memory(row), old is None
+
+    def delete(self, key: str) -> bool:
+        """False when no memory has this key."""
+        if not self._exists():
+            return False
+        with self._writing() as connection:
+            row = connection.execute("SELECT id FROM memories WHERE key = ?", (key,)).fetchone()
+            if row is not None:
+                _forget_words(connection, row[0])
+                connection.execute("DELETE FROM memories WHERE id = ?", row)
+        return row is not None
+
+    # ------------------------------------------------------------ reading
+
+    def get(self, key: str) -> Memory | None:
+        with self._reading() as connection:
+            row = connection.execute(f"SELECT {_COLUMNS} FROM memories m WHERE key = ?", (key,)).fetchone()
+        return _memory(row) if row else None
+
+    def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]:
+        """Memories whose key begins with `namespace` and that have all `tags`, last changed first; and how many."""
+        where, values = _in_namespace(namespace)
+        for tag in tags:
+            where += " AND EXISTS(SELECT 1 FROM json_each(m.tags) WHERE value = ?)"
+            values.append(tag)
+        with self._reading() as connection:
+            total = connection.execute(f"SELECT count(*) FROM memories m WHERE {where}", values).fetchone()[0]
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM memories m WHERE {where} ORDER BY m.updated DESC, m.id DESC LIMIT ? OFFSET ?",
+                (*values, limit, offset),
+            ).fetchall()
+        return [_memory(row) for row in rows], total
+
+    def ids(self, namespace: str) -> list[int]:
+        where, values = _in_namespace(namespace)
+        with self._reading() as connection:
+            return [i for (i,) in connection.execute(f"SELECT m.id FROM memories m WHERE {where} ORDER BY 1", values)]
+
+    def by_id(self, ids: Sequence[int]) -> dict[int, Memory]:
+        with self._reading() as connection:
+            rows = connection.execute(
+                f"SELECT m.id, {_COLUMNS} FROM memories m WHERE m.id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),),
+            ).fetchall()
+        return {row[0]: _memory(row[1:]) for row in rows}
+
+    def find_words(
+        self, phrases: Sequence[str], operator: Operator, namespace: str, limit: int, offset: int = 0
+    ) -> tuple[list[WordHit], int]:
+        """Memories that hold all (AND) or any (OR) of the phrases, best first; and how many there are."""
+        match = f" {operator} ".join(f'"{_quoted(phrase)}"' for phrase in phrases)
+        where, values = _in_namespace(namespace)
+        found = f"FROM words JOIN memories m ON m.id = words.rowid WHERE words MATCH ? AND {where}"
+        with self._reading() as connection:
+            total = connection.execute(f"SELECT count(*) {found}", (match, *values)).fetchone()[0]
+            rows = connection.execute(
+                f"SELECT m.id, {_BM25} AS rank, {_snippet(_TEXT_COLUMN)}, {_snippet(_ANY_COLUMN)}, substr(m.text, 1, ?)"
+                f" {found} ORDER BY rank, m.id LIMIT ? OFFSET ?",
+                (EXCERPT_CHARACTERS, match, *values, limit, offset),
+            ).fetchall()
+        return [WordHit(row[0], row[1], _excerpt(*row[2:])) for row in rows], total
+
+    # ------------------------------------------------------------ vectors
+
+    def vectors(self, model: str, ids: Sequence[int]) -> dict[int, bytes]:
+        """The vectors kept for this model; a memory that was changed since has none."""
+        with self._reading() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT memory_id, pieces FROM vectors WHERE model = ?"
+                    " AND memory_id IN (SELECT value FROM json_each(?))",
+                    (model, json.dumps(list(ids))),
+                ).fetchall()
+            )
+
+    def keep_vectors(self, model: str, made: Sequence[tuple[int, float, bytes]]) -> None:
+        """Keeps `(memory id, its time of change when it was read, vectors)`, unless it has changed since."""
+        with self._writing() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO vectors SELECT id, ?, ? FROM memories WHERE id = ? AND updated = ?",
+                [(model, pieces, number, updated) for number, updated, pieces in made],
+            )
+
+    def changed_at(self, ids: Sequence[int]) -> dict[int, float]:
+        with self._reading() as connection:
+            return dict(
+                connection.execute(
+                    "SELECT id, updated FROM memories WHERE id IN (SELECT value FROM json_each(?))",
+                    (json.dumps(list(ids)),),
+                ).fetchall()
+            )
+
+    def close(self) -> None:
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    # ------------------------------------------------------------ the file
+
+    def _exists(self) -> bool:
+        return self._connection is not None or self._path.exists()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, _translated(self._path):
+            if self._exists():
+                yield self._open()
+                return
+            empty = sqlite3.connect(":memory:", isolation_level=None)
+            try:
+                _make(empty)
+                yield empty
+            finally:
+                empty.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, _translated(self._path):
+            connection = self._open()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            connection = connect(self._path)
+            _make(connection)
+            self._connection = connection
+        return self._connection
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """As everywhere, but building the index anew does not mend memories."""
+    try:
+        with translated(path):
+            yield
+    except IndexCorrupt as error:
+        raise IndexCorrupt(
+            f"The memories in {path} cannot be read ({error.__cause__}). Put a backup in its place,"
+            " or move the file away to begin without memories."
+        ) from error
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA user_version").fetchone()[0]:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been quicker.
+    if not connection.execute("PRAGMA user_version").fetchone()[0]:
+        for statement in _SCHEMA:
+            connection.execute(statement)
+    connection.execute("COMMIT")
+
+
+def _forget_words(connection: sqlite3.Connection, number: int) -> None:
+    connection.execute("DELETE FROM words WHERE rowid = ?", (number,))
+    connection.execute("DELETE FROM vectors WHERE memory_id = ?", (number,))
+
+
+def _in_namespace(namespace: str) -> tuple[str, list[object]]:
+    """A prefix of the key, to the letter: compared as text, so that `%` and `_` mean themselves."""
+    return "substr(m.key, 1, ?) = ?", [len(namespace), namespace]
+
+
+def _spaced(text: str) -> str:
+    return text if text.isascii() else _UNSPACED.sub(_GAP, text)
+
+
+def _quoted(phrase: str) -> str:
+    return _spaced(phrase).replace('"', '""').replace("\0", " ")
+
+
+def _snippet(column: int) -> str:
+    return f"snippet(words, {column}, '{_OPEN}', '{_CLOSE}', '...', {EXCERPT_TOKENS})"
+
+
+def _excerpt(in_text: str, anywhere: str, beginning: str) -> str:
+    chosen = next((excerpt for excerpt in (in_text, anywhere) if excerpt and _OPEN in excerpt), beginning)
+    return chosen.replace(_GAP, "").replace(_OPEN, "<mark>").replace(_CLOSE, "</mark>")
+
+
+def _memory(row: Sequence[object]) -> Memory:
+    key, summary, text, tags, created, updated = row
+    return Memory(str(key), str(summary), str(text), tuple(json.loads(str(tags))), _iso(created), _iso(updated))
+
+
+def _iso(moment: object) -> str:
+    return datetime.fromtimestamp(float(str(moment)), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
