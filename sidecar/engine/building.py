@@ -52,7 +52,8 @@ class Builder:
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
         writer.finish()
         if wait_for_store:
-            self._activity.reporting(progress)(1, 1, "Filling the vector store")
+            total = len(plan.changed) + plan.unchanged
+            self._activity.reporting(progress)(total, total, "Filling the vector store")
             while not writer.feeder.drain(0.2):
                 if stop():
                     break

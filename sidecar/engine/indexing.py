@@ -177,13 +177,11 @@ class Indexer:
         return written
 
     def _embed(self, batch: _Batch) -> _Batch:
-        texts: dict[bytes, str] = {}
-        for p in [*(w[0] for w in batch.written), *batch.held]:
-            texts[p.new.path_hash] = p.path_text
-            texts.update(zip(p.new.body_hashes, p.bodies, strict=True))
-        made, embedded = self._make_vectors(texts)
-        if not texts:
+        prepared = [*(w[0] for w in batch.written), *batch.held]
+        if not prepared:
             return batch
+        bodies = {h: body for p in prepared for h, body in zip(p.new.body_hashes, p.bodies, strict=True)}
+        made, embedded = self._make_vectors(bodies, {p.new.path_hash: p.path_text for p in prepared})
         with self._manifest.transaction():
             held = self._write_files(batch.held)
             chunks = [
@@ -193,8 +191,9 @@ class Indexer:
         self._on_commit()
         return _Batch(batch.outcomes, batch.known, [*batch.written, *held], (), embedded)
 
-    def _make_vectors(self, texts: Mapping[bytes, str]) -> tuple[dict[bytes, int], int]:
-        """Vector ids of all texts by hash, and how many went through the model: only those not kept yet do."""
+    def _make_vectors(self, bodies: Mapping[bytes, str], paths: Mapping[bytes, str]) -> tuple[dict[bytes, int], int]:
+        """Vector ids of all texts by hash, and how many bodies went through the model: only those not kept yet do."""
+        texts = {**paths, **bodies}
         with self._embedding:
             made = dict(self._kept.find(list(texts)))
             missing = [h for h in texts if h not in made]
@@ -202,15 +201,14 @@ class Indexer:
                 some = missing[start : start + _EMBED_BATCH]
                 vectors = self._embedder().embed_documents([texts[h] for h in some])
                 made.update(zip(some, self._kept.add(some, vectors), strict=True))
-        return made, len(missing)
+        return made, sum(h in bodies for h in missing)
 
     def _finish_vectors(self, tally: Tally, cancelled: IsCancelled) -> None:
         """What an earlier, interrupted run left without a vector."""
         while rows := self._manifest.without_vector(_EMBED_BATCH):
             _check(cancelled)
-            texts = {r.path_hash: self._parts.path_text(r.path) for r in rows}
-            texts.update((r.body_hash, self._parts.body_text(r.chunk)) for r in rows)
-            made, embedded = self._make_vectors(texts)
+            bodies = {r.body_hash: self._parts.body_text(r.chunk) for r in rows}
+            made, embedded = self._make_vectors(bodies, {r.path_hash: self._parts.path_text(r.path) for r in rows})
             with self._manifest.transaction():
                 self._manifest.set_vectors(
                     [(r.chunk_id, made[r.body_hash]) for r in rows], [(r.file_id, made[r.path_hash]) for r in rows]

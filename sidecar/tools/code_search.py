@@ -81,11 +81,13 @@ class SearchHit(CamelResult):
 
 
 class SearchResult(CamelResult):
-    """`total_results` counts what could be paged to; `notice` is there only when the answer is partial or stale."""
+    """`total_results` counts these results; `available`, what could be paged to, is there only when that is more.
+    `notice` is there only when the answer is partial or stale."""
 
     results: list[SearchHit]
     query: str
     total_results: int
+    available: int | None = None
     search_time_ms: float
     search_mode: str
     notice: str | None = None
@@ -178,7 +180,8 @@ def _full(answer: SearchAnswer, params: SearchCodeParams) -> SearchResult:
     return SearchResult(
         results=[_hit(hit, params.explain) for hit in answer.hits],
         query=params.query,
-        total_results=answer.total,
+        total_results=len(answer.hits),
+        available=answer.total if answer.total > len(answer.hits) else None,
         search_time_ms=round(answer.took_ms, 2),
         search_mode=answer.mode,
         notice=answer.notice or None,

@@ -25,11 +25,14 @@ def merge_searches(answers: Answered, offset: int, page: int) -> dict[str, Any]:
         rows = _by_score(answers, "r", "s", "w")[offset : offset + page]
         return {**_notice(answers), "r": rows, "n": len(rows), "ms": max(answer["ms"] for _, answer in answers)}
     first = answers[0][1]
+    rows = _by_score(answers, "results", "score", "workspace")[offset : offset + page]
+    available = sum(answer.get("available", answer["totalResults"]) for _, answer in answers)
     return {
         **first,
         **_notice(answers),
-        "results": _by_score(answers, "results", "score", "workspace")[offset : offset + page],
-        "totalResults": sum(answer["totalResults"] for _, answer in answers),
+        "results": rows,
+        "totalResults": len(rows),
+        **({"available": available} if available > len(rows) else {}),
         "searchTimeMs": max(answer["searchTimeMs"] for _, answer in answers),
     }
 

@@ -52,7 +52,7 @@ def failure(tool: ToolSpec, error: SidecarError) -> CallToolResult:
 def _text(value: Mapping[str, Any]) -> str:
     if isinstance(value.get("results"), list) and "searchTimeMs" in value:
         blocks = [_hit(hit) for hit in value["results"]]
-        return _search(value, blocks, value.get("totalResults", len(blocks)))
+        return _search(value, blocks, value.get("available", len(blocks)))
     if isinstance(value.get("r"), list):
         blocks = [f"{hit['l']} {hit['s']}\n{hit['t']}" for hit in value["r"]]
         return _search(value, blocks, len(blocks))
