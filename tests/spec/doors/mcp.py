@@ -43,6 +43,7 @@ class Door:
         self._program = StdioServerParameters(command=sys.executable, args=arguments, env=dict(env))
         self._answer: Answer | None = None
         self._session: Session | None = None
+        self._connecting = asyncio.Lock()
 
     async def __aenter__(self) -> Door:
         return self
@@ -67,12 +68,13 @@ class Door:
 
     async def _client(self, *, can_ask: bool) -> Client:
         """A client says once whether it can ask, so another answer to that is another client (and process)."""
-        if self._session is not None and self._session.can_ask is not can_ask:
-            await self._session.end()
-            self._session = None
-        if self._session is None:
-            self._session = await self._connect(can_ask)
-        return self._session.client
+        async with self._connecting:
+            if self._session is not None and self._session.can_ask is not can_ask:
+                await self._session.end()
+                self._session = None
+            if self._session is None:
+                self._session = await self._connect(can_ask)
+            return self._session.client
 
     async def _connect(self, can_ask: bool) -> Session:
         connected: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
