@@ -15,7 +15,7 @@ DEPTH = 200
 """Chunks asked of the store: enough for fifty results from as many files."""
 MOST = 2000
 """What the store is asked for at most when a filter throws away much of its answer."""
-EXACT = 1500
+EXACT = 1000
 """Up to so many chunks are scored exactly: as quick as the store, and no filter can starve it."""
 _BLOCK = 2048
 

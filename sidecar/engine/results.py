@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot, StoredT
 from sidecar.engine.rank.evidence import Groups
 from sidecar.model import Hit
 from sidecar.parts.lexical.bm25 import Floats
-from sidecar.parts.lexical.tokens import words
 
 PER_FILE = 3
 """Chunks that one file may show."""
@@ -22,6 +21,8 @@ _CHARS_PER_TOKEN = 4
 _MERGED_LINES = 120
 _SAME = 0.01
 """Chunks of one file whose lengths differ by no more are suspected to say the same."""
+_LEADING = 50
+"""Files among whose chunks repetition is looked for; nobody pages to the others for long."""
 _SHARED_WORDS = 0.8
 """Share of all their words that two chunks have in common when they do say the same."""
 
@@ -51,22 +52,61 @@ class _Shown:
         return _Shown(self.rows[index], self.position[index], self.rank[index], self.value[index])
 
 
-def ranked_spans(
-    snapshot: SearchedSnapshot, columns: Columns, files: Rows, file_scores: Floats, chunk_scores: Floats
-) -> list[Span]:
-    """Every span that can be paged to, best first; ties by path, then line.
+class RankedSpans:
+    """Every span that can be paged to, best first; ties by path, then line. Made into objects page by page."""
 
-    `chunk_scores` are over all chunk rows and only compare chunks of one file; 0 or less is never shown.
-    """
+    def __init__(self, snapshot: SearchedSnapshot, files: Rows, shown: _Shown, scores: Floats) -> None:
+        self._snapshot = snapshot
+        order = np.lexsort((snapshot.chunk_start[shown.rows], shown.position))
+        self._rows, position = shown.rows[order], shown.position[order]
+        starts, ends = snapshot.chunk_start[self._rows], snapshot.chunk_end[self._rows]
+        self._first = np.flatnonzero(~_continues(position, starts, ends))
+        self._bounds = np.append(self._first, len(order))
+        self._position = position[self._first]
+        self._scores = (
+            np.maximum.reduceat(np.round(scores[order].astype(np.float64), 6), self._first) if len(order) else scores
+        )
+        by_path = sorted(range(len(files)), key=lambda i: snapshot.paths[files[i]])
+        path_rank = np.empty(len(files), np.int64)
+        path_rank[by_path] = np.arange(len(files))
+        self._order = np.lexsort((starts[self._first], path_rank[self._position], -self._scores))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def page(self, offset: int, limit: int) -> list[Span]:
+        return [self._span(int(i)) for i in self._order[offset : offset + limit]]
+
+    def _span(self, i: int) -> Span:
+        snapshot, rows = self._snapshot, self._rows[self._bounds[i] : self._bounds[i + 1]]
+        return Span(
+            rows=tuple(rows.tolist()),
+            position=int(self._position[i]),
+            score=float(self._scores[i]),
+            path=snapshot.paths[snapshot.chunk_file[rows[0]]],
+            start_line=int(snapshot.chunk_start[rows[0]]),
+            end_line=int(snapshot.chunk_end[rows].max()),
+        )
+
+
+def _continues(position: NDArray[np.int64], starts: Rows, ends: Rows) -> NDArray[np.bool_]:
+    """Which chunks overlap or touch the one before them, in their file's order, and may be read as one with it."""
+    overlaps, touches = starts[1:] <= ends[:-1], starts[1:] == ends[:-1] + 1
+    readable = ends[1:] - starts[:-1] < _MERGED_LINES
+    joined = (position[1:] == position[:-1]) & (overlaps | (touches & readable))
+    return np.concatenate([np.zeros(min(1, len(position)), bool), joined])
+
+
+def rank_spans(
+    snapshot: SearchedSnapshot, columns: Columns, files: Rows, file_scores: Floats, chunk_scores: Floats
+) -> RankedSpans:
+    """`chunk_scores` are over all chunk rows and only compare chunks of one file; 0 or less is never shown."""
     shown = _best_of_each(Groups(columns, files, len(snapshot.file_ids)), chunk_scores)
-    shown = _without_twins(snapshot, columns, shown)
+    shown = _without_twins(snapshot, columns, shown, file_scores)
     best = np.zeros(len(files), np.float32)
     np.maximum.at(best, shown.position, shown.value)
     scores = file_scores[shown.position] * _FURTHER[shown.rank] * shown.value / best[shown.position]
-    return sorted(
-        _join_neighbours(snapshot, shown, scores),
-        key=lambda span: (-span.score, span.path, span.start_line),
-    )
+    return RankedSpans(snapshot, files, shown, scores)
 
 
 def _best_of_each(groups: Groups, chunk_scores: Floats) -> _Shown:
@@ -78,14 +118,17 @@ def _best_of_each(groups: Groups, chunk_scores: Floats) -> _Shown:
     return _Shown(groups.rows[order], groups.position[order], rank[keep], values[order])
 
 
-def _without_twins(snapshot: SearchedSnapshot, columns: Columns, shown: _Shown) -> _Shown:
-    """Leaves out chunks that repeat a better one of the same file. Texts are read for suspects only."""
+def _without_twins(snapshot: SearchedSnapshot, columns: Columns, shown: _Shown, file_scores: Floats) -> _Shown:
+    """Leaves out chunks that repeat a better one of the same file. Texts are read for suspects in the best files."""
     norms = columns.chunk_norms[shown.rows]
+    leading = np.zeros(len(file_scores), bool)
+    leading[np.argsort(-file_scores, kind="stable")[:_LEADING]] = True
     pairs = [
         (int(i), int(i) + distance)
         for distance in range(1, PER_FILE)
         for i in np.flatnonzero(
             (shown.position[distance:] == shown.position[:-distance])
+            & leading[shown.position[distance:]]
             & (np.abs(norms[distance:] - norms[:-distance]) <= _SAME * norms[:-distance])
         )
     ]
@@ -99,38 +142,8 @@ def _without_twins(snapshot: SearchedSnapshot, columns: Columns, shown: _Shown) 
 
 
 def _alike(one: str, other: str) -> bool:
-    first, second = set(words(one)), set(words(other))
+    first, second = set(one.split()), set(other.split())
     return len(first & second) >= _SHARED_WORDS * len(first | second)
-
-
-def _join_neighbours(snapshot: SearchedSnapshot, shown: _Shown, scores: Floats) -> list[Span]:
-    """Spans of one file that overlap or touch become one, with the better score, while that stays readable."""
-    starts, ends = snapshot.chunk_start[shown.rows], snapshot.chunk_end[shown.rows]
-    paths, files = snapshot.paths, snapshot.chunk_file[shown.rows]
-    spans: list[Span] = []
-    for i in np.lexsort((starts, shown.position)).tolist():
-        row, position = int(shown.rows[i]), int(shown.position[i])
-        span = Span((row,), position, round(float(scores[i]), 6), paths[files[i]], int(starts[i]), int(ends[i]))
-        if spans and _belong_together(spans[-1], span):
-            spans[-1] = _joined(spans[-1], span)
-        else:
-            spans.append(span)
-    return spans
-
-
-def _belong_together(one: Span, following: Span) -> bool:
-    if one.position != following.position or following.start_line > one.end_line + 1:
-        return False
-    return following.start_line <= one.end_line or following.end_line - one.start_line < _MERGED_LINES
-
-
-def _joined(one: Span, following: Span) -> Span:
-    return replace(
-        one,
-        rows=(*one.rows, *following.rows),
-        score=max(one.score, following.score),
-        end_line=max(one.end_line, following.end_line),
-    )
 
 
 def to_hit(snapshot: SearchedSnapshot, span: Span, stored: Sequence[StoredText], parts: dict[str, float]) -> Hit:

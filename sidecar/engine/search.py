@@ -23,7 +23,7 @@ from sidecar.engine.rank.combine import Combiner, HandSet
 from sidecar.engine.rank.evidence import Similarities, Symbols, gather, look_up
 from sidecar.engine.rank.features import compute_features
 from sidecar.engine.rank.match import LexicalMatch, match_terms
-from sidecar.engine.results import Span, ranked_spans, to_hit, within_budget
+from sidecar.engine.results import RankedSpans, rank_spans, to_hit, within_budget
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, IsCancelled, Mode, SearchAnswer, SearchRequest, VectorStore
 from sidecar.parts.lexical.bm25 import Floats
@@ -86,7 +86,7 @@ class Searcher:
         with clock.stage("rank"):
             spans, features = self._rank(snapshot, columns, query, found, allowed)
         with clock.stage("fetch"):
-            page = spans[request.offset : request.offset + request.top_k]
+            page = spans.page(request.offset, request.top_k) if spans is not None else []
             stored = snapshot.stored_chunks([row for span in page for row in span.rows])
             texts = iter(stored)
             hits = [
@@ -100,7 +100,7 @@ class Searcher:
             ]
         return SearchAnswer(
             hits=within_budget(hits, request.token_budget),
-            total=len(spans),
+            total=len(spans) if spans is not None else 0,
             mode=found.mode,
             took_ms=(time.perf_counter() - start) * 1000,
             notice=found.notice,
@@ -151,7 +151,7 @@ class Searcher:
 
     def _rank(
         self, snapshot: SearchedSnapshot, columns: Columns, query: Query, found: _Found, allowed: Flags
-    ) -> tuple[list[Span], Floats]:
+    ) -> tuple[RankedSpans | None, Floats]:
         match, symbols = found.match, found.symbols
         rankings = [best_first(match.chunks, DEPTH, 1 - found.alpha)]
         if found.nearest is not None:
@@ -160,7 +160,7 @@ class Searcher:
         fused = fuse(rankings, len(snapshot.chunk_ids))
         files = propose(snapshot, columns, match, symbols, found.closest)
         if not len(files):
-            return [], np.zeros((0, 0), np.float32)
+            return None, np.zeros((0, 0), np.float32)
         if found.nearest is None:
             similarities = Similarities(np.full(len(snapshot.chunk_ids), np.nan, np.float32), 0.0)
         else:
@@ -170,7 +170,7 @@ class Searcher:
         features = compute_features(evidence)
         scores = self._combiner.score(features, found.alpha)
         shown = show_scores(match, symbols, similarities, found.alpha, allowed)
-        return ranked_spans(snapshot, columns, files, scores, shown), features
+        return rank_spans(snapshot, columns, files, scores, shown), features
 
 
 def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -> str:

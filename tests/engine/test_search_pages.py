@@ -165,6 +165,18 @@ def test_a_changed_file_is_found_by_its_new_words_only(tmp_path: Path) -> None:
         assert index.search("other").hits == before
 
 
+def test_answers_do_not_depend_on_the_order_in_which_files_were_indexed(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    with small_index(tmp_path / "one", FILES) as one, small_index(tmp_path / "other", {}) as other:
+        for path in sorted(FILES, reverse=True):
+            other.put({path: "def draft():\n    return 'queue'\n"})
+            other.put({path: FILES[path]})
+        for mode in MODES:
+            for query in ("run queue", "Worker7", "job execute"):
+                assert other.search(query, mode=mode, top_k=50).hits == one.search(query, mode=mode, top_k=50).hits
+
+
 def test_chunks_without_vectors_are_found_by_word_and_the_answer_says_it_is_partial(tmp_path: Path) -> None:
     with small_index(tmp_path, {"a.py": "def first():\n    pass\n"}) as index:
         index.put({"b.py": "def second():\n    pass\n"}, embed=False)

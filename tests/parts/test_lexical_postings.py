@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sidecar.model import Chunk, Comment, Definition, ParsedFile
 from sidecar.parts.lexical.analyse import FIELDS, Field, analyse, file_stem
-from sidecar.parts.lexical.codec import count, decode_all, encode_runs
+from sidecar.parts.lexical.codec import count, decode, decode_all, encode_runs
 from sidecar.parts.lexical.definitions import find_definitions, find_stems
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.postings import MERGE_FACTOR, merge_segments, read_lengths, read_postings
@@ -88,6 +88,8 @@ def test_postings_survive_encoding_whatever_their_gaps(runs: list[list[int]]) ->
     decoded, counts, sizes = decode_all(blobs)
     assert decoded.tolist() == keys.tolist()
     assert counts.tolist() == tfs.tolist()
+    assert [decode(blob)[0].tolist() for blob in blobs] == runs
+    assert np.concatenate([decode(blob)[1] for blob in blobs]).tolist() == tfs.tolist()
     assert sizes.tolist() == [count(blob) for blob in blobs] == [len(run) for run in runs]
 
 

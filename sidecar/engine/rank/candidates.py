@@ -9,7 +9,7 @@ from sidecar.engine.rank.evidence import Groups, Similarities, Symbols, relative
 from sidecar.engine.rank.match import LexicalMatch
 from sidecar.parts.lexical.bm25 import Floats
 
-CANDIDATES = 100
+CANDIDATES = 60
 """Files that each list may propose."""
 _SCORED = 3
 """Chunks of a candidate whose cosine is looked up when the vector search did not return it."""

@@ -36,8 +36,16 @@ def encode_runs(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
         yield bytes((w,)) + first.to_bytes(7, "little") + packed[w][a * w : b * w] + counts[a:b]
 
 
+def decode(blob: bytes) -> tuple[Ids, Tfs]:
+    """Keys and counts of one blob."""
+    width, size = blob[0], count(blob)
+    keys = np.frombuffer(blob, f"<u{width}", size, _HEADER).cumsum(dtype=np.int64)
+    keys += int.from_bytes(blob[1:8], "little")
+    return keys, np.frombuffer(blob, np.uint8, size, _HEADER + size * width)
+
+
 def decode_all(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
-    """Keys and counts of many blobs, one after the other, and how many each holds."""
+    """Keys and counts of many blobs, one after the other, and how many each holds. For thousands of short ones."""
     sizes = np.array([count(blob) for blob in blobs], np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     firsts = np.array([int.from_bytes(blob[1:8], "little") for blob in blobs], np.int64)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
-from sidecar.parts.lexical.codec import Tfs, decode_all, encode_runs
+from sidecar.parts.lexical.codec import Tfs, decode, decode_all, encode_runs
 
 SCHEMA = """
 CREATE TABLE lexical_segments(
@@ -220,11 +220,12 @@ def _unpack(blobs: Sequence[tuple[int, bytes]]) -> _Flat:
 
 
 def _decode_all(blobs: Sequence[bytes | None]) -> Postings:
-    there = [blob for blob in blobs if blob is not None]
-    if not there:
+    decoded = [decode(blob) for blob in blobs if blob is not None]
+    if len(decoded) == 1:
+        return Postings(*decoded[0])
+    if not decoded:
         return Postings(np.zeros(0, np.int64), np.zeros(0, np.uint8))
-    keys, tfs, _ = decode_all(there)
-    return Postings(keys, tfs)
+    return Postings(np.concatenate([k for k, _ in decoded]), np.concatenate([t for _, t in decoded]))
 
 
 def _runs(flat: _Flat) -> Iterator[tuple[int, bytes]]:
