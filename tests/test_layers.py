@@ -19,7 +19,7 @@ SETTINGS = ("settings",)
 SHARED_PARTS = ("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database")
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
-ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.lexical")
+ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.slots", "parts.lexical")
 
 # The first prefix that fits decides. An entry allows a module and what is below it.
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -28,6 +28,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("errors", ()),
     ("settings", VALUES),
     ("parts.walk", ("parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
+    ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
     ("engine.checkup", ("parts", *SETTINGS, *VALUES)),

@@ -17,14 +17,13 @@ from sidecar.engine.ports import Kept
 from sidecar.engine.snapshot import combine
 from sidecar.errors import SidecarError, StoreFailed
 from sidecar.model import VectorStore
-from sidecar.parts.manifest import COLLECTIONS, Manifest
+from sidecar.parts.manifest import COLLECTIONS
+from sidecar.parts.slots import PendingSlot, Slots
 
 log = logging.getLogger(__name__)
 
 _BATCH = 1000
 _TRIES = 3
-
-PendingRow = tuple[int, int, int, int]
 
 
 class StoreFeeder:
@@ -33,14 +32,14 @@ class StoreFeeder:
     def __init__(
         self,
         directory: Path,
-        manifest: Manifest,
+        slots: Slots,
         kept: Kept,
         path_weight: float,
         make_store: Callable[[Path], VectorStore],
         check_first: bool,
     ) -> None:
         self._directory = directory
-        self._manifest = manifest
+        self._slots = slots
         self._kept = kept
         self._path_weight = path_weight
         self._make_store = make_store
@@ -120,7 +119,7 @@ class StoreFeeder:
         try:
             store.count(COLLECTIONS[0])
             if fresh:
-                self._manifest.refill_pending()
+                self._slots.refill_pending()
             elif self._check_first:
                 self._reconcile(store)
         except BaseException:
@@ -134,29 +133,29 @@ class StoreFeeder:
         """After an unclean end: what the store lacks or has too much becomes pending."""
         listing: Callable[..., object] | None = getattr(store, "ids", None)
         for number, name in enumerate(COLLECTIONS):
-            expected = set(self._manifest.slots_in_store(number))
+            expected = set(self._slots.slots_in_store(number))
             if listing is None:
                 if store.count(name) != len(expected):
                     raise StoreFailed("The number of vectors is wrong.", rebuild=True)
                 continue
             held = {int(i) for i in np.asarray(listing(name))}
-            self._manifest.mark_pending(held ^ expected, number)
+            self._slots.mark_pending(held ^ expected, number)
 
     def _feed(self) -> None:
         assert self._store is not None
         while not self._stop.is_set():
-            rows = self._manifest.take_pending(_BATCH)
+            rows = self._slots.take_pending(_BATCH)
             if not rows:
                 break
             for number, name in enumerate(COLLECTIONS):
                 self._write(self._store, name, [r for r in rows if r[1] == number])
-            self._manifest.settle_pending(rows)
+            self._slots.settle_pending(rows)
         self._usable = True
         with self._flags:
             if not self._wake.is_set():
                 self._idle.set()
 
-    def _write(self, store: VectorStore, collection: str, rows: list[PendingRow]) -> None:
+    def _write(self, store: VectorStore, collection: str, rows: list[PendingSlot]) -> None:
         name = COLLECTIONS[0] if collection == "code" else COLLECTIONS[1]
         gone = np.array([r[0] for r in rows if r[2] == 0], np.int64)
         there = np.array([(r[0], r[2], r[3]) for r in rows if r[2]], np.int64).reshape(-1, 3)

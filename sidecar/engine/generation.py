@@ -17,6 +17,7 @@ from sidecar.errors import IndexCorrupt
 from sidecar.model import Embedder, VectorStore
 from sidecar.parts.database import connect, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
+from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
 
 
@@ -135,7 +136,7 @@ class Generations:
             return self._parts.make_store(directory, model.dimension, model.model_id)
 
         feeder = StoreFeeder(
-            path.parent / "store", manifest, kept, model.path_weight, make_store, check_first=not was_clean
+            path.parent / "store", Slots(manifest), kept, model.path_weight, make_store, check_first=not was_clean
         )
 
         def on_commit() -> None:

@@ -1,6 +1,7 @@
 """The commit point: one SQLite file per generation that knows files, chunks, slots and what is still to be done.
 
-Not here: postings (parts/lexical, same database and transactions), vectors (parts/embed/kept).
+Not here: postings (parts/lexical, same database and transactions), vectors (parts/embed/kept), bringing the store up
+to date (parts/slots).
 
 Ids of files and chunks are new at every (re)indexing and only grow. A *slot* is the stable place of a chunk in the
 vector store: a replaced file's new chunks take over its slots, so that the store is overwritten in place.
@@ -279,52 +280,6 @@ class Manifest:
                 (limit,),
             ).fetchall()
         return [_unembedded(*row) for row in rows]
-
-    # ------------------------------------------------------------ store synchronisation
-
-    def take_pending(self, limit: int) -> list[tuple[int, int, int, int]]:
-        """Up to `limit` pending slots as (slot, collection, vector id, path vector id); vector id 0 = delete it."""
-        with self.lock, translated(self.path):
-            return self.connection.execute(
-                "SELECT p.slot, p.collection, coalesce(c.vector_id, 0), coalesce(f.path_vector, 0)"
-                " FROM pending_slots p LEFT JOIN chunks c ON c.slot = p.slot LEFT JOIN files f ON f.id = c.file_id"
-                " ORDER BY p.slot LIMIT ?",
-                (limit,),
-            ).fetchall()
-
-    def settle_pending(self, rows: Sequence[tuple[int, int, int, int]]) -> None:
-        """Clears the slots that were written, unless their chunk has changed since."""
-        with self.transaction() as connection:
-            connection.executemany(
-                "DELETE FROM pending_slots WHERE slot = ?1 AND ?2 ="
-                " coalesce((SELECT vector_id FROM chunks WHERE slot = ?1), 0)",
-                [(slot, vector) for slot, _, vector, _ in rows],
-            )
-
-    def refill_pending(self) -> None:
-        """Every slot with a vector becomes pending: the store is to be filled from nothing."""
-        with self.transaction() as connection:
-            connection.execute("DELETE FROM pending_slots")
-            connection.execute(
-                "INSERT INTO pending_slots SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id"
-                " WHERE c.vector_id <> 0"
-            )
-
-    def slots_in_store(self, collection: int) -> list[int]:
-        """The slots that the store must hold, apart from pending ones."""
-        with self.lock, translated(self.path):
-            rows = self.connection.execute(
-                "SELECT c.slot FROM chunks c JOIN files f ON f.id = c.file_id"
-                " WHERE f.collection = ? AND c.vector_id <> 0 AND c.slot NOT IN (SELECT slot FROM pending_slots)",
-                (collection,),
-            ).fetchall()
-        return [r[0] for r in rows]
-
-    def mark_pending(self, slots: Iterable[int], collection: int) -> None:
-        with self.transaction() as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", [(s, collection) for s in slots]
-            )
 
     # ------------------------------------------------------------ private
 

@@ -1,0 +1,66 @@
+"""What the vector store still has to learn from a manifest: its pending slots, taken, settled, filled anew.
+
+Not here: which chunk gets which slot (`manifest`, in the transaction that writes the file), the store itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sidecar.parts.database import translated
+from sidecar.parts.manifest import Manifest
+
+# (slot, collection, vector id, path vector id); vector id 0: delete the slot from the store.
+PendingSlot = tuple[int, int, int, int]
+
+
+class Slots:
+    """The slots of one manifest. Every change is a transaction of its own."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+
+    def take_pending(self, limit: int) -> list[PendingSlot]:
+        """Up to `limit` pending slots in slot order."""
+        with self._manifest.lock, translated(self._manifest.path):
+            return self._manifest.connection.execute(
+                "SELECT p.slot, p.collection, coalesce(c.vector_id, 0), coalesce(f.path_vector, 0)"
+                " FROM pending_slots p LEFT JOIN chunks c ON c.slot = p.slot LEFT JOIN files f ON f.id = c.file_id"
+                " ORDER BY p.slot LIMIT ?",
+                (limit,),
+            ).fetchall()
+
+    def settle_pending(self, rows: Sequence[PendingSlot]) -> None:
+        """Clears the slots that were written, unless their chunk has changed since."""
+        with self._manifest.transaction() as connection:
+            connection.executemany(
+                "DELETE FROM pending_slots WHERE slot = ?1 AND ?2 ="
+                " coalesce((SELECT vector_id FROM chunks WHERE slot = ?1), 0)",
+                [(slot, vector) for slot, _, vector, _ in rows],
+            )
+
+    def refill_pending(self) -> None:
+        """Every slot with a vector becomes pending: the store is to be filled from nothing."""
+        with self._manifest.transaction() as connection:
+            connection.execute("DELETE FROM pending_slots")
+            connection.execute(
+                "INSERT INTO pending_slots SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id"
+                " WHERE c.vector_id <> 0"
+            )
+
+    def slots_in_store(self, collection: int) -> list[int]:
+        """The slots that the store must hold, apart from pending ones."""
+        with self._manifest.lock, translated(self._manifest.path):
+            rows = self._manifest.connection.execute(
+                "SELECT c.slot FROM chunks c JOIN files f ON f.id = c.file_id"
+                " WHERE f.collection = ? AND c.vector_id <> 0 AND c.slot NOT IN (SELECT slot FROM pending_slots)",
+                (collection,),
+            ).fetchall()
+        return [r[0] for r in rows]
+
+    def mark_pending(self, slots: Iterable[int], collection: int) -> None:
+        """These are to be written or deleted again, whichever the tables say."""
+        with self._manifest.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", [(s, collection) for s in slots]
+            )
