@@ -31,12 +31,14 @@ class Slots:
             ).fetchall()
 
     def settle_pending(self, rows: Sequence[PendingSlot]) -> None:
-        """Clears the slots that were written, unless their chunk has changed since."""
+        """Clears the slots that were written, unless their chunk, or the path it is at, has changed since."""
         with self._manifest.transaction() as connection:
             connection.executemany(
-                "DELETE FROM pending_slots WHERE slot = ?1 AND ?2 ="
-                " coalesce((SELECT vector_id FROM chunks WHERE slot = ?1), 0)",
-                [(slot, vector) for slot, _, vector, _ in rows],
+                "DELETE FROM pending_slots WHERE slot = ?1"
+                " AND ?2 = coalesce((SELECT vector_id FROM chunks WHERE slot = ?1), 0)"
+                " AND ?3 = coalesce((SELECT f.path_vector FROM chunks c JOIN files f ON f.id = c.file_id"
+                " WHERE c.slot = ?1), 0)",
+                [(slot, vector, path_vector) for slot, _, vector, path_vector in rows],
             )
 
     def refill_pending(self) -> None:
