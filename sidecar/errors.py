@@ -4,15 +4,20 @@
     ├── InvalidParams            INVALID_PARAMS          a parameter is missing, misnamed or out of range
     │   ├── InvalidQuery         INVALID_QUERY
     │   ├── InvalidPattern       INVALID_PATTERN
-    │   └── PathTraversal        PATH_TRAVERSAL
+    │   ├── PathTraversal        PATH_TRAVERSAL
+    │   ├── BlankContent         BLANK_CONTENT
+    │   └── UnknownBackend       UNKNOWN_BACKEND         of an index of documents
     ├── UnknownTool              UNKNOWN_TOOL
     ├── NotFound
     │   ├── IndexNotFound        INDEX_NOT_FOUND
     │   ├── DocsIndexNotFound    DOCS_INDEX_NOT_FOUND
     │   ├── FileNotFound         FILE_NOT_FOUND
+    │   ├── MemoryNotFound       MEMORY_NOT_FOUND
+    │   ├── DocumentIndexNotFound  DOCUMENT_INDEX_NOT_FOUND
     │   └── WorkspaceNotFound    WORKSPACE_NOT_FOUND
     ├── Conflict
     │   ├── IndexExists          INDEX_EXISTS
+    │   ├── DocumentIndexExists  DOCUMENT_INDEX_EXISTS
     │   ├── IndexingInProgress   INDEXING_IN_PROGRESS
     │   └── IndexLocked          INDEX_LOCKED            another process holds this index
     ├── FileExcluded             FILE_EXCLUDED
@@ -78,6 +83,14 @@ class PathTraversal(InvalidParams):
     code, user_message = "PATH_TRAVERSAL", "Path must stay inside the project."
 
 
+class BlankContent(InvalidParams):
+    code, user_message = "BLANK_CONTENT", "Content must be a non-empty string"
+
+
+class UnknownBackend(InvalidParams):
+    code, user_message = "UNKNOWN_BACKEND", "Unknown backend:"
+
+
 class UnknownTool(SidecarError):
     code, user_message, http_status, exit_status = "UNKNOWN_TOOL", "Unknown tool.", 404, 2
 
@@ -98,6 +111,16 @@ class FileNotFound(NotFound):
     code, user_message = "FILE_NOT_FOUND", "File not found."
 
 
+class DocumentIndexNotFound(NotFound):
+    """`detail` is the index's name, and nothing else: the sentence is the contract."""
+
+    code, user_message = "DOCUMENT_INDEX_NOT_FOUND", "Index not found:"
+
+
+class MemoryNotFound(NotFound):
+    code, user_message = "MEMORY_NOT_FOUND", "There is no memory with this key."
+
+
 class WorkspaceNotFound(NotFound):
     code, user_message = "WORKSPACE_NOT_FOUND", "Workspace folder not found."
 
@@ -108,6 +131,10 @@ class Conflict(SidecarError):
 
 class IndexExists(Conflict):
     code, user_message = "INDEX_EXISTS", "This project already has an index."
+
+
+class DocumentIndexExists(Conflict):
+    code, user_message = "DOCUMENT_INDEX_EXISTS", "Index already exists:"
 
 
 class IndexingInProgress(Conflict):

@@ -68,6 +68,7 @@ export interface SearchResult {
   results: SearchHit[];
   query: string;
   totalResults: number;
+  available?: number;
   searchTimeMs: number;
   searchMode: string;
   notice?: string;
@@ -236,6 +237,226 @@ export interface PathExplanation {
   lastError?: string;
 }
 
+export interface SymbolsParams {
+  /** A name, its beginning, or words of it; Class.method narrows. */
+  name: string;
+  /** Only these: function, class, ... */
+  kinds?: string[];
+  /** How many definitions. */
+  limit?: number;
+}
+
+export interface Symbol {
+  path: string;
+  name: string;
+  kind: string;
+  startLine: number;
+  endLine: number;
+  line: string;
+  match: "exact" | "prefix" | "words";
+  container?: string;
+}
+
+export interface SymbolsResult {
+  symbols: Symbol[];
+  totalSymbols: number;
+  searchTimeMs: number;
+  notice?: string;
+}
+
+export interface SimilarParams {
+  /** Path relative to the workspace root. */
+  path: string;
+  /** A line of the code to compare, 1-based. */
+  line: number;
+  /** How many results. */
+  limit?: number;
+}
+
+export interface SimilarResult {
+  results: SearchHit[];
+  totalResults: number;
+  searchTimeMs: number;
+  notice?: string;
+}
+
+export interface SaveParams {
+  /** Its name; groups by prefix. */
+  key: string;
+  /** What to remember. */
+  text: string;
+  /** One line; else the text's first. */
+  summary?: string;
+  /** Words to group by. */
+  tags?: string[];
+}
+
+export interface MemoryHead {
+  key: string;
+  summary: string;
+  tags: string[];
+  created_at: string;
+  updated_at: string;
+}
+
+export interface SavedResult {
+  success?: true;
+  status: "created" | "updated";
+  data: MemoryHead;
+}
+
+export interface KeyParams {
+  /** The memory's key. */
+  key: string;
+}
+
+export interface MemoryRecord {
+  key: string;
+  summary: string;
+  tags: string[];
+  created_at: string;
+  updated_at: string;
+  text: string;
+}
+
+export interface MemoryResult {
+  success?: true;
+  data: MemoryRecord;
+}
+
+export interface ListParams {
+  /** Only keys that begin so. */
+  namespace?: string;
+  /** Only memories with all of these. */
+  tags?: string[];
+  /** How many memories. */
+  limit?: number;
+  /** Skip this many (next page). */
+  offset?: number;
+}
+
+export interface ListData {
+  memories: MemoryHead[];
+  pagination: Pagination;
+}
+
+export interface Pagination {
+  total: number;
+  limit: number;
+  offset: number;
+}
+
+export interface ListResult {
+  success?: true;
+  data: ListData;
+}
+
+export interface DeletedKey {
+  key: string;
+}
+
+export interface DeletedResult {
+  success?: true;
+  status: "deleted" | "cancelled";
+  data: DeletedKey;
+  message?: string;
+}
+
+export interface SearchParams {
+  /** What to look for, in words. */
+  query: string;
+  /** How many results. */
+  limit?: number;
+  /** Skip this many results (next page). */
+  offset?: number;
+  /** Only keys that begin so. */
+  namespace?: string;
+}
+
+export interface FoundMemory {
+  key: string;
+  summary: string;
+  excerpt: string;
+  relevance: number;
+  score: number;
+  tags: string[];
+  updated_at: string;
+}
+
+export interface SearchData {
+  results: FoundMemory[];
+  pagination: Pagination;
+  notice?: string;
+}
+
+export interface MemorySearchResult {
+  success?: true;
+  data: SearchData;
+}
+
+export interface FulltextParams {
+  /** Words or phrases: a list, or one comma-separated text. */
+  keywords: string[] | string;
+  /** All keywords (AND) or any (OR). */
+  operator?: "AND" | "OR";
+  /** How many results. */
+  limit?: number;
+  /** Skip this many results (next page). */
+  offset?: number;
+  /** Only keys that begin so. */
+  namespace?: string;
+}
+
+export interface PatternsParams {
+  /** Glob patterns or files to index, relative to the workspace. */
+  patterns: string[];
+  /** Index again what has not changed. */
+  force?: boolean;
+}
+
+export interface FailedFile {
+  path: string;
+  error: string;
+}
+
+export interface PatternIndexResult {
+  message: string;
+  indexed_files: number;
+  skipped_files: number;
+  total_chunks: number;
+  execution_time_ms: number;
+  failed_files: number;
+  errors?: FailedFile[];
+}
+
+export interface QueryParams {
+  /** What to look for, in words. */
+  query: string;
+  /** How many results. */
+  limit?: number;
+  /** Least similarity; 0.5 means unrelated. */
+  threshold?: number;
+}
+
+export interface SemanticHit {
+  file_path: string;
+  chunk_text: string;
+  line_start: number;
+  line_end: number;
+  similarity_score: number;
+  language: string;
+  chunk_type: string;
+  excerpt: string;
+}
+
+export interface SemanticResult {
+  results: SemanticHit[];
+  query: string;
+  total_results: number;
+  execution_time_ms: number;
+  notice?: string;
+}
+
 /** Every request of the language server beyond LSP itself: method, parameters, result. */
 export interface SidecarRequests {
   "sidecar/createIndex": { params: NoParams; result: CreateResult };
@@ -248,6 +469,16 @@ export interface SidecarRequests {
   "sidecar/reindexFile": { params: FileParams; result: ReindexFileResult };
   "sidecar/deleteIndex": { params: NoParams; result: DeleteResult };
   "sidecar/explainPath": { params: ExplainParams; result: PathExplanation };
+  "sidecar/searchSymbols": { params: SymbolsParams; result: SymbolsResult };
+  "sidecar/findSimilar": { params: SimilarParams; result: SimilarResult };
+  "sidecar/memorySave": { params: SaveParams; result: SavedResult };
+  "sidecar/memoryGet": { params: KeyParams; result: MemoryResult };
+  "sidecar/memoryList": { params: ListParams; result: ListResult };
+  "sidecar/memoryDelete": { params: KeyParams; result: DeletedResult };
+  "sidecar/memorySearch": { params: SearchParams; result: MemorySearchResult };
+  "sidecar/memoryFulltextSearch": { params: FulltextParams; result: MemorySearchResult };
+  "sidecar/searchIndex": { params: PatternsParams; result: PatternIndexResult };
+  "sidecar/searchQuery": { params: QueryParams; result: SemanticResult };
 }
 
 export const TOOLS = [
@@ -261,4 +492,14 @@ export const TOOLS = [
   { name: "reindex_file", method: "sidecar/reindexFile", readOnly: false, asks: false },
   { name: "delete_index", method: "sidecar/deleteIndex", readOnly: false, asks: true },
   { name: "explain_path", method: "sidecar/explainPath", readOnly: true, asks: false },
+  { name: "search_symbols", method: "sidecar/searchSymbols", readOnly: true, asks: false },
+  { name: "find_similar", method: "sidecar/findSimilar", readOnly: true, asks: false },
+  { name: "memory_save", method: "sidecar/memorySave", readOnly: false, asks: false },
+  { name: "memory_get", method: "sidecar/memoryGet", readOnly: true, asks: false },
+  { name: "memory_list", method: "sidecar/memoryList", readOnly: true, asks: false },
+  { name: "memory_delete", method: "sidecar/memoryDelete", readOnly: false, asks: true },
+  { name: "memory_search", method: "sidecar/memorySearch", readOnly: true, asks: false },
+  { name: "memory_fulltext_search", method: "sidecar/memoryFulltextSearch", readOnly: true, asks: false },
+  { name: "search_index", method: "sidecar/searchIndex", readOnly: false, asks: false },
+  { name: "search_query", method: "sidecar/searchQuery", readOnly: true, asks: false },
 ] as const;

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.fusion import RRF_K
 from sidecar.engine.ports import MemoryStore, MemoryWordHit
-from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
+from sidecar.errors import Cancelled, InvalidParams, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, IsCancelled, Memory, MemoryHit, MemoryPage
 from sidecar.parts.lexical.tokens import STOP_WORDS, words
 
@@ -29,6 +29,8 @@ FLOOR = 0.2
 _PIECE, _STEP = 1200, 1000
 _MOST_PIECES = 64
 _BATCH = 64
+_MOST_WORDS = 60
+"""Of one question: FTS5 refuses expressions of more than 256 phrases, and nobody means the hundredth word."""
 EXCERPT_CHARACTERS = 160
 
 
@@ -81,7 +83,7 @@ class WorkspaceMemories:
         """The relevance is |r| / (1 + |r|) of FTS5's bm25 r, six decimals."""
         phrases = [keyword for keyword in keywords if words(keyword)]
         if not phrases:
-            raise InvalidQuery("keywords must contain at least one non-empty value.")
+            raise InvalidParams("keywords must contain at least one non-empty value.")
         found, total = self._store.find_words(phrases, operator, namespace, limit, offset)
         memories = self._store.by_id([hit.id for hit in found])
         return MemoryPage(
@@ -101,7 +103,7 @@ class WorkspaceMemories:
     def _by_word(self, query: str, namespace: str) -> Sequence[MemoryWordHit]:
         all_words = list(dict.fromkeys(words(query)))
         wanted = [word for word in all_words if word.lower() not in STOP_WORDS] or all_words
-        return self._store.find_words(wanted, "OR", namespace, DEPTH)[0] if wanted else ()
+        return self._store.find_words(wanted[:_MOST_WORDS], "OR", namespace, DEPTH)[0] if wanted else ()
 
     def _by_meaning(self, query: str, namespace: str, cancelled: IsCancelled) -> list[int]:
         ids = self._store.ids(namespace)

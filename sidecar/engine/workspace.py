@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from sidecar.engine.building import Builder
 from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.documents import DocumentIndexes
 from sidecar.engine.explain import explain_path
 from sidecar.engine.generation import Generation, Generations, ModelFacts
 from sidecar.engine.keeper import EVERYTHING, Pending
@@ -112,6 +113,7 @@ class IndexedWorkspace:
             lambda: self._upkeep.start(reconcile=True),
         )
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: embedder(self.settings()))
+        self._documents = DocumentIndexes(parts.open_documents(directory.documents))
         self._similar = SimilarSearch(lambda: embedder(self.settings()), self._store)
         self._searcher: Searching = parts.make_searcher(lambda: embedder(self.settings()), self._store)
 
@@ -133,8 +135,7 @@ class IndexedWorkspace:
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         with self._only_job("refresh" if self._index.exists() else "create"):
             generation = self._index.ready()
-            report = self._builder.bring_up_to_date(generation, self.settings(), progress, cancelled)
-            return report
+            return self._builder.bring_up_to_date(generation, self.settings(), progress, cancelled)
 
     def index_matching(
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
@@ -185,6 +186,7 @@ class IndexedWorkspace:
             self._index.take_lease()
             self._upkeep.end()
             self._memories.close()
+            self._documents.close()
             self._index.delete()
 
     # ------------------------------------------------------------ reading
@@ -249,6 +251,11 @@ class IndexedWorkspace:
         return explain_path(self._root, relative, self._parts, self.settings(), generation, relative in self._buffers)
 
     @property
+    def documents(self) -> DocumentIndexes:
+        self._directory.rescue()
+        return self._documents
+
+    @property
     def memories(self) -> WorkspaceMemories:
         self._directory.rescue()
         return self._memories
@@ -283,6 +290,7 @@ class IndexedWorkspace:
         with self._job:
             self._index.close()
         self._memories.close()
+        self._documents.close()
 
     # ------------------------------------------------------------ small things
 

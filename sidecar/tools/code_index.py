@@ -81,7 +81,7 @@ def create_declined(context: Context, params: NoParams, answer: Answer) -> Creat
         project_path=context.workspace.root,
         index_path=context.workspace.status().index_path,
         stats=NOTHING_DONE,
-        message=_why_cancelled(answer, "No index was created."),
+        message=why_cancelled(answer, "No index was created."),
     )
 
 
@@ -115,7 +115,7 @@ def reindex_declined(context: Context, params: NoParams, answer: Answer) -> Rein
         status="cancelled",
         project_path=context.workspace.root,
         stats=NOTHING_DONE,
-        message=_why_cancelled(answer, "The index is as it was."),
+        message=why_cancelled(answer, "The index is as it was."),
     )
 
 
@@ -155,7 +155,7 @@ def delete_declined(context: Context, params: NoParams, answer: Answer) -> Delet
         status="cancelled",
         project_path=context.workspace.root,
         index_path=context.workspace.status().index_path,
-        message=_why_cancelled(answer, "The index is as it was."),
+        message=why_cancelled(answer, "The index is as it was."),
     )
 
 
@@ -237,7 +237,8 @@ def _question(
     )
 
 
-def _why_cancelled(answer: Answer, state: str) -> str:
+def why_cancelled(answer: Answer, state: str) -> str:
+    """What a declined call tells the caller: how things stand, why, and how to allow it."""
     if answer == "nobody":
         return (
             f"{state} Nobody could be asked. A person can run it from the editor or the terminal, or allow it with "

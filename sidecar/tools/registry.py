@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from sidecar.errors import InvalidParams
-from sidecar.tools import code_index, code_search
+from sidecar.tools import code_index, code_more, code_search, memory, search_index, semantic
 from sidecar.tools.spec import ToolSpec
 
 TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
@@ -23,7 +23,11 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
             code_index.REINDEX_FILE,
             code_index.DELETE_INDEX,
             code_index.EXPLAIN_PATH,
+            code_more.SEARCH_SYMBOLS,
+            code_more.FIND_SIMILAR,
         ),
+        "memory": memory.TOOLS,
+        "semantic": (search_index.SEARCH_INDEX_PATTERNS, semantic.SEARCH_QUERY),
     }
 )
 """What can be switched on by name, in the order of listing. `all` means every one of them."""

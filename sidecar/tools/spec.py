@@ -56,7 +56,8 @@ class ToolSpec:
     """One tool. `question` may raise what the tool would raise (an index exists already): nobody is asked in vain.
 
     `parameter_aliases` maps other accepted names of parameters to the real ones; `other_results` are shapes that
-    `run` may return instead of `result` (the compact form of a search).
+    `run` may return instead of `result` (the compact form of a search). `described_in` is the file of the description,
+    without `.md`, where it is not called like the tool.
     """
 
     name: str
@@ -74,6 +75,7 @@ class ToolSpec:
     parameter_aliases: Mapping[str, str] = field(default_factory=dict)
     other_results: tuple[type[BaseModel], ...] = ()
     dialect: Dialect = CODE_SEARCH
+    described_in: str = ""
 
     @property
     def lsp_method(self) -> str:
@@ -86,7 +88,7 @@ class ToolSpec:
     @cached_property
     def description(self) -> str:
         """The text an agent reads: when to use the tool, and an example."""
-        return (DESCRIPTIONS / f"{self.name}.md").read_text(encoding="utf-8").strip()
+        return (DESCRIPTIONS / f"{self.described_in or self.name}.md").read_text(encoding="utf-8").strip()
 
     def input_schema(self) -> dict[str, Any]:
         """JSON schema of the parameters; `additionalProperties` is false."""

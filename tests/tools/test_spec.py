@@ -27,7 +27,7 @@ SPECIFIED = [
 
 
 def test_the_nine_specified_tools_come_first_and_in_order() -> None:
-    assert [tool.name for tool in DEFAULT_TOOLS] == [*SPECIFIED, "explain_path"]
+    assert [tool.name for tool in DEFAULT_TOOLS] == [*SPECIFIED, "explain_path", "search_symbols", "find_similar"]
 
 
 @pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)

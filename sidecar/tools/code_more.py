@@ -1,0 +1,139 @@
+"""More ways into the code than the specification of the nine tools has: by a place in it, and by a name."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+from pydantic import Field
+
+from sidecar.model import SymbolHit
+from sidecar.tools.code_search import FAMILY, SearchHit, Whole, Word
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import CamelResult
+from sidecar.tools.spec import Params, ToolSpec
+
+
+class SimilarParams(Params):
+    """Parameters of `find_similar`."""
+
+    path: str = Field(
+        min_length=1, max_length=4096, description="Path relative to the workspace root.", examples=["src/app.py"]
+    )
+    line: Whole = Field(ge=1, le=10_000_000, description="A line of the code to compare, 1-based.", examples=[42])
+    limit: Whole = Field(10, ge=1, le=50, description="How many results.", examples=[10])
+
+
+class SimilarResult(CamelResult):
+    """Scores are (1 + cosine) / 2; `total_results` counts what is at all similar."""
+
+    results: list[SearchHit]
+    total_results: int
+    search_time_ms: float
+    notice: str | None = None
+
+
+class SymbolsParams(Params):
+    """Parameters of `search_symbols`."""
+
+    name: str = Field(
+        max_length=200,
+        description="A name, its beginning, or words of it; Class.method narrows.",
+        examples=["parse_config"],
+        json_schema_extra={"minLength": 1},
+    )
+    kinds: list[Word] = Field([], max_length=20, description="Only these: function, class, ...", examples=[["class"]])
+    limit: Whole = Field(20, ge=1, le=100, description="How many definitions.", examples=[20])
+
+
+class Symbol(CamelResult):
+    """A definition. Lines are 1-based, end inclusive; `line` is the source where it starts."""
+
+    path: str
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    line: str
+    match: Literal["exact", "prefix", "words"]
+    container: str | None = None
+
+
+class SymbolsResult(CamelResult):
+    """Best first; `total_symbols` is before the limit."""
+
+    symbols: list[Symbol]
+    total_symbols: int
+    search_time_ms: float
+    notice: str | None = None
+
+
+def find_similar(context: Context, params: SimilarParams) -> SimilarResult:
+    answer = context.workspace.find_similar(params.path, params.line, params.limit, context.cancelled)
+    return SimilarResult(
+        results=[
+            SearchHit(
+                path=hit.path,
+                content=hit.content,
+                score=round(hit.score, 4),
+                start_line=hit.start_line,
+                end_line=hit.end_line,
+                language=hit.language,
+                kind=hit.kind,
+                names=list(hit.names),
+            )
+            for hit in answer.hits
+        ],
+        total_results=answer.total,
+        search_time_ms=round(answer.took_ms, 2),
+        notice=answer.notice or None,
+    )
+
+
+def search_symbols(context: Context, params: SymbolsParams) -> SymbolsResult:
+    start = time.perf_counter()
+    answer = context.workspace.find_symbols(params.name, [kind.lower() for kind in params.kinds], params.limit)
+    return SymbolsResult(
+        symbols=[_symbol(hit) for hit in answer.symbols],
+        total_symbols=answer.total,
+        search_time_ms=round((time.perf_counter() - start) * 1000, 2),
+        notice=answer.notice or None,
+    )
+
+
+def _symbol(hit: SymbolHit) -> Symbol:
+    return Symbol(
+        path=hit.path,
+        name=hit.name,
+        kind=hit.kind,
+        start_line=hit.start_line,
+        end_line=hit.end_line,
+        line=hit.line,
+        match=hit.match,
+        container=hit.container or None,
+    )
+
+
+FIND_SIMILAR = ToolSpec(
+    name="find_similar",
+    family=FAMILY,
+    summary="Find code like the code at a place",
+    params=SimilarParams,
+    result=SimilarResult,
+    run=find_similar,
+    parameter_aliases={"file_path": "path"},
+    read_only=True,
+    idempotent=True,
+)
+
+SEARCH_SYMBOLS = ToolSpec(
+    name="search_symbols",
+    family=FAMILY,
+    summary="Find definitions by name",
+    params=SymbolsParams,
+    result=SymbolsResult,
+    run=search_symbols,
+    parameter_aliases={"query": "name"},
+    read_only=True,
+    idempotent=True,
+)

@@ -1,0 +1,380 @@
+"""The tools over what an agent keeps about the workspace: save, get, list, delete, and two searches.
+
+Names, limits and shapes; how memories are found is the engine's affair. Results are `{"success": true, "data": ...}`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from sidecar.errors import InvalidParams, MemoryNotFound
+from sidecar.model import Memory, MemoryPage
+from sidecar.tools.code_index import why_cancelled
+from sidecar.tools.code_search import Whole
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import MEMORY, SnakeResult
+from sidecar.tools.spec import Answer, Params, Question, ToolSpec
+
+FAMILY = "memory"
+MAX_TEXT = 1_000_000
+MAX_KEY = 200
+MAX_SUMMARY = 500
+MAX_OFFSET = 1_000_000
+_SUMMARY_FROM_TEXT = 120
+
+
+def upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
+Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY)]
+Tag = Annotated[str, Field(min_length=1, max_length=50)]
+Keyword = Annotated[str, Field(max_length=200)]
+Limit = Annotated[Whole, Field(ge=1, le=100)]
+Offset = Annotated[Whole, Field(ge=0, le=MAX_OFFSET)]
+
+
+# ---------------------------------------------------------------- parameters
+
+
+class SaveParams(Params):
+    """Parameters of `memory_save`."""
+
+    key: Key = Field(description="Its name; groups by prefix.", examples=["build/how-to"])
+    text: str = Field(
+        max_length=MAX_TEXT,
+        description="What to remember.",
+        examples=["Run `make all`; needs clang 17."],
+        json_schema_extra={"minLength": 1},
+    )
+    summary: str = Field(
+        "", max_length=MAX_SUMMARY, description="One line; else the text's first.", examples=["How to build"]
+    )
+    tags: list[Tag] = Field([], max_length=20, description="Words to group by.", examples=[["build"]])
+
+
+class KeyParams(Params):
+    """Parameters of `memory_get` and `memory_delete`."""
+
+    key: Key = Field(description="The memory's key.", examples=["build/how-to"])
+
+
+class ListParams(Params):
+    """Parameters of `memory_list`."""
+
+    namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
+    tags: list[Tag] = Field([], max_length=20, description="Only memories with all of these.", examples=[["build"]])
+    limit: Limit = Field(20, description="How many memories.", examples=[20])
+    offset: Offset = Field(0, description="Skip this many (next page).", examples=[20])
+
+
+class SearchParams(Params):
+    """Parameters of `memory_search`."""
+
+    query: str = Field(
+        max_length=1000,
+        description="What to look for, in words.",
+        examples=["how is the project built"],
+        json_schema_extra={"minLength": 1},
+    )
+    limit: Limit = Field(10, description="How many results.", examples=[10])
+    offset: Offset = Field(0, description="Skip this many results (next page).", examples=[10])
+    namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
+
+
+class FulltextParams(Params):
+    """Parameters of `memory_fulltext_search`."""
+
+    keywords: Annotated[list[Keyword], Field(max_length=50)] | Annotated[str, Field(max_length=2000)] = Field(
+        description="Words or phrases: a list, or one comma-separated text.", examples=[["clang", "make all"]]
+    )
+    operator: Annotated[Literal["AND", "OR"], BeforeValidator(upper)] = Field(
+        "OR", description="All keywords (AND) or any (OR).", examples=["AND"]
+    )
+    limit: Limit = Field(10, description="How many results.", examples=[10])
+    offset: Offset = Field(0, description="Skip this many results (next page).", examples=[10])
+    namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
+
+
+# ---------------------------------------------------------------- results
+
+
+class MemoryHead(SnakeResult):
+    """A memory without its text. Times are ISO 8601 UTC."""
+
+    key: str
+    summary: str
+    tags: list[str]
+    created_at: str
+    updated_at: str
+
+
+class MemoryRecord(MemoryHead):
+    """A whole memory."""
+
+    text: str
+
+
+class MemoryResult(SnakeResult):
+    """One memory."""
+
+    success: Literal[True] = True
+    data: MemoryRecord
+
+
+class SavedResult(SnakeResult):
+    """What was saved, without its text."""
+
+    success: Literal[True] = True
+    status: Literal["created", "updated"]
+    data: MemoryHead
+
+
+class Pagination(SnakeResult):
+    """`total` counts all pages."""
+
+    total: int
+    limit: int
+    offset: int
+
+
+class ListData(SnakeResult):
+    memories: list[MemoryHead]
+    pagination: Pagination
+
+
+class ListResult(SnakeResult):
+    """Last changed first."""
+
+    success: Literal[True] = True
+    data: ListData
+
+
+class FoundMemory(SnakeResult):
+    """`relevance` is 0-1 and rises with the match; `score` repeats it."""
+
+    key: str
+    summary: str
+    excerpt: str
+    relevance: float
+    score: float
+    tags: list[str]
+    updated_at: str
+
+
+class SearchData(SnakeResult):
+    """`notice` is there only when something was not searched."""
+
+    results: list[FoundMemory]
+    pagination: Pagination
+    notice: str | None = None
+
+
+class MemorySearchResult(SnakeResult):
+    """Best first."""
+
+    success: Literal[True] = True
+    data: SearchData
+
+
+class DeletedKey(SnakeResult):
+    key: str
+
+
+class DeletedResult(SnakeResult):
+    success: Literal[True] = True
+    status: Literal["deleted", "cancelled"]
+    data: DeletedKey
+    message: str | None = None
+
+
+# ---------------------------------------------------------------- what they do
+
+
+def memory_save(context: Context, params: SaveParams) -> SavedResult:
+    key = params.key.strip()
+    for name, value in (("key", key), ("text", params.text.strip())):
+        if not value:
+            raise InvalidParams(f"{name}: must not be blank.")
+    if not key.isprintable():
+        raise InvalidParams("key: must not hold control characters.")
+    summary = " ".join(params.summary.split()) or _first_line(params.text)
+    tags = tuple(dict.fromkeys(tag.strip() for tag in params.tags if tag.strip()))
+    saved, is_new = context.workspace.memories.save(key, summary, params.text, tags)
+    return SavedResult(status="created" if is_new else "updated", data=_head(saved))
+
+
+def memory_get(context: Context, params: KeyParams) -> MemoryResult:
+    memory = _existing(context, params)
+    return MemoryResult(data=MemoryRecord(**_head(memory).model_dump(), text=memory.text))
+
+
+def memory_list(context: Context, params: ListParams) -> ListResult:
+    memories, total = context.workspace.memories.page(params.namespace, params.tags, params.limit, params.offset)
+    pagination = Pagination(total=total, limit=params.limit, offset=params.offset)
+    return ListResult(data=ListData(memories=[_head(memory) for memory in memories], pagination=pagination))
+
+
+def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
+    key = _existing(context, params).key
+    context.workspace.memories.delete(key)
+    return DeletedResult(status="deleted", data=DeletedKey(key=key))
+
+
+def ask_to_delete(context: Context, params: KeyParams) -> Question:
+    memory = _existing(context, params)
+    asker = context.asked_by or "A caller"
+    about = "\0".join((context.workspace.root, memory.key))
+    return Question(
+        id=f"memory_delete-{hashlib.sha256(about.encode()).hexdigest()[:12]}",
+        tool="memory_delete",
+        message=f"{asker} wants to delete the memory {memory.key} of {context.workspace.root}.",
+        detail=f"It says: {memory.summary}. This cannot be undone.",
+        accept="Delete memory",
+        decline="Cancel",
+        destructive=True,
+    )
+
+
+def delete_declined(context: Context, params: KeyParams, answer: Answer) -> DeletedResult:
+    return DeletedResult(
+        status="cancelled",
+        data=DeletedKey(key=params.key.strip()),
+        message=why_cancelled(answer, "The memory is as it was."),
+    )
+
+
+def memory_search(context: Context, params: SearchParams) -> MemorySearchResult:
+    page = context.workspace.memories.search(
+        params.query, params.limit, params.offset, params.namespace, context.cancelled
+    )
+    return _found(page, params.limit, params.offset)
+
+
+def memory_fulltext_search(context: Context, params: FulltextParams) -> MemorySearchResult:
+    given = params.keywords.split(",") if isinstance(params.keywords, str) else params.keywords
+    keywords = [keyword.strip() for keyword in given if keyword.strip()]
+    page = context.workspace.memories.find_keywords(
+        keywords, params.operator, params.limit, params.offset, params.namespace
+    )
+    return _found(page, params.limit, params.offset)
+
+
+def _existing(context: Context, params: KeyParams) -> Memory:
+    memory = context.workspace.memories.get(params.key.strip())
+    if memory is None:
+        raise MemoryNotFound("memory_list shows the keys there are.")
+    return memory
+
+
+def _first_line(text: str) -> str:
+    line = next(line.strip() for line in text.split("\n") if line.strip())
+    return line if len(line) <= _SUMMARY_FROM_TEXT else line[: _SUMMARY_FROM_TEXT - 3].rstrip() + "..."
+
+
+def _head(memory: Memory) -> MemoryHead:
+    return MemoryHead(
+        key=memory.key,
+        summary=memory.summary,
+        tags=list(memory.tags),
+        created_at=memory.created,
+        updated_at=memory.updated,
+    )
+
+
+def _found(page: MemoryPage, limit: int, offset: int) -> MemorySearchResult:
+    results = [
+        FoundMemory(
+            key=hit.memory.key,
+            summary=hit.memory.summary,
+            excerpt=hit.excerpt,
+            relevance=hit.relevance,
+            score=hit.relevance,
+            tags=list(hit.memory.tags),
+            updated_at=hit.memory.updated,
+        )
+        for hit in page.hits
+    ]
+    pagination = Pagination(total=page.total, limit=limit, offset=offset)
+    return MemorySearchResult(data=SearchData(results=results, pagination=pagination, notice=page.notice or None))
+
+
+MEMORY_SAVE = ToolSpec(
+    name="memory_save",
+    family=FAMILY,
+    summary="Remember something about this workspace",
+    params=SaveParams,
+    result=SavedResult,
+    run=memory_save,
+    read_only=False,
+    idempotent=True,
+    dialect=MEMORY,
+)
+
+MEMORY_GET = ToolSpec(
+    name="memory_get",
+    family=FAMILY,
+    summary="Read one memory by its key",
+    params=KeyParams,
+    result=MemoryResult,
+    run=memory_get,
+    read_only=True,
+    idempotent=True,
+    dialect=MEMORY,
+)
+
+MEMORY_LIST = ToolSpec(
+    name="memory_list",
+    family=FAMILY,
+    summary="List memories, last changed first",
+    params=ListParams,
+    result=ListResult,
+    run=memory_list,
+    read_only=True,
+    idempotent=True,
+    dialect=MEMORY,
+)
+
+MEMORY_DELETE = ToolSpec(
+    name="memory_delete",
+    family=FAMILY,
+    summary="Delete one memory",
+    params=KeyParams,
+    result=DeletedResult,
+    run=memory_delete,
+    question=ask_to_delete,
+    declined=delete_declined,
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+    dialect=MEMORY,
+)
+
+MEMORY_SEARCH = ToolSpec(
+    name="memory_search",
+    family=FAMILY,
+    summary="Find memories by meaning and by word",
+    params=SearchParams,
+    result=MemorySearchResult,
+    run=memory_search,
+    read_only=True,
+    idempotent=True,
+    dialect=MEMORY,
+)
+
+MEMORY_FULLTEXT_SEARCH = ToolSpec(
+    name="memory_fulltext_search",
+    family=FAMILY,
+    summary="Find memories by keywords",
+    params=FulltextParams,
+    result=MemorySearchResult,
+    run=memory_fulltext_search,
+    read_only=True,
+    idempotent=True,
+    dialect=MEMORY,
+)
+
+TOOLS = (MEMORY_SAVE, MEMORY_GET, MEMORY_LIST, MEMORY_DELETE, MEMORY_SEARCH, MEMORY_FULLTEXT_SEARCH)

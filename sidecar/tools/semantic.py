@@ -1,0 +1,193 @@
+"""The tools of pattern indexing and pure semantic search, on the workspace's own index.
+
+`search_index` by patterns is registered by `search_index.py`, which shares its name with the named document indexes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Annotated
+
+from pydantic import Field, StrictFloat
+
+from sidecar.errors import IndexNotFound, InvalidParams, InvalidQuery
+from sidecar.model import Hit, SearchAnswer
+from sidecar.tools.code_search import Whole
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import SEMANTIC, SnakeResult
+from sidecar.tools.spec import Params, ToolSpec
+
+FAMILY = "semantic"
+NO_PATTERNS = (
+    "No patterns or files provided for indexing. Please specify one or more glob patterns (like '**/*.rs') or file"
+    " paths."
+)
+MAX_LISTED = 50
+MAX_EXCERPT = 200
+_AROUND = 100
+
+Pattern = Annotated[str, Field(min_length=1, max_length=4096)]
+
+CHUNK_TYPES = {
+    "function": "Function",
+    "method": "Function",
+    "constructor": "Function",
+    "macro": "Function",
+    "class": "Class",
+    "type": "Class",
+    "module": "Module",
+    "namespace": "Module",
+    "code": "Module",
+    "constant": "Module",
+    "variable": "Module",
+    "field": "Module",
+}
+_IMPORT = re.compile(r"\s*(import|from|use|using|require|include|#include|#import|export\s.*\sfrom|package|@import)\b")
+
+
+class PatternsParams(Params):
+    """Parameters of `search_index` by patterns."""
+
+    patterns: list[Pattern] = Field(
+        max_length=10_000,
+        description="Glob patterns or files to index, relative to the workspace.",
+        examples=[["**/*.rs"]],
+        json_schema_extra={"minItems": 1},
+    )
+    force: bool = Field(False, description="Index again what has not changed.", examples=[True])
+
+
+class QueryParams(Params):
+    """Parameters of `search_query`."""
+
+    query: str = Field(
+        max_length=1000,
+        description="What to look for, in words.",
+        examples=["error handling"],
+        json_schema_extra={"minLength": 1},
+    )
+    limit: Whole = Field(10, ge=1, le=100, description="How many results.", examples=[5])
+    threshold: StrictFloat = Field(
+        0.5, ge=0, le=1, description="Least similarity; 0.5 means unrelated.", examples=[0.6]
+    )
+
+
+class FailedFile(SnakeResult):
+    path: str
+    error: str
+
+
+class PatternIndexResult(SnakeResult):
+    """Files count once per pattern that they match; `total_chunks` are those made by this call."""
+
+    message: str
+    indexed_files: int
+    skipped_files: int
+    total_chunks: int
+    execution_time_ms: int
+    failed_files: int
+    errors: list[FailedFile] | None = None
+
+
+class SemanticHit(SnakeResult):
+    """Lines are 1-based, end inclusive. `similarity_score` is (1 + cosine) / 2."""
+
+    file_path: str
+    chunk_text: str
+    line_start: int
+    line_end: int
+    similarity_score: float
+    language: str
+    chunk_type: str
+    excerpt: str
+
+
+class SemanticResult(SnakeResult):
+    """`total_results` is how many are returned; `notice` is there only when the answer is partial or stale."""
+
+    results: list[SemanticHit]
+    query: str
+    total_results: int
+    execution_time_ms: int
+    notice: str | None = None
+
+
+def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResult:
+    if not params.patterns:
+        raise InvalidParams(NO_PATTERNS)
+    start = time.perf_counter()
+    report = context.workspace.index_matching(params.patterns, params.force, context.progress, context.cancelled)
+    errors = [FailedFile(path=path, error=why) for path, why in report.failures[:MAX_LISTED]]
+    return PatternIndexResult(
+        message=f"Successfully indexed {report.indexed} files",
+        indexed_files=report.indexed,
+        skipped_files=report.skipped,
+        total_chunks=report.chunks,
+        execution_time_ms=_ms_since(start),
+        failed_files=report.failed,
+        errors=errors or None,
+    )
+
+
+def search_query(context: Context, params: QueryParams) -> SemanticResult:
+    if not params.query.strip():
+        raise InvalidQuery("Search query cannot be empty.")
+    start = time.perf_counter()
+    try:
+        answer = context.workspace.find_closest(params.query, params.limit, params.threshold, context.cancelled)
+    except IndexNotFound:
+        answer = SearchAnswer((), 0, "vector", 0.0, "Nothing is indexed yet: call search_index with patterns first.")
+    return SemanticResult(
+        results=[_hit(hit, params.query) for hit in answer.hits],
+        query=params.query,
+        total_results=len(answer.hits),
+        execution_time_ms=_ms_since(start),
+        notice=answer.notice or None,
+    )
+
+
+def chunk_type(kind: str, text: str) -> str:
+    """Function, Class, Module, Import or PlainText."""
+    if kind == "code" and all(_IMPORT.match(line) for line in text.split("\n") if line.strip()):
+        return "Import"
+    return CHUNK_TYPES.get(kind, "PlainText")
+
+
+def excerpt(text: str, query: str) -> str:
+    """A hundred characters either side of the query where it stands in the text, else the first two lines."""
+    at = text.lower().find(query.strip().lower())
+    if at < 0:
+        return "\n".join(text.strip("\n").split("\n")[:2])[:MAX_EXCERPT]
+    start, end = max(0, at - _AROUND), min(len(text), at + len(query.strip()) + _AROUND)
+    return f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
+
+
+def _hit(hit: Hit, query: str) -> SemanticHit:
+    return SemanticHit(
+        file_path=hit.path,
+        chunk_text=hit.content,
+        line_start=hit.start_line,
+        line_end=hit.end_line,
+        similarity_score=round(hit.score, 4),
+        language=hit.language,
+        chunk_type=chunk_type(hit.kind, hit.content),
+        excerpt=excerpt(hit.content, query),
+    )
+
+
+def _ms_since(start: float) -> int:
+    return round((time.perf_counter() - start) * 1000)
+
+
+SEARCH_QUERY = ToolSpec(
+    name="search_query",
+    family=FAMILY,
+    summary="Search indexed files by meaning",
+    params=QueryParams,
+    result=SemanticResult,
+    run=search_query,
+    read_only=True,
+    idempotent=True,
+    dialect=SEMANTIC,
+)
