@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -426,6 +426,41 @@ class MemoryPage:
     notice: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentHit:
+    """A document that matches. `score` is unbounded; `highlights` are at most three excerpts."""
+
+    doc_id: str
+    score: float
+    highlights: tuple[str, ...]
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsAnswer:
+    """Best first, equal scores in the order in which the documents came; `total` is before the limit.
+
+    `parsed`: terms, must, must_not, phrases; None when the query asks for nothing.
+    """
+
+    hits: tuple[DocumentHit, ...]
+    total: int
+    parsed: dict[str, list[str]] | None
+
+
+class Documents(Protocol):
+    """Named indexes over documents that callers supply; one called `default`, in memory, is always there."""
+
+    def create(self, name: str, backend: str, lowercase: bool, min_length: int) -> None:
+        """Raises DocumentIndexExists, UnknownBackend (known: memory, sqlite)."""
+
+    def add(self, name: str, doc_id: str, content: str, metadata: Mapping[str, Any]) -> tuple[bool, int]:
+        """Whether it took the place of a document, and how many tokens it has. Raises DocumentIndexNotFound."""
+
+    def search(self, name: str, query: str, limit: int, cancelled: IsCancelled) -> DocumentsAnswer:
+        """Raises DocumentIndexNotFound, Cancelled."""
+
+
 class Memories(Protocol):
     """The memories of one workspace; there before any index is. A namespace is a prefix of the key, to the letter."""
 
@@ -485,6 +520,9 @@ class Workspace(Protocol):
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
     ) -> PatternReport:
         """Indexes what matches globs, paths or folders, now; makes the index when there is none."""
+
+    @property
+    def documents(self) -> Documents: ...
 
     @property
     def memories(self) -> Memories: ...

@@ -1,7 +1,8 @@
 """Where one workspace's index lies on disk, which generation counts, and how all of it goes away.
 
 <home>/indexes/<id>/  lock  config.json  vectors.sqlite  current  generations/<n>/{manifest.sqlite, store/<k>/}
-                      memories/memories.sqlite    (outlives the index: nothing can make it again)
+                      memories/memories.sqlite  documents/documents.sqlite
+                      (these two outlive the index: nothing can make them again)
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from sidecar.errors import DiskFull, PermissionDenied, SidecarError
 from sidecar.parts.paths import index_id
 
 _MEMORIES = "memories"
+_DOCUMENTS = "documents"
+_KEPT = (_MEMORIES, _DOCUMENTS)
 
 
 class IndexDirectory:
@@ -27,6 +30,7 @@ class IndexDirectory:
         self.vectors = self.path / "vectors.sqlite"
         self._current = self.path / "current"
         self.memories = self.path / _MEMORIES / "memories.sqlite"
+        self.documents = self.path / _DOCUMENTS / "documents.sqlite"
 
     def make(self) -> None:
         """Creates the folder, readable by its owner only."""
@@ -95,9 +99,9 @@ class IndexDirectory:
             raise disk_error(error, self.path) from error
 
     def delete(self) -> None:
-        """All of it, config included, but not the memories: they are no index of anything.
+        """All of it, config included, but neither memories nor documents: nothing on disk could make them again.
 
-        The rename makes it atomic: a killed deletion leaves only rubbish to sweep, and memories to bring back.
+        The rename makes it atomic: a killed deletion leaves only rubbish to sweep, and what is kept to bring back.
         """
         trash = self.indexes / f".{self.path.name}.deleted-{os.getpid()}"
         self._discard(trash)
@@ -110,7 +114,7 @@ class IndexDirectory:
         self._discard(trash)
 
     def rescue(self) -> None:
-        """Brings back the memories that a killed deletion left in the rubbish."""
+        """Brings back the memories and documents that a killed deletion left in the rubbish."""
         for trash in self.indexes.glob(f".{self.path.name}.deleted-*"):
             self._rescue(trash)
 
@@ -119,8 +123,10 @@ class IndexDirectory:
             shutil.rmtree(trash, ignore_errors=True)
 
     def _rescue(self, trash: Path) -> bool:
-        """False when there are memories that could not be brought back."""
-        kept, home = trash / _MEMORIES, self.path / _MEMORIES
+        """False when there is something that could not be brought back."""
+        return all([self._bring_back(trash / name, self.path / name) for name in _KEPT])
+
+    def _bring_back(self, kept: Path, home: Path) -> bool:
         if not kept.is_dir():
             return True
         try:

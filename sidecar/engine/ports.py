@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -134,6 +135,48 @@ class MemoryStore(Protocol):
     def close(self) -> None: ...
 
 
+class DocumentStore(Protocol):
+    """One index of documents: what was put in, and which documents hold a token how often (`tfidf.Postings`).
+
+    Numbers grow in the order in which the documents came; a document that is put again keeps its number.
+    """
+
+    @property
+    def lowercase(self) -> bool: ...
+
+    @property
+    def min_length(self) -> int: ...
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Within it nothing changes."""
+
+    def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
+        """`metadata` is JSON. True when a document of this id was there."""
+
+    def size(self) -> int: ...
+
+    def of(self, token: str) -> Mapping[int, int]: ...
+
+    def numbers(self) -> Sequence[int]: ...
+
+    def content(self, number: int) -> str: ...
+
+    def doc_id(self, number: int) -> str: ...
+
+    def metadata(self, number: int) -> str: ...
+
+
+class DocumentStores(Protocol):
+    """The indexes that persist; see `parts/documents.py`."""
+
+    def create(self, name: str, lowercase: bool, min_length: int) -> bool:
+        """False when the name is taken."""
+
+    def find(self, name: str) -> DocumentStore | None: ...
+
+    def close(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Parts:
     """Constructors of everything the engine is made of."""
@@ -155,4 +198,5 @@ class Parts:
     make_searcher: Callable[[Callable[[], Embedder], Callable[[], VectorStore | None]], Searching]
     make_watcher: Callable[..., Watching]
     open_memories: Callable[[Path], MemoryStore]
+    open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]

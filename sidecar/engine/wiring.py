@@ -18,6 +18,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import WorkspaceNotFound
 from sidecar.model import Decision, Embedder, FileContent, Rule, VectorStore, Workspace
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
+from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.index import LexicalIndex
@@ -62,6 +63,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         make_searcher=make_searcher,
         make_watcher=make_watcher,
         open_memories=MemoryFile,
+        open_documents=DocumentFile,
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version},
     )
 
@@ -222,3 +224,10 @@ def make_watcher(root: str, settings: Settings, add: Callable[[Iterable[str], It
         return not walker.decide(folder).indexed
 
     return Watcher(root, on_changes, is_ignored, "git" if git_only else "files")
+
+
+def similarity(left: str, right: str, at_least: float) -> float:
+    """See `parts.fuzzy.similarity`."""
+    from sidecar.parts.fuzzy import similarity as measure
+
+    return measure(left, right, at_least)

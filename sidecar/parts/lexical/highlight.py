@@ -19,8 +19,9 @@ def find_words(text: str, words: Sequence[str]) -> tuple[int, int] | None:
     # Beginning with the bare word lets `re` skip to it; what stands before is looked at afterwards.
     pattern = re.compile(r"\W+".join(re.escape(word) for word in words))
     for match in pattern.finditer(text):
-        if not _continues(text[match.start() - 1 : match.start()]) and not _continues(text[match.end() : match.end() + 1]):
-            return match.span()
+        start, end = match.span()
+        if not _continues(text[start - 1 : start]) and not _continues(text[end : end + 1]):
+            return start, end
     return None
 
 

@@ -1,0 +1,212 @@
+"""Named indexes over documents that callers supply: which there are, and searching one of them.
+
+Those in memory end with the workspace's process; those in SQLite stay (`parts/documents.py`). Not here: files of the
+workspace (`search.py`), the query language and the score (`parts/lexical`).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sidecar.engine.ports import DocumentStore, DocumentStores
+from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, UnknownBackend
+from sidecar.model import DocumentHit, DocumentsAnswer, IsCancelled
+from sidecar.parts.lexical.highlight import find_words, highlights
+from sidecar.parts.lexical.query import Clause, ParsedQuery, parse_query
+from sidecar.parts.lexical.tfidf import Tokenizer, tfidf_scores
+
+DEFAULT = "default"
+MEMORY, SQLITE = "memory", "sqlite"
+
+
+class DocumentIndexes:
+    """See `sidecar.model.Documents`."""
+
+    def __init__(self, kept: DocumentStores) -> None:
+        self._kept = kept
+        self._in_memory: dict[str, DocumentStore] = {DEFAULT: MemoryDocuments()}
+        self._lock = threading.Lock()
+
+    def create(self, name: str, backend: str, lowercase: bool, min_length: int) -> None:
+        if backend not in {MEMORY, SQLITE}:
+            raise UnknownBackend(backend)
+        with self._lock:
+            taken = name in self._in_memory
+            if not taken and backend == SQLITE:
+                taken = not self._kept.create(name, lowercase, min_length)
+            elif not taken and self._kept.find(name) is None:
+                self._in_memory[name] = MemoryDocuments(lowercase, min_length)
+            else:
+                taken = True
+        if taken:
+            raise DocumentIndexExists(name)
+
+    def add(self, name: str, doc_id: str, content: str, metadata: Mapping[str, Any]) -> tuple[bool, int]:
+        store = self._find(name)
+        counts = Counter(_tokenizer(store).tokens(content))
+        replaced = store.put(doc_id, content, json.dumps(metadata, ensure_ascii=False), counts)
+        return replaced, counts.total()
+
+    def search(self, name: str, query: str, limit: int, cancelled: IsCancelled) -> DocumentsAnswer:
+        store = self._find(name)
+        parsed = parse_query(query)
+        if parsed.is_empty:
+            return DocumentsAnswer((), 0, None)
+        with store.reading():
+            found = _DocumentSearch(store, cancelled).find(parsed)
+            best = sorted(found, key=lambda number: (-found[number], number))[:limit]
+            hits = tuple(_hit(store, number, found[number], parsed) for number in best)
+        return DocumentsAnswer(hits, len(found), _told(parsed))
+
+    def close(self) -> None:
+        """Lets go of the file. Indexes in memory stay, and the file is opened again when it is needed."""
+        self._kept.close()
+
+    def _find(self, name: str) -> DocumentStore:
+        with self._lock:
+            store = self._in_memory.get(name) or self._kept.find(name)
+        if store is None:
+            raise DocumentIndexNotFound(name)
+        return store
+
+
+class MemoryDocuments:
+    """A `DocumentStore` in memory. Thread-safe."""
+
+    def __init__(self, lowercase: bool = True, min_length: int = 2) -> None:
+        self.lowercase = lowercase
+        self.min_length = min_length
+        self._documents: list[_Document] = []
+        self._numbers: dict[str, int] = {}
+        self._postings: dict[str, dict[int, int]] = {}
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._lock:
+            yield
+
+    def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
+        document = _Document(doc_id, content, metadata, tuple(counts))
+        with self._lock:
+            number = self._numbers.get(doc_id)
+            replaced = number is not None
+            if number is None:
+                number = self._numbers[doc_id] = len(self._documents)
+                self._documents.append(document)
+            else:
+                self._forget(number)
+                self._documents[number] = document
+            for token, count in counts.items():
+                self._postings.setdefault(token, {})[number] = count
+        return replaced
+
+    def size(self) -> int:
+        return len(self._documents)
+
+    def of(self, token: str) -> Mapping[int, int]:
+        return self._postings.get(token, {})
+
+    def numbers(self) -> Sequence[int]:
+        return range(len(self._documents))
+
+    def content(self, number: int) -> str:
+        return self._documents[number].content
+
+    def doc_id(self, number: int) -> str:
+        return self._documents[number].doc_id
+
+    def metadata(self, number: int) -> str:
+        return self._documents[number].metadata
+
+    def _forget(self, number: int) -> None:
+        for token in self._documents[number].tokens:
+            holders = self._postings[token]
+            del holders[number]
+            if not holders:
+                del self._postings[token]
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    doc_id: str
+    content: str
+    metadata: str
+    tokens: tuple[str, ...]
+
+
+class _DocumentSearch:
+    """One search of one index: which documents match, and their scores."""
+
+    def __init__(self, store: DocumentStore, cancelled: IsCancelled) -> None:
+        self._store = store
+        self._cancelled = cancelled
+        self._tokenizer = _tokenizer(store)
+
+    def find(self, query: ParsedQuery) -> dict[int, float]:
+        tokens = [token for clause in query.wanted for token in self._tokenizer.tokens(clause.text)]
+        scores = tfidf_scores(tokens, self._store)
+        found = self._candidates(query, scores)
+        for clause in query.wanted:
+            if clause.required:
+                found &= self._holders(clause, found)
+        for text in query.must_not:
+            found -= self._holders(Clause(text, required=False), found)
+        return {number: scores.get(number, 0.0) for number in found}
+
+    def _candidates(self, query: ParsedQuery, scores: Mapping[int, float]) -> set[int]:
+        """Any term will do, unless something is required. Where only exclusions stand, everything else matches."""
+        if query.must or query.phrases or not query.wanted:
+            return set(self._store.numbers())
+        return set(scores)
+
+    def _holders(self, clause: Clause, among: set[int]) -> set[int]:
+        """Those that hold the clause's words one after the other."""
+        words = self._tokenizer.words(clause.text)
+        indexed = [word for word in words if len(word) >= self._tokenizer.min_length]
+        holders = set(among)
+        for word in indexed:
+            holders.intersection_update(self._store.of(word))
+        if indexed and len(words) == 1:
+            return holders
+        # Order and short words are not in the postings: the text itself tells.
+        return {number for number in holders if self._stands_in(number, words)}
+
+    def _stands_in(self, number: int, words: Sequence[str]) -> bool:
+        if self._cancelled():
+            raise Cancelled
+        return find_words(self._tokenizer.fold(self._store.content(number)), words) is not None
+
+
+def _tokenizer(store: DocumentStore) -> Tokenizer:
+    return Tokenizer(store.lowercase, store.min_length)
+
+
+def _hit(store: DocumentStore, number: int, score: float, query: ParsedQuery) -> DocumentHit:
+    tokenizer = _tokenizer(store)
+    content = store.content(number)
+    runs = [run for clause in query.wanted for run in _runs(clause, tokenizer)]
+    found = highlights(content, tokenizer.fold(content), runs)
+    return DocumentHit(store.doc_id(number), score, tuple(found), json.loads(store.metadata(number)))
+
+
+def _runs(clause: Clause, tokenizer: Tokenizer) -> list[list[str]]:
+    """What of the text to show: a required clause as a whole, each token of another one."""
+    if clause.required:
+        return [tokenizer.words(clause.text)]
+    return [[token] for token in tokenizer.tokens(clause.text)]
+
+
+def _told(query: ParsedQuery) -> dict[str, list[str]]:
+    return {
+        "terms": list(query.terms),
+        "must": list(query.must),
+        "must_not": list(query.must_not),
+        "phrases": list(query.phrases),
+    }

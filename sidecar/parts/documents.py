@@ -1,0 +1,194 @@
+"""Documents that callers supply, kept in a SQLite file of their own: named indexes, their documents and postings.
+
+Several processes may use one file. Not here: the query language, scores and highlights (`parts/lexical`), indexes in
+memory (`engine/documents.py`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sidecar.errors import IndexCorrupt
+from sidecar.parts.database import connect, translated
+
+SCHEMA_VERSION = 1
+_SCHEMA = f"""
+CREATE TABLE indexes(
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, lowercase INTEGER NOT NULL, min_length INTEGER NOT NULL
+);
+CREATE TABLE documents(
+    number INTEGER PRIMARY KEY AUTOINCREMENT, index_id INTEGER NOT NULL, doc_id TEXT NOT NULL, content TEXT NOT NULL,
+    metadata TEXT NOT NULL, UNIQUE(index_id, doc_id)
+);
+CREATE TABLE postings(
+    index_id INTEGER NOT NULL, token TEXT NOT NULL, number INTEGER NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY(index_id, token, number)
+) WITHOUT ROWID;
+CREATE INDEX postings_by_document ON postings(number);
+PRAGMA user_version = {SCHEMA_VERSION}
+"""
+
+
+class DocumentFile:
+    """Thread-safe. The file and its folder come into being with the first index; until then there are none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    def create(self, name: str, lowercase: bool, min_length: int) -> bool:
+        """False when the name is taken."""
+        with self.writing() as connection:
+            row = (name, int(lowercase), min_length)
+            statement = "INSERT OR IGNORE INTO indexes(name, lowercase, min_length) VALUES(?, ?, ?)"
+            return connection.execute(statement, row).rowcount == 1
+
+    def find(self, name: str) -> KeptDocuments | None:
+        with self.reading() as connection:
+            if connection is None:
+                return None
+            row = connection.execute("SELECT id, lowercase, min_length FROM indexes WHERE name = ?", (name,)).fetchone()
+        return None if row is None else KeptDocuments(self, row[0], bool(row[1]), row[2])
+
+    def close(self) -> None:
+        """Lets go of the file; it is opened again when it is needed."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """One view of the file from start to end, whoever writes; None while there is no file."""
+        with self._lock, _translated(self._path):
+            if self._connection is not None and self._connection.in_transaction:
+                yield self._connection
+                return
+            if not self._path.exists():
+                self.close()
+                yield None
+                return
+            connection = self._open()
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """All of it or nothing."""
+        with self._lock, _translated(self._path):
+            if not self._path.exists():
+                self.close()
+            connection = self._open()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            connection = connect(self._path)
+            _make(connection)
+            self._connection = connection
+        return self._connection
+
+
+class KeptDocuments:
+    """One index of the file. See `engine.ports.DocumentStore`."""
+
+    def __init__(self, file: DocumentFile, number: int, lowercase: bool, min_length: int) -> None:
+        self._file = file
+        self._id = number
+        self.lowercase = lowercase
+        self.min_length = min_length
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._file.reading():
+            yield
+
+    def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
+        """Keeps a document under its id, at the place of the one that had it; True when there was one."""
+        with self._file.writing() as connection:
+            place = (self._id, doc_id)
+            old = connection.execute("SELECT number FROM documents WHERE index_id = ? AND doc_id = ?", place).fetchone()
+            number = connection.execute(
+                "INSERT INTO documents(index_id, doc_id, content, metadata) VALUES(?, ?, ?, ?)"
+                " ON CONFLICT(index_id, doc_id) DO UPDATE SET content = excluded.content, metadata = excluded.metadata"
+                " RETURNING number",
+                (*place, content, metadata),
+            ).fetchone()[0]
+            if old is not None:
+                connection.execute("DELETE FROM postings WHERE index_id = ? AND number = ?", (self._id, number))
+            connection.executemany(
+                "INSERT INTO postings VALUES(?, ?, ?, ?)",
+                sorted((self._id, token, number, count) for token, count in counts.items()),
+            )
+        return old is not None
+
+    def size(self) -> int:
+        return int(self._one("SELECT count(*) FROM documents WHERE index_id = ?")[0])
+
+    def of(self, token: str) -> dict[int, int]:
+        """Document number -> count."""
+        return dict(self._all("SELECT number, count FROM postings WHERE index_id = ? AND token = ?", token))
+
+    def numbers(self) -> list[int]:
+        return [row[0] for row in self._all("SELECT number FROM documents WHERE index_id = ? ORDER BY 1")]
+
+    def content(self, number: int) -> str:
+        return str(self._one("SELECT content FROM documents WHERE index_id = ? AND number = ?", number)[0])
+
+    def doc_id(self, number: int) -> str:
+        return str(self._one("SELECT doc_id FROM documents WHERE index_id = ? AND number = ?", number)[0])
+
+    def metadata(self, number: int) -> str:
+        return str(self._one("SELECT metadata FROM documents WHERE index_id = ? AND number = ?", number)[0])
+
+    def _one(self, statement: str, *values: object) -> tuple[Any, ...]:
+        return self._all(statement, *values)[0]
+
+    def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._file.reading() as connection:
+            if connection is None:
+                raise IndexCorrupt("The file of the documents was removed while it was read. Create the index again.")
+            return connection.execute(statement, (self._id, *values)).fetchall()
+
+
+@contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """As everywhere, but building the code index anew does not mend documents."""
+    try:
+        with translated(path):
+            yield
+    except IndexCorrupt as error:
+        if not isinstance(error.__cause__, sqlite3.Error):
+            raise
+        raise IndexCorrupt(
+            f"The documents in {path} cannot be read ({error.__cause__}). Put a backup in its place,"
+            " or move the file away to begin without documents."
+        ) from error
+
+
+def _make(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA user_version").fetchone()[0]:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have been quicker.
+    if not connection.execute("PRAGMA user_version").fetchone()[0]:
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+    connection.execute("COMMIT")
