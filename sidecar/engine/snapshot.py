@@ -1,7 +1,7 @@
 """What a search reads from start to end: one read transaction and arrays of a few bytes per chunk that belong to it.
 
 A `Snapshots` keeps the arrays of the newest revision and brings them up to date by what was added and removed since,
-so that a change of one file costs a search milliseconds. Texts and vectors stay on disk.
+so that a change of one file costs a search milliseconds. Texts stay on disk, vectors until they are asked for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.vector_cache import VectorCache
 from sidecar.model import Ids, Vectors
 from sidecar.parts.database import connect, translated
 from sidecar.parts.manifest import unpack_names
@@ -64,12 +65,18 @@ class Snapshot:
     """See `Arrays` for the attributes; `cache` lives as long as the revision does."""
 
     def __init__(
-        self, connection: sqlite3.Connection, arrays: Arrays, vectors: VectorSource | None, path_weight: float
+        self,
+        connection: sqlite3.Connection,
+        arrays: Arrays,
+        vectors: VectorSource | None,
+        path_weight: float,
+        cache: VectorCache | None = None,
     ) -> None:
         self.connection = connection
         self.arrays = arrays
         self._vectors = vectors
         self._path_weight = path_weight
+        self._cache = cache
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.arrays, name)
@@ -95,6 +102,13 @@ class Snapshot:
 
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         """Vectors of these chunk rows, shape [n, dimension], and which of them exist (the others are zero)."""
+        arrays = self.arrays
+        # Until both halves are there, the vector is not yet what it will be.
+        if self._cache is None or not (arrays.file_vector[arrays.chunk_file[rows]] > 0).all():
+            return self._read_vectors(rows)
+        return self._cache.get(arrays.chunk_ids[rows], lambda positions: self._read_vectors(rows[positions]))
+
+    def _read_vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         if self._vectors is None:
             return np.zeros((len(rows), 0), np.float32), np.zeros(len(rows), bool)
         arrays = self.arrays
@@ -119,6 +133,7 @@ class Snapshots:
         self._path = path
         self._vectors = vectors
         self._path_weight = path_weight
+        self._cache = VectorCache()
         self._lock = threading.Lock()
         self._free: list[sqlite3.Connection] = []
         self._arrays: Arrays | None = None
@@ -132,7 +147,8 @@ class Snapshots:
             with translated(self._path):
                 connection.execute("BEGIN")
                 try:
-                    yield Snapshot(connection, self._current(connection), self._vectors(), self._path_weight)
+                    arrays = self._current(connection)
+                    yield Snapshot(connection, arrays, self._vectors(), self._path_weight, self._cache)
                 finally:
                     connection.execute("COMMIT")
         finally:

@@ -1,0 +1,106 @@
+"""Vectors of chunks in memory, as far as searches have asked for them: a search reads none of them from disk twice.
+
+A chunk's id never comes back with another text, so nothing here grows stale; what is dead is forgotten with the rest
+when the room is used up and misses pile up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.model import Ids, Vectors
+
+Flags = NDArray[np.bool_]
+
+MOST_BYTES = 64 * 1024 * 1024
+_LARGEST_SPAN = 8_000_000
+"""Places in the table of rows by id, four bytes each; ids far apart start it anew."""
+
+
+class VectorCache:
+    """Thread-safe. `load` is called without the lock, at worst twice for the same ids."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._forget()
+
+    def get(self, ids: Ids, load: Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]) -> tuple[Vectors, Flags]:
+        """Vectors of these chunk ids, [n, dimension], and which exist (the others are zero).
+
+        `load(positions)` gives those of `ids[positions]`; only rows that it flags are kept.
+        """
+        rows, matrix = self._rows(ids)
+        missing = np.flatnonzero(rows < 0)
+        if not len(missing):
+            return matrix[rows], np.ones(len(ids), bool)
+        loaded, there = load(missing)
+        vectors = np.zeros((len(ids), loaded.shape[1]), np.float32)
+        found = rows >= 0
+        if found.any():
+            vectors[found] = matrix[rows[found]]
+        vectors[missing], found[missing] = loaded, there
+        self._put(ids[missing[there]], loaded[there])
+        return vectors, found
+
+    def _forget(self) -> None:
+        self._used = 0
+        self._misses = 0
+        self._first = 0
+        self._table = np.full(0, -1, np.int32)
+        self._matrix: Vectors = np.zeros((0, 0), np.float32)
+
+    def _rows(self, ids: Ids) -> tuple[NDArray[np.int32], Vectors]:
+        with self._lock:
+            if not len(self._table):
+                return np.full(len(ids), -1, np.int32), self._matrix
+            at = ids - self._first
+            inside = (at >= 0) & (at < len(self._table))
+            return np.where(inside, self._table[np.where(inside, at, 0)], np.int32(-1)), self._matrix
+
+    def _put(self, ids: Ids, vectors: Vectors) -> None:
+        if not len(ids):
+            return
+        with self._lock:
+            room = self._most_bytes // (4 * vectors.shape[1]) - self._used
+            self._misses += max(0, len(ids) - room)
+            if self._misses > self._used:
+                self._forget()
+                room = self._most_bytes // (4 * vectors.shape[1])
+            ids, vectors = ids[: max(0, room)], vectors[: max(0, room)]
+            if len(ids) and self._reach(int(ids.min()), int(ids.max())):
+                self._grow(self._used + len(ids), vectors.shape[1])
+                self._matrix[self._used : self._used + len(ids)] = vectors
+                self._table[ids - self._first] = np.arange(self._used, self._used + len(ids), dtype=np.int32)
+                self._used += len(ids)
+
+    def _reach(self, lowest: int, highest: int) -> bool:
+        """Makes the table reach from `lowest` to `highest`; False when that is too far."""
+        last = self._first + len(self._table) - 1 if len(self._table) else highest
+        first = min(self._first, lowest) if len(self._table) else lowest
+        if max(last, highest) - first >= _LARGEST_SPAN:
+            self._forget()
+            first, last = lowest, highest
+        if last - first >= _LARGEST_SPAN:
+            return False
+        if len(self._table) and first == self._first and highest <= last:
+            return True
+        size = max(last, highest) - first + 1
+        table = np.full(min(_LARGEST_SPAN, size + size // 2), -1, np.int32)
+        if len(self._table):
+            table[self._first - first : self._first - first + len(self._table)] = self._table
+        self._first, self._table = first, table
+        return True
+
+    def _grow(self, needed: int, dimension: int) -> None:
+        if needed <= len(self._matrix):
+            return
+        most = self._most_bytes // (4 * dimension)
+        matrix = np.empty((min(most, max(needed, 1024, len(self._matrix) * 2)), dimension), np.float32)
+        if self._used:
+            matrix[: self._used] = self._matrix[: self._used]
+        self._matrix = matrix
