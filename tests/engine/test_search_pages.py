@@ -143,7 +143,13 @@ def test_a_workspace_of_tests_alone_is_ranked_all_the_same(tmp_path: Path) -> No
     }
     with small_index(tmp_path, files) as index:
         assert index.paths("printing")[0] == "tests/test_printing.py"
-        assert all(hit.score > 0 for hit in index.search("printing").hits[:1])
+        assert index.search("printing").hits[0].score > 0.5
+
+
+def test_documents_under_docs_are_not_held_for_examples(tmp_path: Path) -> None:
+    files = {"docs/caching.md": "# Caching pages\n\nHow pages are cached.\n", "NEWS.md": "# News\n\nPages, caching.\n"}
+    with small_index(tmp_path, files) as index:
+        assert index.paths("caching pages", collection="docs")[0] == "docs/caching.md"
 
 
 def test_an_empty_index_answers_with_nothing(tmp_path: Path) -> None:

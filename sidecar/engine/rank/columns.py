@@ -87,6 +87,7 @@ class Columns:
     begins and `group_file` its file's row.
     """
 
+    collection: int
     chunks: RowTable
     files: RowTable
     in_collection: Flags
@@ -129,6 +130,7 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> Columns:
     file_lengths = np.bincount(snapshot.chunk_file, weights=bodies, minlength=len(fields)).astype(np.float32)
     starts = np.flatnonzero(np.diff(snapshot.chunk_file, prepend=-1)).astype(np.int64)
     return Columns(
+        collection=collection,
         chunks=chunk_table,
         files=file_table,
         in_collection=chunk_flags,

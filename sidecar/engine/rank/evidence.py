@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sidecar.engine.intent import Query
 from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot
 from sidecar.engine.rank.match import LexicalMatch
-from sidecar.engine.rank.paths import path_facts
+from sidecar.engine.rank.paths import PathFacts, path_facts
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.definitions import DefinitionRow, find_definitions, find_stems
 
@@ -33,6 +33,7 @@ KIND_WEIGHTS = {
 _HEAVIEST = 3.0 * 1.2
 _EXPORTED = 1.2
 _NESTED = 0.8
+_DOCUMENTATION = 1
 _OTHER_SPELLING = 0.7
 _LONG = 400
 
@@ -162,8 +163,15 @@ def gather(
         stems=symbols.stems[files],
         similarity=np.clip(groups.best(known), 0, 1),
         top_similarity=np.clip(groups.top_mean(known), 0, 1),
-        paths=np.array([path_facts(snapshot.paths[f]) for f in files], np.float32).reshape(-1, 4),
+        paths=_path_facts(snapshot, columns, files),
     )
+
+
+def _path_facts(snapshot: SearchedSnapshot, columns: Columns, files: Rows) -> NDArray[np.float32]:
+    facts = np.array([path_facts(snapshot.paths[f]) for f in files], np.float32).reshape(-1, len(PathFacts._fields))
+    if columns.collection == _DOCUMENTATION:
+        facts[:, PathFacts._fields.index("example")] = 0  # a tutorial under docs/ is what documentation is
+    return facts
 
 
 class Groups:

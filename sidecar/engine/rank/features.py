@@ -88,22 +88,22 @@ def top_similarities(e: Evidence) -> Floats:
 
 def is_test(e: Evidence) -> Floats:
     """Tests repeat the words of what they test. Not held against them when tests are asked for."""
-    return e.paths[:, 0] * np.float32(not e.query.wants_tests)
+    return _unlike_others(e.paths[:, 0]) * np.float32(not e.query.wants_tests)
 
 
 def is_example(e: Evidence) -> Floats:
     """Examples and benchmarks use what others define."""
-    return e.paths[:, 1] * np.float32(not e.query.wants_examples)
+    return _unlike_others(e.paths[:, 1]) * np.float32(not e.query.wants_examples)
 
 
 def is_foreign(e: Evidence) -> Floats:
     """Vendored, generated or kept for compatibility: rarely the code that is meant."""
-    return e.paths[:, 2]
+    return _unlike_others(e.paths[:, 2])
 
 
 def is_declaration(e: Evidence) -> Floats:
     """Declarations repeat the names without the code."""
-    return e.paths[:, 3]
+    return _unlike_others(e.paths[:, 3])
 
 
 _SPAN = 0.35
@@ -112,6 +112,11 @@ _SPAN = 0.35
 
 def _behind_best(values: Floats) -> Floats:
     return np.asarray(np.clip(1 - (values.max(initial=0) - values) / np.float32(_SPAN), 0, 1), np.float32)
+
+
+def _unlike_others(values: Floats) -> Floats:
+    """A workspace or a filter of nothing but tests is ranked as any other."""
+    return np.asarray(values - values.min(initial=1), np.float32)
 
 
 FEATURES: tuple[Feature, ...] = (
