@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -66,7 +67,7 @@ def _identifiers(text: str) -> list[str]:
     found = []
     for match in re.finditer(r"\w+", text):
         word = match.group()
-        before, after = text[: match.start()][-1:], text[match.end() :][:1]
+        before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
         capital = word[0].isupper() and match.start() > 0
         if word.lower() not in STOP_WORDS and (
             _INNER.search(word) or capital or after == "(" or (before and before in "@$`:.") or after == "`"
@@ -75,6 +76,6 @@ def _identifiers(text: str) -> list[str]:
     return found[:16]
 
 
-def _folded(names: object) -> tuple[str, ...]:
-    folded = (fold_name(name) for name in names)  # type: ignore[attr-defined]
+def _folded(names: Iterable[str]) -> tuple[str, ...]:
+    folded = (fold_name(name) for name in names)
     return tuple(dict.fromkeys(name for name in folded if name))
