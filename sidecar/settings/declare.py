@@ -190,6 +190,16 @@ DECLARATIONS: tuple[Declaration, ...] = (
         description="Never use the network. Nothing sidecar does needs it.",
         scope="user",
     ),
+    Declaration(
+        key="toolsets",
+        attribute="toolsets",
+        kind="text",
+        default="code",
+        description="Toolsets offered to agents and scripts, with commas between, or all. The shell has all.",
+        scope="user",
+        low=1,
+        high=200,
+    ),
 )
 
 INDEX_CONFIG_KEYS: tuple[str, ...] = tuple(d.key for d in DECLARATIONS[:11])

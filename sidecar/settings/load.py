@@ -49,6 +49,7 @@ class Settings:
     threads: int = 0
     confirm: Literal["auto", "always", "never"] = "auto"
     offline: bool = False
+    toolsets: str = "code"
     origins: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(_BY_KEY, "default"))
     problems: tuple[str, ...] = ()
 

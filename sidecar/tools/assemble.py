@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sidecar.model import Workspace
 from sidecar.parts.paths import find_project_root
-from sidecar.settings.load import load_settings, user_config_file
+from sidecar.settings.load import Settings, load_settings, user_config_file
 from sidecar.tools.context import Workspaces
 from sidecar.tools.registry import DEFAULT_TOOLSETS, tools_of
-from sidecar.tools.service import Confirm, Service
+from sidecar.tools.service import Service
 
 
 def make_service(
@@ -22,10 +22,12 @@ def make_service(
     flags: Mapping[str, object] | None = None,
     editor: Mapping[str, object] | None = None,
     env: Mapping[str, str] | None = None,
-    toolsets: str | Iterable[str] = DEFAULT_TOOLSETS,
+    toolsets: str | Iterable[str] | None = None,
+    unset_toolsets: str | Iterable[str] = DEFAULT_TOOLSETS,
 ) -> Service:
     """The service over the real engine. `flags` and `editor` hold settings by the keys of config.json.
 
+    `toolsets` None: those of the settings, and `unset_toolsets` where no layer sets them.
     Raises `ConfigInvalid` when SIDECAR_HOME is not an absolute path, `InvalidParams` for an unknown toolset.
     """
     flags, editor = flags or {}, editor or {}
@@ -38,10 +40,13 @@ def make_service(
 
     user_file = user_config_file(environment)
 
-    def confirm() -> Confirm:
-        return load_settings(None, user_file, environment, editor, flags).confirm
+    def settings() -> Settings:
+        return load_settings(None, user_file, environment, editor, flags)
 
-    return Service(LazyWorkspaces(open_engine), confirm=confirm, tools=tools_of(toolsets))
+    if toolsets is None:
+        found = settings()
+        toolsets = unset_toolsets if found.origins["toolsets"] == "default" else found.toolsets
+    return Service(LazyWorkspaces(open_engine), confirm=lambda: settings().confirm, tools=tools_of(toolsets))
 
 
 def find_workspace(start: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from sidecar.errors import Internal, SidecarError, UnknownTool
 from sidecar.model import BuildReport, IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.tools.context import Context, Workspaces
-from sidecar.tools.registry import DEFAULT_TOOLS
+from sidecar.tools.registry import DEFAULT_TOOLS, TOOLSETS
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.validate import validate
 
@@ -227,6 +227,9 @@ def _by_name(tools: tuple[ToolSpec, ...]) -> dict[str, ToolSpec]:
 
 
 def _no_such_tool(name: str, known: list[str]) -> str:
+    for toolset, tools in TOOLSETS.items():
+        if any(name in (tool.name, tool.lsp_method, *tool.aliases) for tool in tools):
+            return f"{name} belongs to the toolset {toolset}, which is not enabled here; enable it with --toolsets."
     nearest: list[Any] = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     advice = f"Did you mean {nearest[0]}?" if nearest else f"Known are {', '.join(known)}."
     return f'There is no tool "{name[:80]}". {advice}'
