@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sidecar.errors import InvalidParams
+from sidecar.errors import InvalidParams, NotFound
 from sidecar.surfaces.cli import render
+from sidecar.surfaces.cli.formats import Table, index_table, query_table, yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
-from sidecar.surfaces.cli.session import Session, interruptible
+from sidecar.surfaces.cli.session import Session, interruptible, write_json
 from sidecar.surfaces.cli.terminal import printable
 
 
@@ -39,6 +41,41 @@ def index(session: Session) -> int:
 
 def search(session: Session) -> int:
     return _search(session, "search_code")
+
+
+def search_index(session: Session) -> int:
+    patterns = [_from_here(session, pattern) for pattern in session.args.patterns]
+    result = session.call("search_index", {"patterns": patterns, "force": session.args.force})
+    _show_formatted(session, result, index_table)
+    if result["indexed_files"] or result["skipped_files"] or not result["failed_files"]:
+        return 0
+    session.note("To search for these words instead: sidecar search -- index ...")
+    return NotFound.exit_status
+
+
+def search_query(session: Session) -> int:
+    given = {"query": " ".join(session.args.words) if session.args.words else None, "limit": session.args.limit}
+    result = session.call("search_query", given)
+    session.note(result.get("notice", ""))
+    _show_formatted(session, result, query_table)
+    return 0
+
+
+def _from_here(session: Session, pattern: str) -> str:
+    """A pattern of the current folder as one of the workspace, when the folder lies in it."""
+    here, root = Path.cwd(), Path(session.root).resolve()
+    if pattern.startswith(("/", "~")) or here == root or not here.is_relative_to(root):
+        return pattern
+    return f"{here.relative_to(root).as_posix()}/{pattern}"
+
+
+def _show_formatted(session: Session, result: Mapping[str, Any], table: Table) -> None:
+    if session.args.format == "json":
+        write_json(session.stdout, result)
+    elif session.args.format == "yaml" and not session.args.json:
+        session.show(result, yaml_lines(result))
+    else:
+        session.show(result, table(result, session.style))
 
 
 def docs(session: Session) -> int:
@@ -154,6 +191,8 @@ RUN: Mapping[str, Callable[[Session], int]] = MappingProxyType(
     {
         "index": index,
         "search": search,
+        "search index": search_index,
+        "search query": search_query,
         "docs": docs,
         "paths": paths,
         "status": status,

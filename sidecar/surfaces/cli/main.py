@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO, TypeAlias, Union
 
 from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
-from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser
+from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser, join_commands
 from sidecar.surfaces.cli.terminal import printable, silence_stdout
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def main(
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
     parser = build_parser()
-    args = parser.parse_args(argv)
+    args = parser.parse_args(join_commands(sys.argv[1:] if argv is None else argv))
     try:
         status = _run(parser, args, service, doors, (stdin or sys.stdin, out, err))
         out.flush()
@@ -109,7 +109,10 @@ def _make_service(args: argparse.Namespace, editor: Mapping[str, object] | None 
     problems = load_settings(None, None, {}, {}, flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
-    return make_service(flags=flags, editor=editor)
+    if args.stdio or args.tcp or args.command == "mcp":
+        return make_service(flags=flags, editor=editor)
+    # A person at a shell may name any tool; only what is listed to an agent costs.
+    return make_service(flags=flags, editor=editor, toolsets="all")
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sidecar import __version__
@@ -29,6 +29,9 @@ exit status:
     8  no space left, or permission denied
     9  not confirmed: the answer was no, or nobody could be asked
   130  interrupted      141  the reader of standard output went away"""
+
+TOOLSETS_HELP = """\
+tools to offer: code, documents, inline, memory, semantic with commas between, or all (agents: code; shell: all)"""
 
 NOT_CONFIRMED = 9
 INTERRUPTED = 130
@@ -97,6 +100,19 @@ def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
     group.add_argument("-y", "--yes", action="store_true", default=off, help="answer every question with yes")
     group.add_argument("--model", metavar="NAME", default=unset, help="embedding model: a catalog name or a folder")
     group.add_argument("--device", metavar="D", default=unset, help="auto, cpu or cuda")
+    group.add_argument("--toolsets", metavar="NAMES", default=unset, help=TOOLSETS_HELP)
+
+
+_TAKE_A_VALUE = frozenset({"-w", "--workspace", "--model", "--device", "--toolsets", "--tcp"})
+
+
+def join_commands(argv: Sequence[str]) -> list[str]:
+    """`search index` and `search query` are one command each, when the two words stand together as they are."""
+    at = 0
+    while at < len(argv) and argv[at].startswith("-"):
+        at += 2 if argv[at] in _TAKE_A_VALUE else 1
+    pair = " ".join(argv[at : at + 2])
+    return [*argv[:at], pair, *argv[at + 2 :]] if pair in _TWO_WORDS else list(argv)
 
 
 def number(text: str) -> object:
@@ -126,6 +142,26 @@ def _search_options(parser: argparse.ArgumentParser, mode: str) -> None:
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
     _search_options(parser, "hybrid")
+
+
+def _add_search_index(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "patterns", metavar="PATTERN", nargs="*", help="globs, files or folders, from the current folder"
+    )
+    parser.add_argument("-f", "--force", action="store_true", help="index again what has not changed")
+    _format_option(parser)
+
+
+def _add_search_query(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", metavar="QUERY", nargs="*", help="what to look for, in words")
+    parser.add_argument("-l", "--limit", metavar="N", type=number, help="how many results, 1 to 100 (default 10)")
+    _format_option(parser)
+
+
+def _format_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", choices=("table", "json", "yaml"), default="table", help="how to print it (default table)"
+    )
 
 
 def _add_docs(parser: argparse.ArgumentParser) -> None:
@@ -170,6 +206,25 @@ COMMANDS: tuple[Command, ...] = (
         "    sidecar search where are retries with backoff done\n    sidecar search -k 3 -l python parse command line\n"
         "    sidecar search -m fts -p 'src/**' parse_config\n    sidecar search --json --compact open a socket\n",
         _add_search,
+    ),
+    Command(
+        "search index",
+        "index files by pattern",
+        "Index the files that match, now; unchanged ones are skipped unless --force. Makes the index when there is\n"
+        "none. Patterns start at the current folder; quote globs. The word index right after search is this command:\n"
+        "to search for the word, put -- or an option before it (sidecar search -- index out of range), or quote it\n"
+        "together with other words.",
+        "    sidecar search index '**/*.rs'\n    sidecar search index --force 'src/**/*.py' --format json\n",
+        _add_search_index,
+    ),
+    Command(
+        "search query",
+        "search by meaning alone",
+        "Search code and text by meaning alone, chunk by chunk. The word query right after search is this command:\n"
+        "to search for the word, put -- or an option before it (sidecar search -- query parser), or quote it together\n"
+        "with other words.",
+        "    sidecar search query 'error handling' --limit 5\n    sidecar search query 'open a socket' --format json\n",
+        _add_search_query,
     ),
     Command(
         "docs",
@@ -256,3 +311,5 @@ COMMANDS: tuple[Command, ...] = (
         _add_nothing,
     ),
 )
+
+_TWO_WORDS = frozenset(command.name for command in COMMANDS if " " in command.name)
