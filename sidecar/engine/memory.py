@@ -24,8 +24,8 @@ DEPTH = 1000
 """Memories that each of the two searches contributes at most: more than any page can reach."""
 SPAN = 0.35
 """Cosines this far below the closest memory's are as good as none."""
-FLOOR = 0.2
-"""A memory that is not this close in meaning has to be found by its words."""
+FLOOR = 0.15
+"""A memory that is not this close in meaning has to be found by its words. (Both models: unrelated ones lie below.)"""
 _PIECE, _STEP = 1200, 1000
 _MOST_PIECES = 64
 _BATCH = 64
