@@ -22,16 +22,18 @@ def camel(name: str) -> str:
 class Dialect:
     """Parameters keep the names of their model (snake_case); `field_case` spells the fields of results.
 
-    `error_body` makes the body that the family's specification demands of a failure; None: the house's own.
+    `error_body` makes the body that the family's specification demands of a failure; None: the house's own. `nulls`:
+    a field that is None is sent as null, and left out otherwise.
     """
 
     name: str
     field_case: Callable[[str], str]
     error_body: Callable[[SidecarError], dict[str, Any]] | None = None
+    nulls: bool = False
 
     def shape(self, result: BaseModel) -> dict[str, Any]:
-        """JSON-ready; a field that is None is left out."""
-        return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        """JSON-ready."""
+        return result.model_dump(mode="json", by_alias=True, exclude_none=not self.nulls)
 
     def shape_error(self, error: SidecarError) -> dict[str, Any]:
         return error.as_dict() if self.error_body is None else self.error_body(error)
@@ -73,3 +75,19 @@ MEMORY = Dialect(name="memory", field_case=snake, error_body=_kv_memory_error)
 
 SEMANTIC = Dialect(name="semantic", field_case=snake)
 """Fields in snake_case; a failure is the protocol's error with one sentence."""
+
+
+def _document_error(error: SidecarError) -> dict[str, Any]:
+    return {"error": error.message}
+
+
+DOCUMENTS = Dialect(name="documents", field_case=snake, error_body=_document_error, nulls=True)
+"""`{"error": sentence}` for a failure; null is a value that a caller's metadata may hold."""
+
+
+def _inline_error(error: SidecarError) -> dict[str, Any]:
+    return {"status": "error", "error": error.message}
+
+
+INLINE = Dialect(name="inline", field_case=snake, error_body=_inline_error, nulls=True)
+"""`{"status": "ok", ...}`, and `{"status": "error", "error": sentence}` for a failure."""

@@ -91,8 +91,10 @@ class ToolSpec:
         return (DESCRIPTIONS / f"{self.described_in or self.name}.md").read_text(encoding="utf-8").strip()
 
     def input_schema(self) -> dict[str, Any]:
-        """JSON schema of the parameters; `additionalProperties` is false."""
-        return _bare(self.params.model_json_schema())
+        """JSON schema of the parameters, without references; `additionalProperties` is false."""
+        schema = _bare(self.params.model_json_schema())
+        inlined: dict[str, Any] = _inlined(schema, schema.pop("$defs", {}))
+        return inlined
 
     def output_schema(self) -> dict[str, Any]:
         """JSON schema of every result that the tool may return: one object, required is what all of them have."""
@@ -126,6 +128,18 @@ def _plain(node: Any) -> Any:
     if isinstance(node, list):
         return [_plain(item) for item in node]
     return node
+
+
+def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
+    """With each reference replaced by what it refers to: not every host follows them."""
+    if isinstance(node, list):
+        return [_inlined(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    rest = {key: _inlined(value, definitions) for key, value in node.items() if key != "$ref"}
+    if "$ref" not in node:
+        return rest
+    return {**_inlined(definitions[node["$ref"].rsplit("/", 1)[-1]], definitions), **rest}
 
 
 def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:

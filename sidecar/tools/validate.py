@@ -40,18 +40,31 @@ def _explained(tool: ToolSpec, error: ValidationError) -> InvalidParams:
     schema = tool.input_schema()["properties"]
     problems: dict[str, dict[str, str]] = {}
     for problem in error.errors(include_url=False):
-        name = str(problem["loc"][0]) if problem["loc"] else "parameters"
-        problems.setdefault(name, _problem(name, problem, schema))
+        name, around = _place(problem["loc"], schema)
+        problems.setdefault(name, _problem(name, problem, around))
     detail = " ".join(f"{problem['field']}: {problem['reason']}." for problem in problems.values())
     return InvalidParams(detail, fields=list(problems.values()))
 
 
+def _place(loc: tuple[int | str, ...], schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The dotted name of a parameter, and the fields among which it stands. Entries of a list are not named."""
+    if not loc:
+        return "parameters", schema
+    around, depth = schema, 1
+    while depth < len(loc) and (inner := around.get(str(loc[depth - 1]), {}).get("properties")):
+        around, depth = inner, depth + 1
+    return ".".join(map(str, loc[:depth])), around
+
+
 def _problem(name: str, problem: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, str]:
+    field = name.rsplit(".", 1)[-1]
     if problem["type"] == "extra_forbidden":
-        return {"field": name, "reason": _unknown(name, schema), "allowed": ", ".join(schema) or "no parameters"}
-    allowed = describe(schema.get(name, {}))
+        return {"field": name, "reason": _unknown(field, schema), "allowed": ", ".join(schema) or "no parameters"}
+    allowed = describe(schema.get(field, {}))
     if problem["type"] == "missing":
         return {"field": name, "reason": f"is required ({allowed})", "allowed": allowed}
+    if problem["type"] == "string_unicode":
+        return {"field": name, "reason": f"must be {allowed}, none of them half a character", "allowed": allowed}
     return {"field": name, "reason": f"must be {allowed}, not {_shown(problem['input'])}", "allowed": allowed}
 
 
@@ -89,7 +102,7 @@ def describe(field: Mapping[str, Any]) -> str:
         return "text" + _sized(field, "minLength", "maxLength", "characters")
     if kind == "array":
         return "a list" + _sized(field, "minItems", "maxItems", "entries") + ", each " + describe(field["items"])
-    return "true or false" if kind == "boolean" else "another value"
+    return {"boolean": "true or false", "object": "an object"}.get(str(kind), "another value")
 
 
 def _range(field: Mapping[str, Any], low: str, high: str) -> str:

@@ -1,0 +1,230 @@
+"""The tools of named document indexes: search one, add a document, create an index.
+
+What a query means and how documents rank is the engine's. `search_index` is a name that indexing by patterns uses too:
+`search_index.py` tells the two apart.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue, model_validator
+
+from sidecar.errors import BlankContent, InvalidParams
+from sidecar.tools.code_search import Whole
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import DOCUMENTS, SnakeResult
+from sidecar.tools.spec import Params, ToolSpec
+
+FAMILY = "documents"
+MAX_NAME = 200
+MAX_CONTENT = 50_000_000
+MAX_DEPTH = 100
+
+
+class SearchDocumentIndexParams(Params):
+    """Parameters of `search_index` by query."""
+
+    query: str = Field(
+        max_length=10_000,
+        description='Words; +must, -not and "exact phrase".',
+        examples=['+python "machine learning"'],
+    )
+    k: Whole = Field(10, ge=1, le=10_000, description="At most this many results.", examples=[5])
+    index_name: str = Field(
+        "default", min_length=1, max_length=MAX_NAME, description="Which index.", examples=["documentation"]
+    )
+
+
+class DocumentResult(SnakeResult):
+    """One document. The score is TF-IDF, unbounded."""
+
+    doc_id: str
+    score: float
+    highlights: list[str]
+    metadata: dict[str, JsonValue]
+
+
+class QueryParsed(SnakeResult):
+    """The query's parts as they were typed, without their operators."""
+
+    terms: list[str]
+    must: list[str]
+    must_not: list[str]
+    phrases: list[str]
+
+
+class DocumentSearchResult(SnakeResult):
+    """`total_matches` is before `k`."""
+
+    results: list[DocumentResult]
+    total_matches: int
+    query_parsed: QueryParsed
+
+
+class NoDocuments(SnakeResult):
+    """What an empty query returns."""
+
+    results: list[DocumentResult]
+    total_matches: int
+
+
+class AddDocumentParams(Params):
+    """Parameters of `search_add_document`."""
+
+    doc_id: str = Field(
+        min_length=1, max_length=1000, description="Names the document; the same id replaces it.", examples=["doc-001"]
+    )
+    content: str = Field(
+        max_length=MAX_CONTENT,
+        description="The text to index.",
+        examples=["Python rate limiting with token buckets"],
+        json_schema_extra={"minLength": 1},
+    )
+    metadata: dict[str, JsonValue] = Field(
+        {}, description="Anything, given back with each result.", examples=[{"author": "Smith"}]
+    )
+    index_name: str = Field(
+        "default", min_length=1, max_length=MAX_NAME, description="Which index.", examples=["documentation"]
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def refuse(cls, given: Any) -> Any:
+        """The specification has one sentence for content that is missing, blank or no text at all."""
+        content = given.get("content")
+        if not isinstance(content, str) or not content.strip():
+            raise BlankContent
+        if not is_plain_json(given.get("metadata")):
+            raise InvalidParams(f"metadata: must be an object of JSON values, nested at most {MAX_DEPTH} deep.")
+        return given
+
+
+class AddedDocument(SnakeResult):
+    """`token_count` counts repetitions."""
+
+    status: Literal["indexed", "re-indexed"]
+    doc_id: str
+    token_count: int
+
+
+class TokenizerConfig(Params):
+    """How an index takes texts apart."""
+
+    lowercase: bool = Field(True, description="Upper and lower case are the same.", examples=[True])
+    min_length: Whole = Field(2, ge=1, le=100, description="Shorter words are left out.", examples=[3])
+
+
+class CreateDocumentIndexParams(Params):
+    """Parameters of `search_create_index`. Any backend is taken here: the engine has the sentence for a wrong one."""
+
+    index_name: str = Field(
+        min_length=1, max_length=MAX_NAME, description="Letters, digits, - and _.", examples=["project_docs"]
+    )
+    backend: str = Field(
+        "memory", description="memory, or sqlite: stays on disk.", examples=["memory"], max_length=MAX_NAME
+    )
+    tokenizer_config: TokenizerConfig = Field(
+        TokenizerConfig.model_validate({}),
+        description="How texts are taken apart.",
+        examples=[{"lowercase": True, "min_length": 3}],
+    )
+
+
+class CreatedDocumentIndex(SnakeResult):
+    status: Literal["created"]
+    index_name: str
+    backend: str
+
+
+def run_search_documents_index(context: Context, params: Any) -> DocumentSearchResult | NoDocuments:
+    """`params` has `query`, `k` and `index_name`."""
+    answer = context.workspace.documents.search(params.index_name, params.query, params.k, context.cancelled)
+    if answer.parsed is None:
+        return NoDocuments(results=[], total_matches=0)
+    results = [
+        DocumentResult(
+            doc_id=hit.doc_id, score=round(hit.score, 6), highlights=list(hit.highlights), metadata=hit.metadata
+        )
+        for hit in answer.hits
+    ]
+    return DocumentSearchResult(results=results, total_matches=answer.total, query_parsed=QueryParsed(**answer.parsed))
+
+
+def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
+    replaced, tokens = context.workspace.documents.add(
+        params.index_name, params.doc_id, params.content, params.metadata
+    )
+    return AddedDocument(status="re-indexed" if replaced else "indexed", doc_id=params.doc_id, token_count=tokens)
+
+
+def create_document_index(context: Context, params: CreateDocumentIndexParams) -> CreatedDocumentIndex:
+    if not params.index_name.strip():
+        raise InvalidParams("index_name: must have letters or digits.")
+    tokenizer = params.tokenizer_config
+    context.workspace.documents.create(params.index_name, params.backend, tokenizer.lowercase, tokenizer.min_length)
+    return CreatedDocumentIndex(status="created", index_name=params.index_name, backend=params.backend)
+
+
+def is_plain_json(value: object) -> bool:
+    """Not every parser of JSON is strict: NaN, or half a character, would come back as something no client can read."""
+    layer = [value]
+    for _ in range(MAX_DEPTH + 1):
+        if not (layer := [inner for outer in layer for inner in _inside(outer)]):
+            break
+    else:
+        return False
+    try:
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _inside(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+SEARCH_DOCUMENT_INDEX = ToolSpec(
+    name="search_index",
+    family=FAMILY,
+    summary="Search a named document index",
+    params=SearchDocumentIndexParams,
+    result=DocumentSearchResult,
+    other_results=(NoDocuments,),
+    run=run_search_documents_index,
+    read_only=True,
+    idempotent=True,
+    dialect=DOCUMENTS,
+    described_in="search_index_documents",
+)
+
+SEARCH_ADD_DOCUMENT = ToolSpec(
+    name="search_add_document",
+    family=FAMILY,
+    summary="Add or replace a document in an index",
+    params=AddDocumentParams,
+    result=AddedDocument,
+    run=add_document,
+    read_only=False,
+    idempotent=True,
+    dialect=DOCUMENTS,
+)
+
+SEARCH_CREATE_INDEX = ToolSpec(
+    name="search_create_index",
+    family=FAMILY,
+    summary="Create a named document index",
+    params=CreateDocumentIndexParams,
+    result=CreatedDocumentIndex,
+    run=create_document_index,
+    read_only=False,
+    idempotent=False,
+    dialect=DOCUMENTS,
+)
+
+TOOLS = (SEARCH_DOCUMENT_INDEX, SEARCH_ADD_DOCUMENT, SEARCH_CREATE_INDEX)

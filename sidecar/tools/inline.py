@@ -1,0 +1,160 @@
+"""The tools of one-shot search: over texts that come with the call. Nothing is kept, no workspace is looked at."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictFloat, WithJsonSchema
+
+from sidecar.tools.code_search import Whole
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import INLINE, SnakeResult
+from sidecar.tools.spec import Params, ToolSpec
+
+FAMILY = "inline"
+PREFIX = "codomyrmex."
+"""The specification's own system puts it before the names; a dot in a listed name is refused by some hosts."""
+MAX_TEXTS = 100_000
+SNIPPET = 200
+
+
+class SearchTextsParams(Params):
+    """Parameters of `search_documents`."""
+
+    query: str = Field(max_length=10_000, description="Words to look for.", examples=["rate limiting API"])
+    documents: list[str] = Field(
+        max_length=MAX_TEXTS, description="The texts to search.", examples=[["Rate limiting protects APIs", "API docs"]]
+    )
+    top_k: Whole = Field(5, ge=1, le=MAX_TEXTS, description="At most this many results.", examples=[3])
+
+
+class QueryTextsParams(SearchTextsParams):
+    """Parameters of `search_index_query`."""
+
+    top_k: Whole = Field(10, ge=1, le=MAX_TEXTS, description="At most this many results.", examples=[5])
+
+
+class FuzzyParams(Params):
+    """Parameters of `search_fuzzy`."""
+
+    query: str = Field(max_length=10_000, description="What to match.", examples=["pythn"])
+    candidates: list[str] = Field(
+        max_length=MAX_TEXTS, description="What to match it with.", examples=[["python", "java", "rust"]]
+    )
+    threshold: StrictFloat = Field(0.6, ge=0, le=1, description="Least similarity.", examples=[0.7])
+
+
+class TextResult(SnakeResult):
+    """`doc_id` is the text's place, counted from 0; the score is TF-IDF, unbounded."""
+
+    doc_id: str
+    score: float
+    snippet: str
+    highlights: list[str]
+
+
+class TextsResult(SnakeResult):
+    status: Literal["ok"]
+    query: str
+    results: list[TextResult]
+
+
+class TextIndexResult(SnakeResult):
+    status: Literal["ok"]
+    query: str
+    index_size: int
+    results: list[TextResult]
+
+
+class FuzzyResult(SnakeResult):
+    """The score is a similarity, 0-1."""
+
+    candidate: str
+    score: float
+
+
+class FuzzyMatches(SnakeResult):
+    """`best_match` is null when nothing is similar enough."""
+
+    status: Literal["ok"]
+    query: str
+    best_match: Annotated[str | None, WithJsonSchema({"type": ["string", "null"]})]
+    matches: list[FuzzyResult]
+
+
+def search_documents(context: Context, params: SearchTextsParams) -> TextsResult:
+    return TextsResult(status="ok", query=params.query, results=_search(context, params))
+
+
+def search_index_query(context: Context, params: QueryTextsParams) -> TextIndexResult:
+    results = _search(context, params)
+    return TextIndexResult(status="ok", query=params.query, index_size=len(params.documents), results=results)
+
+
+def search_fuzzy(context: Context, params: FuzzyParams) -> FuzzyMatches:
+    from sidecar.engine.inline import match_fuzzy
+    from sidecar.engine.wiring import similarity
+
+    found = match_fuzzy(params.query, params.candidates, params.threshold, similarity, context.cancelled)
+    return FuzzyMatches(
+        status="ok",
+        query=params.query,
+        best_match=found[0].candidate if found else None,
+        matches=[FuzzyResult(candidate=match.candidate, score=round(match.score, 6)) for match in found],
+    )
+
+
+def _search(context: Context, params: SearchTextsParams) -> list[TextResult]:
+    from sidecar.engine.inline import search_texts
+
+    return [
+        TextResult(
+            doc_id=str(hit.place),
+            score=round(hit.score, 6),
+            snippet=params.documents[hit.place][:SNIPPET],
+            highlights=list(hit.highlights),
+        )
+        for hit in search_texts(params.query, params.documents, params.top_k, context.cancelled)
+    ]
+
+
+SEARCH_DOCUMENTS = ToolSpec(
+    name="search_documents",
+    aliases=(f"{PREFIX}search_documents",),
+    family=FAMILY,
+    summary="Search texts that come with the call",
+    params=SearchTextsParams,
+    result=TextsResult,
+    run=search_documents,
+    read_only=True,
+    idempotent=True,
+    dialect=INLINE,
+)
+
+SEARCH_INDEX_QUERY = ToolSpec(
+    name="search_index_query",
+    aliases=(f"{PREFIX}search_index_query",),
+    family=FAMILY,
+    summary="Index texts that come with the call and search them",
+    params=QueryTextsParams,
+    result=TextIndexResult,
+    run=search_index_query,
+    read_only=True,
+    idempotent=True,
+    dialect=INLINE,
+)
+
+SEARCH_FUZZY = ToolSpec(
+    name="search_fuzzy",
+    aliases=(f"{PREFIX}search_fuzzy",),
+    family=FAMILY,
+    summary="Find texts spelled like a query",
+    params=FuzzyParams,
+    result=FuzzyMatches,
+    run=search_fuzzy,
+    read_only=True,
+    idempotent=True,
+    dialect=INLINE,
+)
+
+TOOLS = (SEARCH_DOCUMENTS, SEARCH_INDEX_QUERY, SEARCH_FUZZY)
