@@ -32,7 +32,7 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
 )
 """What can be switched on by name, in the order of listing. `all` means every one of them."""
 
-SHARED_NAMES: Mapping[str, ToolSpec] = MappingProxyType({})
+SHARED_NAMES: Mapping[str, ToolSpec] = MappingProxyType({"search_index": search_index.SEARCH_INDEX})
 """The tool that stands for a name which two enabled toolsets use: `search_index` of documents and of semantic."""
 
 DEFAULT_TOOLSETS = ("code",)

@@ -1,13 +1,78 @@
 """`search_index`, which means two things: it searches a named document index (000), or indexes files by patterns (004).
 
-With one of the two families enabled it has that family's pure schema; with both, flat optional parameters decide.
+With one of the two families enabled it has that family's pure schema. With both, flat optional parameters decide: some
+hosts refuse a schema with `oneOf` at the top.
 """
 
 from __future__ import annotations
 
-from sidecar.tools.dialect import SEMANTIC
-from sidecar.tools.semantic import FAMILY, PatternIndexResult, PatternsParams, index_patterns
-from sidecar.tools.spec import ToolSpec
+from pydantic import Field
+
+from sidecar.errors import InvalidParams
+from sidecar.tools.code_search import Whole
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import DOCUMENTS, SEMANTIC
+from sidecar.tools.documents import (
+    MAX_NAME,
+    DocumentSearchResult,
+    NoDocuments,
+    SearchDocumentIndexParams,
+    run_search_documents_index,
+)
+from sidecar.tools.semantic import (
+    FAMILY,
+    MAX_PATTERNS,
+    Pattern,
+    PatternIndexResult,
+    PatternsParams,
+    index_patterns,
+)
+from sidecar.tools.spec import Params, ToolSpec
+
+_OF_QUERY = {"query", "k", "index_name"}
+_OF_PATTERNS = {"patterns", "force"}
+_EITHER = "Send either query (searches documents that were added) or patterns (indexes files)"
+
+
+class SearchIndexParams(Params):
+    """Parameters of `search_index` while both families are enabled."""
+
+    query: str | None = Field(
+        None,
+        max_length=10_000,
+        description='Search added documents: words; +must, -not, "exact phrase".',
+        examples=['+python "machine learning"'],
+    )
+    k: Whole | None = Field(
+        None, ge=1, le=10_000, description="With query: at most this many results (10).", examples=[5]
+    )
+    index_name: str | None = Field(
+        None, min_length=1, max_length=MAX_NAME, description="With query: which index (default).", examples=["docs"]
+    )
+    patterns: list[Pattern] | None = Field(
+        None,
+        max_length=MAX_PATTERNS,
+        description="Index files: glob patterns or paths, relative to the workspace.",
+        examples=[["**/*.rs"]],
+    )
+    force: bool | None = Field(None, description="With patterns: index again what has not changed.", examples=[True])
+
+
+def search_index(
+    context: Context, params: SearchIndexParams
+) -> PatternIndexResult | DocumentSearchResult | NoDocuments:
+    given = params.model_dump(exclude_none=True)
+    if ("query" in given) == ("patterns" in given):
+        raise InvalidParams(f"{_EITHER}, {'not both' if 'query' in given else 'one of them is required'}.")
+    foreign = sorted(given.keys() - (_OF_QUERY if "query" in given else _OF_PATTERNS))
+    if foreign:
+        raise InvalidParams(
+            f"{foreign[0]}: belongs to {'patterns' if 'query' in given else 'query'}. {_EITHER}, not both."
+        )
+    if "query" in given:
+        return run_search_documents_index(context, SearchDocumentIndexParams.model_validate(given))
+    return index_patterns(context, PatternsParams.model_validate(given))
+
 
 SEARCH_INDEX_PATTERNS = ToolSpec(
     name="search_index",
@@ -20,4 +85,17 @@ SEARCH_INDEX_PATTERNS = ToolSpec(
     idempotent=True,
     dialect=SEMANTIC,
     described_in="search_index_patterns",
+)
+
+SEARCH_INDEX = ToolSpec(
+    name="search_index",
+    family=FAMILY,
+    summary="Search added documents, or index files by glob patterns",
+    params=SearchIndexParams,
+    result=PatternIndexResult,
+    other_results=(DocumentSearchResult, NoDocuments),
+    run=search_index,
+    read_only=False,
+    idempotent=True,
+    dialect=DOCUMENTS,
 )

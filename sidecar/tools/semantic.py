@@ -24,6 +24,7 @@ NO_PATTERNS = (
     " paths."
 )
 MAX_LISTED = 50
+MAX_PATTERNS = 10_000
 MAX_EXCERPT = 200
 _AROUND = 100
 
@@ -50,7 +51,7 @@ class PatternsParams(Params):
     """Parameters of `search_index` by patterns."""
 
     patterns: list[Pattern] = Field(
-        max_length=10_000,
+        max_length=MAX_PATTERNS,
         description="Glob patterns or files to index, relative to the workspace.",
         examples=[["**/*.rs"]],
         json_schema_extra={"minItems": 1},
@@ -87,7 +88,7 @@ class PatternIndexResult(SnakeResult):
     total_chunks: int
     execution_time_ms: int
     failed_files: int
-    errors: list[FailedFile] | None = None
+    errors: list[FailedFile]
 
 
 class SemanticHit(SnakeResult):
@@ -126,7 +127,7 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
         total_chunks=report.chunks,
         execution_time_ms=_ms_since(start),
         failed_files=report.failed,
-        errors=errors or None,
+        errors=errors,
     )
 
 
@@ -190,4 +191,5 @@ SEARCH_QUERY = ToolSpec(
     read_only=True,
     idempotent=True,
     dialect=SEMANTIC,
+    rest=("/semantic/search",),
 )
