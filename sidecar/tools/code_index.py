@@ -289,6 +289,7 @@ GET_INDEX_STATUS = ToolSpec(
     run=get_index_status,
     read_only=True,
     idempotent=True,
+    rest=("/status",),
 )
 
 GET_CONFIG = ToolSpec(
@@ -300,6 +301,7 @@ GET_CONFIG = ToolSpec(
     run=get_config,
     read_only=True,
     idempotent=True,
+    rest=("/config",),
 )
 
 REINDEX_PROJECT = ToolSpec(
@@ -351,4 +353,5 @@ EXPLAIN_PATH = ToolSpec(
     parameter_aliases={"file_path": "path"},
     read_only=True,
     idempotent=True,
+    rest=("/explain",),
 )

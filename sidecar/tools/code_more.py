@@ -124,6 +124,7 @@ FIND_SIMILAR = ToolSpec(
     parameter_aliases={"file_path": "path"},
     read_only=True,
     idempotent=True,
+    rest=("/similar",),
 )
 
 SEARCH_SYMBOLS = ToolSpec(
@@ -136,4 +137,5 @@ SEARCH_SYMBOLS = ToolSpec(
     parameter_aliases={"query": "name"},
     read_only=True,
     idempotent=True,
+    rest=("/symbols",),
 )

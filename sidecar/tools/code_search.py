@@ -221,6 +221,7 @@ SEARCH_CODE = ToolSpec(
     run=search_code,
     read_only=True,
     idempotent=True,
+    rest=("/search", "/code/search"),
 )
 
 SEARCH_DOCS = ToolSpec(
@@ -233,6 +234,7 @@ SEARCH_DOCS = ToolSpec(
     run=search_docs,
     read_only=True,
     idempotent=True,
+    rest=("/docs",),
 )
 
 SEARCH_BY_PATH = ToolSpec(
@@ -244,4 +246,5 @@ SEARCH_BY_PATH = ToolSpec(
     run=search_by_path,
     read_only=True,
     idempotent=True,
+    rest=("/paths",),
 )

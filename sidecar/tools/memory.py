@@ -336,6 +336,7 @@ MEMORY_LIST = ToolSpec(
     read_only=True,
     idempotent=True,
     dialect=MEMORY,
+    rest=("/memory",),
 )
 
 MEMORY_DELETE = ToolSpec(
@@ -363,6 +364,7 @@ MEMORY_SEARCH = ToolSpec(
     read_only=True,
     idempotent=True,
     dialect=MEMORY,
+    rest=("/search", "/memory/search"),
 )
 
 MEMORY_FULLTEXT_SEARCH = ToolSpec(
@@ -375,6 +377,7 @@ MEMORY_FULLTEXT_SEARCH = ToolSpec(
     read_only=True,
     idempotent=True,
     dialect=MEMORY,
+    rest=("/fulltext", "/memory/fulltext"),
 )
 
 TOOLS = (MEMORY_SAVE, MEMORY_GET, MEMORY_LIST, MEMORY_DELETE, MEMORY_SEARCH, MEMORY_FULLTEXT_SEARCH)

@@ -57,7 +57,8 @@ class ToolSpec:
 
     `parameter_aliases` maps other accepted names of parameters to the real ones; `other_results` are shapes that
     `run` may return instead of `result` (the compact form of a search). `described_in` is the file of the description,
-    without `.md`, where it is not called like the tool.
+    without `.md`, where it is not called like the tool. `rest` are the paths where GET answers as well; one that two
+    enabled tools claim belongs to the one that is listed later.
     """
 
     name: str
@@ -76,6 +77,7 @@ class ToolSpec:
     other_results: tuple[type[BaseModel], ...] = ()
     dialect: Dialect = CODE_SEARCH
     described_in: str = ""
+    rest: tuple[str, ...] = ()
 
     @property
     def lsp_method(self) -> str:
@@ -98,8 +100,12 @@ class ToolSpec:
 
     def output_schema(self) -> dict[str, Any]:
         """JSON schema of every result that the tool may return: one object, required is what all of them have."""
-        schemas = [_bare(shape.model_json_schema(by_alias=True)) for shape in (self.result, *self.other_results)]
-        return _merged(schemas)
+        return _merged(list(self.result_schemas().values()))
+
+    def result_schemas(self) -> dict[str, dict[str, Any]]:
+        """JSON schema of each shape that a result may have, by the shape's name."""
+        shapes = (self.result, *self.other_results)
+        return {shape.__name__: _bare(shape.model_json_schema(by_alias=True)) for shape in shapes}
 
 
 def _bare(schema: dict[str, Any]) -> dict[str, Any]:
