@@ -9,12 +9,17 @@ from sidecar.surfaces.cli.main import Doors
 from sidecar.surfaces.cli.main import main as run_command_line
 
 if TYPE_CHECKING:
-    from sidecar.surfaces.cli.main import ServiceSource
+    from sidecar.surfaces.cli.main import ServiceSource, Serving
     from sidecar.tools.service import Service
 
 
+_SWITCH_SECONDS = 0.001
+"""Whoever answers a client waits this long for each thread that computes, not the usual five times as long."""
+
+
 def main() -> int:
-    return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio))
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio, _serve))
 
 
 def _lsp_stdio(source: ServiceSource) -> int:
@@ -33,6 +38,12 @@ def _mcp_stdio(service: Service, workspace: str | None) -> int:
     from sidecar.surfaces.mcp import run_stdio
 
     return run_stdio(service, workspace)
+
+
+def _serve(service: Service, serving: Serving) -> int:
+    from sidecar.daemon.serve import serve
+
+    return serve(service, serving)
 
 
 if __name__ == "__main__":

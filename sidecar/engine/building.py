@@ -41,17 +41,19 @@ class Builder:
         started = time.monotonic()
         writer = _writer(generation)
         stop = self._activity.or_stopped(cancelled)
-        if wait_for_store:
-            writer.feeder.start()
         walked = self._parts.make_walker(self._root, settings).walk(stop)
         manifest = writer.manifest
         plan = make_plan(
             walked, manifest.known_files(), manifest.known_skips(), manifest.failures(), self._buffers.keys()
         )
         plan = self._with_buffers(plan, settings)
+        if wait_for_store and (plan.changed or plan.removed):
+            writer.feeder.start()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
         writer.finish()
-        if wait_for_store:
+        # A run that changed nothing ends without the store's process, which takes a second to start.
+        if wait_for_store and writer.feeder.is_behind():
+            writer.feeder.start()
             total = len(plan.changed) + plan.unchanged
             self._activity.reporting(progress)(total, total, "Filling the vector store")
             while not writer.feeder.drain(0.2):

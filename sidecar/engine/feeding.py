@@ -69,6 +69,12 @@ class StoreFeeder:
         """Waits until nothing is pending (or the store has been given up); False when the time is over."""
         return self._idle.wait(timeout)
 
+    def is_behind(self) -> bool:
+        """Whether the store has anything to learn, or has to be looked at first. Cheap; starts nothing."""
+        if self._thread is not None and not self._idle.is_set():
+            return True
+        return self._check_first or not (self._directory / str(self._number)).exists() or self._slots.any_pending()
+
     def store(self) -> VectorStore | None:
         """The store, once it agrees with the manifest apart from pending slots."""
         return self._store if self._usable else None

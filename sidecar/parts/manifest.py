@@ -98,6 +98,8 @@ class Manifest:
         self.path = path
         self.lock = threading.RLock()
         self.connection = connect(path)
+        self._look_up_lock = threading.Lock()
+        self._look_ups = connect(path, readonly=True)
 
     @classmethod
     def make(cls, path: Path, facts: dict[str, Any], more_tables: Iterable[Any] = ()) -> Manifest:
@@ -127,7 +129,8 @@ class Manifest:
                 raise
 
     def close(self) -> None:
-        with self.lock:
+        with self.lock, self._look_up_lock:
+            self._look_ups.close()
             self.connection.close()
 
     # ------------------------------------------------------------ meta
@@ -149,8 +152,9 @@ class Manifest:
         return {r[1]: KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8]) for r in rows}
 
     def known_file(self, path: str) -> KnownFile | None:
-        with self.lock, translated(self.path):
-            r = self.connection.execute(
+        """As of the last commit. Never waits for a writer: files are looked up while others are being written."""
+        with self._look_up_lock, translated(self.path):
+            r = self._look_ups.execute(
                 "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files WHERE path = ?",
                 (path,),
             ).fetchone()
@@ -271,12 +275,13 @@ class Manifest:
         )
 
     def without_vector(self, limit: int) -> list[UnembeddedChunk]:
-        """Chunks that an interrupted run left without a vector."""
+        """Chunks that an interrupted run left without a vector, or whose path has none (a moved file's)."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
                 "SELECT c.id, c.file_id, f.path, c.body_hash, f.path_hash, c.start_line, c.end_line, c.text, c.kind,"
                 " c.names, c.enclosing FROM chunks c JOIN files f ON f.id = c.file_id"
-                " WHERE c.vector_id = 0 ORDER BY c.id LIMIT ?",
+                " WHERE c.id IN (SELECT id FROM chunks WHERE vector_id = 0 UNION SELECT id FROM chunks"
+                " WHERE file_id IN (SELECT id FROM files WHERE path_vector = 0)) ORDER BY c.id LIMIT ?",
                 (limit,),
             ).fetchall()
         return [_unembedded(*row) for row in rows]

@@ -30,6 +30,11 @@ class Slots:
                 (limit,),
             ).fetchall()
 
+    def any_pending(self) -> bool:
+        with self._manifest.lock, translated(self._manifest.path):
+            row = self._manifest.connection.execute("SELECT 1 FROM pending_slots LIMIT 1").fetchone()
+        return row is not None
+
     def settle_pending(self, rows: Sequence[PendingSlot]) -> None:
         """Clears the slots that were written, unless their chunk, or the path it is at, has changed since."""
         with self._manifest.transaction() as connection:
