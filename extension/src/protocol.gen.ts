@@ -280,6 +280,159 @@ export interface SimilarResult {
   notice?: string;
 }
 
+export interface SearchIndexParams {
+  /** Search added documents: words; +must, -not, "exact phrase". */
+  query?: string;
+  /** With query: at most this many results (10). */
+  k?: number;
+  /** With query: which index (default). */
+  index_name?: string;
+  /** Index files: glob patterns or paths, relative to the workspace. */
+  patterns?: string[];
+  /** With patterns: index again what has not changed. */
+  force?: boolean;
+}
+
+export interface FailedFile {
+  path: string;
+  error: string;
+}
+
+export interface PatternIndexResult {
+  message: string;
+  indexed_files: number;
+  skipped_files: number;
+  total_chunks: number;
+  execution_time_ms: number;
+  failed_files: number;
+  errors: FailedFile[];
+}
+
+export interface DocumentResult {
+  doc_id: string;
+  score: number;
+  highlights: string[];
+  metadata: Record<string, JsonValue>;
+}
+
+export type JsonValue = Record<string, never>;
+
+export interface QueryParsed {
+  terms: string[];
+  must: string[];
+  must_not: string[];
+  phrases: string[];
+}
+
+export interface DocumentSearchResult {
+  results: DocumentResult[];
+  total_matches: number;
+  query_parsed: QueryParsed;
+}
+
+export interface NoDocuments {
+  results: DocumentResult[];
+  total_matches: number;
+}
+
+export interface AddDocumentParams {
+  /** Names the document; the same id replaces it. */
+  doc_id: string;
+  /** The text to index. */
+  content: string;
+  /** Anything, given back with each result. */
+  metadata?: Record<string, JsonValue>;
+  /** Which index. */
+  index_name?: string;
+}
+
+export interface AddedDocument {
+  status: "indexed" | "re-indexed";
+  doc_id: string;
+  token_count: number;
+}
+
+export interface TokenizerConfig {
+  /** Upper and lower case are the same. */
+  lowercase?: boolean;
+  /** Shorter words are left out. */
+  min_length?: number;
+}
+
+export interface CreateDocumentIndexParams {
+  /** Letters, digits, - and _. */
+  index_name: string;
+  /** memory, or sqlite: stays on disk. */
+  backend?: string;
+  /** How texts are taken apart. */
+  tokenizer_config?: TokenizerConfig;
+}
+
+export interface CreatedDocumentIndex {
+  status: "created";
+  index_name: string;
+  backend: string;
+}
+
+export interface SearchTextsParams {
+  /** Words to look for. */
+  query: string;
+  /** The texts to search. */
+  documents: string[];
+  /** At most this many results. */
+  top_k?: number;
+}
+
+export interface TextResult {
+  doc_id: string;
+  score: number;
+  snippet: string;
+  highlights: string[];
+}
+
+export interface TextsResult {
+  status: "ok";
+  query: string;
+  results: TextResult[];
+}
+
+export interface QueryTextsParams {
+  /** Words to look for. */
+  query: string;
+  /** The texts to search. */
+  documents: string[];
+  /** At most this many results. */
+  top_k?: number;
+}
+
+export interface TextIndexResult {
+  status: "ok";
+  query: string;
+  index_size: number;
+  results: TextResult[];
+}
+
+export interface FuzzyParams {
+  /** What to match. */
+  query: string;
+  /** What to match it with. */
+  candidates: string[];
+  /** Least similarity. */
+  threshold?: number;
+}
+
+export interface FuzzyResult {
+  candidate: string;
+  score: number;
+}
+
+export interface FuzzyMatches {
+  status: "ok";
+  query: string;
+  best_match: string | null;
+  matches: FuzzyResult[];
+}
+
 export interface SaveParams {
   /** Its name; groups by prefix. */
   key: string;
@@ -407,28 +560,6 @@ export interface FulltextParams {
   namespace?: string;
 }
 
-export interface PatternsParams {
-  /** Glob patterns or files to index, relative to the workspace. */
-  patterns: string[];
-  /** Index again what has not changed. */
-  force?: boolean;
-}
-
-export interface FailedFile {
-  path: string;
-  error: string;
-}
-
-export interface PatternIndexResult {
-  message: string;
-  indexed_files: number;
-  skipped_files: number;
-  total_chunks: number;
-  execution_time_ms: number;
-  failed_files: number;
-  errors?: FailedFile[];
-}
-
 export interface QueryParams {
   /** What to look for, in words. */
   query: string;
@@ -471,13 +602,18 @@ export interface SidecarRequests {
   "sidecar/explainPath": { params: ExplainParams; result: PathExplanation };
   "sidecar/searchSymbols": { params: SymbolsParams; result: SymbolsResult };
   "sidecar/findSimilar": { params: SimilarParams; result: SimilarResult };
+  "sidecar/searchIndex": { params: SearchIndexParams; result: PatternIndexResult | DocumentSearchResult | NoDocuments };
+  "sidecar/searchAddDocument": { params: AddDocumentParams; result: AddedDocument };
+  "sidecar/searchCreateIndex": { params: CreateDocumentIndexParams; result: CreatedDocumentIndex };
+  "sidecar/searchDocuments": { params: SearchTextsParams; result: TextsResult };
+  "sidecar/searchIndexQuery": { params: QueryTextsParams; result: TextIndexResult };
+  "sidecar/searchFuzzy": { params: FuzzyParams; result: FuzzyMatches };
   "sidecar/memorySave": { params: SaveParams; result: SavedResult };
   "sidecar/memoryGet": { params: KeyParams; result: MemoryResult };
   "sidecar/memoryList": { params: ListParams; result: ListResult };
   "sidecar/memoryDelete": { params: KeyParams; result: DeletedResult };
   "sidecar/memorySearch": { params: SearchParams; result: MemorySearchResult };
   "sidecar/memoryFulltextSearch": { params: FulltextParams; result: MemorySearchResult };
-  "sidecar/searchIndex": { params: PatternsParams; result: PatternIndexResult };
   "sidecar/searchQuery": { params: QueryParams; result: SemanticResult };
 }
 
@@ -494,12 +630,17 @@ export const TOOLS = [
   { name: "explain_path", method: "sidecar/explainPath", readOnly: true, asks: false },
   { name: "search_symbols", method: "sidecar/searchSymbols", readOnly: true, asks: false },
   { name: "find_similar", method: "sidecar/findSimilar", readOnly: true, asks: false },
+  { name: "search_index", method: "sidecar/searchIndex", readOnly: false, asks: false },
+  { name: "search_add_document", method: "sidecar/searchAddDocument", readOnly: false, asks: false },
+  { name: "search_create_index", method: "sidecar/searchCreateIndex", readOnly: false, asks: false },
+  { name: "search_documents", method: "sidecar/searchDocuments", readOnly: true, asks: false },
+  { name: "search_index_query", method: "sidecar/searchIndexQuery", readOnly: true, asks: false },
+  { name: "search_fuzzy", method: "sidecar/searchFuzzy", readOnly: true, asks: false },
   { name: "memory_save", method: "sidecar/memorySave", readOnly: false, asks: false },
   { name: "memory_get", method: "sidecar/memoryGet", readOnly: true, asks: false },
   { name: "memory_list", method: "sidecar/memoryList", readOnly: true, asks: false },
   { name: "memory_delete", method: "sidecar/memoryDelete", readOnly: false, asks: true },
   { name: "memory_search", method: "sidecar/memorySearch", readOnly: true, asks: false },
   { name: "memory_fulltext_search", method: "sidecar/memoryFulltextSearch", readOnly: true, asks: false },
-  { name: "search_index", method: "sidecar/searchIndex", readOnly: false, asks: false },
   { name: "search_query", method: "sidecar/searchQuery", readOnly: true, asks: false },
 ] as const;

@@ -33,8 +33,6 @@ def upper(value: Any) -> Any:
 Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY)]
 Tag = Annotated[str, Field(min_length=1, max_length=50)]
 Keyword = Annotated[str, Field(max_length=200)]
-Limit = Annotated[Whole, Field(ge=1, le=100)]
-Offset = Annotated[Whole, Field(ge=0, le=MAX_OFFSET)]
 
 
 # ---------------------------------------------------------------- parameters
@@ -67,8 +65,8 @@ class ListParams(Params):
 
     namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
     tags: list[Tag] = Field([], max_length=20, description="Only memories with all of these.", examples=[["build"]])
-    limit: Limit = Field(20, description="How many memories.", examples=[20])
-    offset: Offset = Field(0, description="Skip this many (next page).", examples=[20])
+    limit: Whole = Field(20, ge=1, le=100, description="How many memories.", examples=[20])
+    offset: Whole = Field(0, ge=0, le=MAX_OFFSET, description="Skip this many (next page).", examples=[20])
 
 
 class SearchParams(Params):
@@ -80,8 +78,8 @@ class SearchParams(Params):
         examples=["how is the project built"],
         json_schema_extra={"minLength": 1},
     )
-    limit: Limit = Field(10, description="How many results.", examples=[10])
-    offset: Offset = Field(0, description="Skip this many results (next page).", examples=[10])
+    limit: Whole = Field(10, ge=1, le=100, description="How many results.", examples=[10])
+    offset: Whole = Field(0, ge=0, le=MAX_OFFSET, description="Skip this many results (next page).", examples=[10])
     namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
 
 
@@ -94,8 +92,8 @@ class FulltextParams(Params):
     operator: Annotated[Literal["AND", "OR"], BeforeValidator(upper)] = Field(
         "OR", description="All keywords (AND) or any (OR).", examples=["AND"]
     )
-    limit: Limit = Field(10, description="How many results.", examples=[10])
-    offset: Offset = Field(0, description="Skip this many results (next page).", examples=[10])
+    limit: Whole = Field(10, ge=1, le=100, description="How many results.", examples=[10])
+    offset: Whole = Field(0, ge=0, le=MAX_OFFSET, description="Skip this many results (next page).", examples=[10])
     namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
 
 

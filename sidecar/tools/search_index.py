@@ -6,10 +6,12 @@ hosts refuse a schema with `oneOf` at the top.
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from sidecar.errors import InvalidParams
-from sidecar.tools.code_search import Whole
+from sidecar.tools.code_search import whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import DOCUMENTS, SEMANTIC
 from sidecar.tools.documents import (
@@ -43,8 +45,8 @@ class SearchIndexParams(Params):
         description='Search added documents: words; +must, -not, "exact phrase".',
         examples=['+python "machine learning"'],
     )
-    k: Whole | None = Field(
-        None, ge=1, le=10_000, description="With query: at most this many results (10).", examples=[5]
+    k: Annotated[int, Field(ge=1, le=10_000), BeforeValidator(whole)] | None = Field(
+        None, description="With query: at most this many results (10).", examples=[5]
     )
     index_name: str | None = Field(
         None, min_length=1, max_length=MAX_NAME, description="With query: which index (default).", examples=["docs"]
