@@ -23,7 +23,7 @@ ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.slots", "parts.lexical")
 
 # The first prefix that fits decides. An entry allows a module and what is below it.
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("__main__", ("surfaces", "tools")),
+    ("__main__", ("surfaces", "tools", "daemon")),
     ("model", ()),
     ("errors", ()),
     ("settings", VALUES),
@@ -36,7 +36,8 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
     ("surfaces", ("tools", *SETTINGS, *VALUES)),
-    ("gen", ("gen", "tools", "surfaces.cli.options", *SETTINGS, *VALUES)),
+    ("daemon", ("daemon", "surfaces", "tools", *SETTINGS, *VALUES)),
+    ("gen", ("gen", "tools", "surfaces.cli.options", "surfaces.http.openapi", *SETTINGS, *VALUES)),
 )
 
 # Tables of words and patterns, not code to read.

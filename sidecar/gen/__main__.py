@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from sidecar.gen import markdown, typescript
+from sidecar.surfaces.http import openapi
+from sidecar.tools.registry import ALL_TOOLS
 
 
 def generated() -> Mapping[str, str]:
@@ -16,6 +19,7 @@ def generated() -> Mapping[str, str]:
         "docs/tools.md": markdown.tools_page(),
         "docs/cli.md": markdown.cli_page(),
         "docs/settings.md": markdown.settings_page(),
+        "docs/openapi.json": json.dumps(openapi.document(ALL_TOOLS), indent=2, ensure_ascii=False) + "\n",
         "extension/src/protocol.gen.ts": typescript.protocol(),
     }
 

@@ -255,6 +255,8 @@ def test_every_manual_has_examples_and_the_exit_statuses(command: Any, capsys: p
         (["mcp"], "mcp None"),
         (["mcp", "-w", "/x"], "mcp /x"),
         (["--workspace", "/x", "mcp"], "mcp /x"),
+        (["serve", "-w", "/x"], "serve 127.0.0.1 0"),
+        (["serve", "-w", "/x", "--host", "::1", "--port", "7777"], "serve ::1 7777"),
     ],
 )
 def test_the_serving_options_open_the_other_doors(argv: list[str], served: str) -> None:
@@ -268,6 +270,7 @@ def test_the_serving_options_open_the_other_doors(argv: list[str], served: str) 
         lambda source: note("stdio"),
         lambda source, host, port: note("tcp", host, port),
         lambda service, workspace: note("mcp", workspace),
+        lambda service, serving: note("serve", serving.host, serving.port),
     )
     assert main(argv, service=Service(FakeWorkspaces()), doors=doors) == 17
     assert seen == [served]
@@ -276,7 +279,9 @@ def test_the_serving_options_open_the_other_doors(argv: list[str], served: str) 
 @pytest.mark.parametrize("address", ["7777", "host:", "host:99999", "host:port"])
 def test_a_wrong_address_is_refused(address: str) -> None:
     err = io.StringIO()
-    doors = Doors(lambda source: 0, lambda source, host, port: 0, lambda service, workspace: 0)
+    doors = Doors(
+        lambda source: 0, lambda source, host, port: 0, lambda service, workspace: 0, lambda service, serving: 0
+    )
     assert main(["--tcp", address], service=Service(FakeWorkspaces()), doors=doors, stderr=err) == 2
     assert "HOST:PORT" in err.getvalue()
 

@@ -23,6 +23,23 @@ ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Se
 """A service, or what makes one from the settings that an editor sends when it connects."""
 
 
+LISTING = ("mcp", "serve")
+"""The commands that serve agents: what they list costs an agent's tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where `serve` listens and how it says so. `token_file` empty: a new one, removed at the end."""
+
+    workspace: str
+    host: str
+    port: int
+    token_file: str
+    as_json: bool
+    stdout: TextIO
+    stderr: TextIO
+
+
 @dataclass(frozen=True, slots=True)
 class Doors:
     """The other surfaces, started by this one's options. Each returns the exit status when its client is gone."""
@@ -30,6 +47,7 @@ class Doors:
     lsp_stdio: Callable[[ServiceSource], int]
     lsp_tcp: Callable[[ServiceSource, str, int], int]
     mcp_stdio: Callable[[Service, str | None], int]
+    serve: Callable[[Service, Serving], int]
 
 
 def main(
@@ -71,7 +89,7 @@ def _run(
     doors: Doors | None,
     streams: tuple[TextIO, TextIO, TextIO],
 ) -> int:
-    serves = args.stdio or args.tcp or args.command == "mcp"
+    serves = args.stdio or args.tcp or args.command in LISTING
     if not serves and args.command is None:
         parser.print_help(streams[1])
         return 2
@@ -86,8 +104,10 @@ def _run(
         return _serve_editors(service or (lambda editor: _make_service(args, editor)), doors, address)
     own = service or _make_service(args)
     try:
-        if doors is not None and serves:
+        if doors is not None and args.command == "mcp":
             return doors.mcp_stdio(own, args.workspace)
+        if doors is not None and args.command == "serve":
+            return doors.serve(own, _serving(args, streams))
         from sidecar.surfaces.cli.commands import RUN
         from sidecar.surfaces.cli.session import Session
 
@@ -105,14 +125,25 @@ def _make_service(args: argparse.Namespace, editor: Mapping[str, object] | None 
     from sidecar.settings.load import load_settings
     from sidecar.tools.assemble import make_service
 
-    flags = {"model": args.model, "device": args.device}
+    flags = {"model": args.model, "device": args.device, "toolsets": args.toolsets}
     problems = load_settings(None, None, {}, {}, flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
-    if args.stdio or args.tcp or args.command == "mcp":
+    if args.command in LISTING:
         return make_service(flags=flags, editor=editor)
-    # A person at a shell may name any tool; only what is listed to an agent costs.
-    return make_service(flags=flags, editor=editor, toolsets="all")
+    # An editor and a person at a shell may name any tool; only what is listed to an agent costs.
+    if args.stdio or args.tcp or args.command == "call":
+        return make_service(flags=flags, editor=editor, unset_toolsets="all")
+    return make_service(flags=flags, editor=editor, toolsets=args.toolsets or "all")
+
+
+def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -> Serving:
+    from sidecar.tools.assemble import find_workspace
+
+    workspace = str(args.workspace) if args.workspace else find_workspace(".")
+    if not isinstance(args.port, int) or not 0 <= args.port <= 65535:
+        raise InvalidParams(f'--port takes a number from 0 (any free one) to 65535, not "{args.port}".')
+    return Serving(workspace, args.host, args.port, args.token_file or "", bool(args.json), *streams[1:])
 
 
 def _address(text: str) -> tuple[str, int]:

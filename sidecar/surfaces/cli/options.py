@@ -45,6 +45,7 @@ examples:
     sidecar docs how to configure logging      ask the documentation
     sidecar --stdio                            serve an editor (LSP)
     sidecar mcp                                serve an agent (MCP)
+    sidecar serve                              serve a script (REST)
 
 """
 
@@ -175,6 +176,13 @@ def _add_paths(parser: argparse.ArgumentParser) -> None:
 
 def _add_reindex(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="*", help="index only these again; without any, everything")
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--host", metavar="HOST", default="127.0.0.1", help="a loopback address of this machine (default 127.0.0.1)")
+    add("--port", metavar="N", type=number, default=0, help="the port to listen on (default 0: any free one)")
+    add("--token-file", metavar="FILE", help="read the token here; made when missing (default: a new one each time)")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
@@ -309,6 +317,16 @@ COMMANDS: tuple[Command, ...] = (
         "--workspace, else the client's roots, else the one of the current folder.",
         "    sidecar mcp\n    sidecar mcp --workspace ~/src/project\n",
         _add_nothing,
+    ),
+    Command(
+        "serve",
+        "serve scripts (REST) and agents (MCP over HTTP)",
+        "Serve the tools over HTTP on this machine only, one workspace per process. Every request needs the token\n"
+        "that is made at the start: Authorization: Bearer TOKEN. The URL and the file that holds the token are said\n"
+        "on standard error, and with --json as one line on standard output. Ctrl-C or SIGTERM ends it, status 0.",
+        "    sidecar serve\n    sidecar serve --port 7777 --token-file ~/.sidecar-token --toolsets code,memory\n"
+        "    sidecar serve --json\n",
+        _add_serve,
     ),
 )
 

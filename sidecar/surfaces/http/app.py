@@ -1,0 +1,206 @@
+"""The REST application: a route per tool, friendly GET twins, and one way to answer, to fail and to ask.
+
+Not here: who may call (`guard.py`), which path means which tool (`routes.py`), listening (`run.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sidecar import __version__
+from sidecar.errors import Internal, SidecarError
+from sidecar.surfaces.http.answers import Answers
+from sidecar.surfaces.http.body import read_arguments
+from sidecar.surfaces.http.faults import (
+    ANSWER_HEADER,
+    RequestFault,
+    json_bytes,
+    no_answer_in_time,
+    no_such_path,
+    wrong_method,
+)
+from sidecar.surfaces.http.guard import HEADERS
+from sidecar.surfaces.http.openapi import document
+from sidecar.surfaces.http.query import arguments_of
+from sidecar.surfaces.http.routes import MCP, OPENAPI, TOOLS, get_paths, post_path
+from sidecar.tools.confirm import call_with_questions
+from sidecar.tools.service import Service
+from sidecar.tools.spec import Answer, Question, ToolSpec
+
+READING_SECONDS = 120.0
+"""A tool that only reads is given this long. One that writes may take its time, for as long as the caller waits."""
+CLIENT_GONE = 499
+
+logger = logging.getLogger("sidecar.http")
+Arguments: TypeAlias = Callable[[Request, ToolSpec], Awaitable[Mapping[str, object]]]
+Lifespan: TypeAlias = Callable[[Any], contextlib.AbstractAsyncContextManager[Any]]
+
+
+def make_app(
+    service: Service,
+    workspace: str,
+    *,
+    mcp: Any = None,
+    mcp_lifespan: Lifespan | None = None,
+    reading_seconds: float = READING_SECONDS,
+) -> Starlette:
+    """The application, without its guard. `mcp` is an ASGI application for /mcp; its lifespan is entered with ours."""
+    endpoints = _Endpoints(service, workspace, reading_seconds)
+    routes = [
+        Route("/", endpoints.about, methods=["GET"]),
+        Route(OPENAPI, endpoints.openapi, methods=["GET"]),
+        Route(TOOLS, endpoints.list_tools, methods=["GET"]),
+        Route(f"{TOOLS}/{{name}}", endpoints.post, methods=["POST"]),
+        *(Route(path, endpoints.get(tool), methods=["GET"]) for path, tool in get_paths(service.tools).items()),
+    ]
+    if mcp is not None:
+        routes.append(Route(MCP, mcp))
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        async with mcp_lifespan(mcp) if mcp_lifespan else contextlib.nullcontext():
+            yield
+
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _http_fault})
+    app.router.redirect_slashes = False
+    return app
+
+
+class _Endpoints:
+    """What each route answers, for one service and one workspace."""
+
+    def __init__(self, service: Service, workspace: str, reading_seconds: float) -> None:
+        self._service = service
+        self._workspace = workspace
+        self._reading_seconds = reading_seconds
+        self._answers = Answers()
+        self._document = document(service.tools)
+
+    async def about(self, request: Request) -> Response:
+        about = {"name": "sidecar", "version": __version__, "workspace": self._workspace}
+        return reply(200, {**about, "tools": TOOLS, "openapi": OPENAPI, "mcp": MCP})
+
+    async def openapi(self, request: Request) -> Response:
+        return reply(200, self._document)
+
+    async def list_tools(self, request: Request) -> Response:
+        gets: dict[str, list[str]] = {}
+        for path, tool in get_paths(self._service.tools).items():
+            gets.setdefault(tool.name, []).append(path)
+        return reply(200, {"tools": [_described(tool, gets.get(tool.name, [])) for tool in self._service.tools]})
+
+    async def post(self, request: Request) -> Response:
+        try:
+            tool = self._service.tool(request.path_params["name"])
+        except SidecarError as error:
+            return reply(error.http_status, error.as_dict())
+        return await self._answered(request, tool, _from_body)
+
+    def get(self, tool: ToolSpec) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            return await self._answered(request, tool, _from_query)
+
+        return endpoint
+
+    async def _answered(self, request: Request, tool: ToolSpec, arguments: Arguments) -> Response:
+        try:
+            given = self._answers.given(request.headers.get(ANSWER_HEADER, ""))
+            return reply(200, await self._call(request, tool, await arguments(request, tool), given))
+        except RequestFault as fault:
+            return reply(fault.status, fault.as_dict(), fault.headers)
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_GONE)
+        except SidecarError as error:
+            return _failed(tool, error)
+        except Exception:
+            incident = uuid.uuid4().hex[:8]
+            logger.exception("incident %s in %s", incident, tool.name)
+            return _failed(tool, Internal(f"The log has the details as incident {incident}.", incident=incident))
+
+    async def _call(
+        self, request: Request, tool: ToolSpec, arguments: Mapping[str, object], given: Mapping[str, Answer]
+    ) -> Mapping[str, object]:
+        """The result. A caller that goes away cancels the tool. Raises `RequestFault`, `SidecarError`."""
+
+        async def ask(question: Question) -> Answer:
+            return self._answers.answer(question, given)
+
+        calling = asyncio.ensure_future(
+            call_with_questions(
+                self._service, tool.name, arguments, workspace=self._workspace, ask=ask, asked_by=_asker(request)
+            )
+        )
+        leaving = asyncio.ensure_future(_gone(request))
+        seconds = self._reading_seconds if tool.read_only else None
+        try:
+            done, _ = await asyncio.wait({calling, leaving}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            if calling in done:
+                return calling.result()
+            if leaving in done:
+                raise ClientDisconnect
+            raise no_answer_in_time(self._reading_seconds)
+        finally:
+            for task in (calling, leaving):
+                task.cancel()
+            await asyncio.gather(calling, leaving, return_exceptions=True)
+
+
+def reply(status: int, value: object, headers: Mapping[str, str] | None = None) -> Response:
+    response = Response(json_bytes(value), status, headers, media_type="application/json")
+    response.raw_headers.extend(HEADERS)
+    return response
+
+
+async def _from_body(request: Request, tool: ToolSpec) -> Mapping[str, object]:
+    return await read_arguments(request)
+
+
+async def _from_query(request: Request, tool: ToolSpec) -> Mapping[str, object]:
+    return arguments_of(tool, request.query_params.multi_items())
+
+
+async def _gone(request: Request) -> None:
+    """Returns when the caller has closed the connection. What it still sends is thrown away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _http_fault(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = dict(getattr(error, "headers", None) or {})
+    fault = wrong_method(request.method, headers) if status == 405 else no_such_path(request.url.path)
+    return reply(fault.status, fault.as_dict(), fault.headers)
+
+
+def _failed(tool: ToolSpec, error: SidecarError) -> Response:
+    return reply(error.http_status, tool.dialect.shape_error(error))
+
+
+def _asker(request: Request) -> str:
+    """As the program calls itself, for a person to read in a question."""
+    agent = "".join(letter for letter in request.headers.get("user-agent", "") if letter.isprintable())[:60]
+    return f"{agent} (REST)" if agent else "A program (REST)"
+
+
+def _described(tool: ToolSpec, gets: list[str]) -> dict[str, object]:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "summary": tool.summary,
+        "post": post_path(tool),
+        "get": gets,
+        "readOnly": tool.read_only,
+        "destructive": tool.destructive,
+        "asks": tool.question is not None,
+    }

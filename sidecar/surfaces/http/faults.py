@@ -1,0 +1,119 @@
+"""What may be wrong with a request before a tool is called, and how every failure is spelt.
+
+Not here: what may be wrong with a tool's parameters or with the index (`sidecar/errors.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sidecar.tools.spec import Question
+
+
+class RequestFault(Exception):
+    """A fault of the request itself. `message` is the sentence, `detail` what to do."""
+
+    def __init__(
+        self, status: int, code: str, message: str, detail: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.detail = detail
+        self.headers = dict(headers or {})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Spelt like an error of a tool."""
+        body = {"code": self.code, "userMessage": self.message}
+        return {**body, "detail": self.detail} if self.detail else body
+
+
+def unauthorized() -> RequestFault:
+    return RequestFault(
+        401,
+        "UNAUTHORIZED",
+        "The token is missing or wrong.",
+        "Send Authorization: Bearer TOKEN; sidecar serve says at its start which file holds the token.",
+        {"WWW-Authenticate": 'Bearer realm="sidecar"'},
+    )
+
+
+def foreign(header: str) -> RequestFault:
+    return RequestFault(
+        403,
+        "FOREIGN_CALLER",
+        f"The {header} header names another place than this server.",
+        "Only programs on this machine may call it, by the address that sidecar serve says at its start.",
+    )
+
+
+def no_such_path(path: str) -> RequestFault:
+    return RequestFault(404, "NOT_FOUND", f"There is nothing at {path[:80]}.", "GET /openapi.json lists what there is.")
+
+
+def wrong_method(method: str, headers: Mapping[str, str]) -> RequestFault:
+    allowed = headers.get("Allow") or headers.get("allow") or "another method"
+    return RequestFault(405, "METHOD_NOT_ALLOWED", f"{method[:20]} is not taken here.", f"Use {allowed}.", headers)
+
+
+def too_slow(seconds: float) -> RequestFault:
+    return RequestFault(408, "REQUEST_TIMEOUT", f"The body did not come within {seconds:g} seconds.", "Send it again.")
+
+
+def too_large(limit: int) -> RequestFault:
+    return RequestFault(413, "BODY_TOO_LARGE", f"The body is larger than {limit:,} bytes.", "Send less at a time.")
+
+
+def not_json(content_type: str) -> RequestFault:
+    return RequestFault(
+        415,
+        "UNSUPPORTED_MEDIA_TYPE",
+        f"The body must be application/json, not {content_type[:80] or 'untyped'}.",
+        "Send Content-Type: application/json.",
+    )
+
+
+def no_answer_in_time(seconds: float) -> RequestFault:
+    return RequestFault(504, "TIMEOUT", f"There was no answer within {seconds:g} seconds.", "Ask for less at a time.")
+
+
+def unanswered(question: Question, answer_id: str) -> RequestFault:
+    """409: a person must be asked. The body carries the question (see `question_body`)."""
+    return _Unanswered(question, answer_id)
+
+
+ANSWER_HEADER = "Sidecar-Answer"
+
+
+class _Unanswered(RequestFault):
+    def __init__(self, question: Question, answer_id: str) -> None:
+        super().__init__(
+            409,
+            "CONFIRMATION_REQUIRED",
+            question.message,
+            f"Ask a person, then make the same request again with the header {ANSWER_HEADER}: {answer_id}=accept"
+            f" (or =decline). Where there is nobody to ask: {ANSWER_HEADER}: nobody.",
+        )
+        self._question = question
+        self._answer_id = answer_id
+
+    def as_dict(self) -> dict[str, Any]:
+        question = self._question
+        shown = {
+            "id": self._answer_id,
+            "tool": question.tool,
+            "message": question.message,
+            "detail": question.detail,
+            "accept": question.accept,
+            "decline": question.decline,
+            "destructive": question.destructive,
+        }
+        return {**super().as_dict(), "question": shown}
+
+
+def json_bytes(value: object) -> bytes:
+    """UTF-8; a lone surrogate, which UTF-8 cannot hold, stays the escape that JSON has for it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")

@@ -1,0 +1,70 @@
+"""Who may call at all: an ASGI layer around everything that is served on the port, MCP too.
+
+A page in a browser can make requests to this machine, and by DNS rebinding even as if it were the same site: hence the
+checks of Host and Origin besides the token. What is asked for is not looked at here.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+from sidecar.surfaces.http.faults import RequestFault, foreign, json_bytes, unauthorized
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+"""On every response: answers hold source code, and are never a page."""
+
+
+class Guard:
+    """Lets a request through that names this server, comes from no foreign page and brings the token.
+
+    `hosts` are the allowed values of Host (`127.0.0.1:7777`); an Origin must be one of them by http.
+    """
+
+    def __init__(self, app: App, token: str, hosts: frozenset[str]) -> None:
+        self._app = app
+        self._token = token.encode()
+        self._hosts = {host.encode() for host in hosts}
+        self._origins = {b"http://" + host for host in self._hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        fault = self._fault(scope["headers"]) if scope["type"] == "http" else None
+        if fault is not None:
+            await refuse(fault, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _fault(self, headers: list[tuple[bytes, bytes]]) -> RequestFault | None:
+        def values(name: bytes) -> list[bytes]:
+            return [value.strip() for key, value in headers if key.lower() == name]
+
+        hosts = values(b"host")
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return foreign("Host")
+        if any(origin.lower() not in self._origins for origin in values(b"origin")):
+            return foreign("Origin")
+        given = values(b"authorization")
+        return None if len(given) == 1 and self._matches(given[0]) else unauthorized()
+
+    def _matches(self, authorization: bytes) -> bool:
+        scheme, _, token = authorization.partition(b" ")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
+
+
+async def refuse(fault: RequestFault, send: Send) -> None:
+    """The whole response, by hand: nothing behind this layer is trusted with a request that was refused."""
+    body = json_bytes(fault.as_dict())
+    headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
+    headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
+    await send({"type": "http.response.start", "status": fault.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

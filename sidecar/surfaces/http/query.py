@@ -1,0 +1,58 @@
+"""From the text of a query string to a tool's parameters, by the tool's own schema. What is wrong, the tool says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sidecar.errors import InvalidParams
+from sidecar.tools.spec import ToolSpec
+
+SHORT = {"q": "query"}
+"""Names that a query string may use instead of a parameter's, where the tool has no parameter of that name."""
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+def arguments_of(tool: ToolSpec, pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
+    """A repeated name is a list. Text that is no value of the parameter's type stays text, and the tool refuses it.
+
+    Raises `InvalidParams` when a parameter is given under both of its names.
+    """
+    schema = tool.input_schema()["properties"]
+    given: dict[str, list[str]] = {}
+    for name, text in pairs:
+        given.setdefault(name, []).append(text)
+    for short, name in SHORT.items():
+        if short in given and short not in schema and name in (*schema, *tool.parameter_aliases):
+            if name in given:
+                raise InvalidParams(f"{short}: is another name of {name}; send only one of them.")
+            given[name] = given.pop(short)
+    return {
+        name: _value(schema.get(tool.parameter_aliases.get(name, name), {}), texts) for name, texts in given.items()
+    }
+
+
+def shown_name(name: str) -> str:
+    """The parameter's name in a query string."""
+    return next((short for short, full in SHORT.items() if full == name), name)
+
+
+def _value(field: Mapping[str, Any], texts: list[str]) -> object:
+    choices = field.get("anyOf", [field])
+    kinds = {choice.get("type") for choice in choices}
+    lists = [choice for choice in choices if choice.get("type") == "array"]
+    if lists and (len(texts) > 1 or kinds == {"array"}):
+        return [_scalar({lists[0]["items"].get("type")}, text) for text in texts]
+    return _scalar(kinds, texts[0]) if len(texts) == 1 else list(texts)
+
+
+def _scalar(kinds: set[Any], text: str) -> object:
+    if "string" in kinds:
+        return text
+    if kinds & {"integer", "number"} and re.fullmatch(r"-?[0-9]{1,18}", text):
+        return int(text)
+    if "number" in kinds and re.fullmatch(r"-?[0-9]{1,18}\.[0-9]{1,18}", text):
+        return float(text)
+    return _TRUTH.get(text.lower(), text) if "boolean" in kinds else text

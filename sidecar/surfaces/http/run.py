@@ -1,0 +1,101 @@
+"""Listens on a loopback address and serves an application there until the process is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import signal
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from sidecar.errors import InvalidParams
+from sidecar.surfaces.http.guard import App
+
+ENDING_SECONDS = 3
+"""Answers under way are given this long, then they are cancelled."""
+MAX_CONNECTIONS = 256
+KEEP_ALIVE_SECONDS = 30
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that accepts connections from now on. `port` 0 takes a free one.
+
+    Raises `InvalidParams` for an address that is not this machine's own, and where it cannot listen.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+        if not ipaddress.ip_address(address[0]).is_loopback:
+            raise InvalidParams(f"--host {host} can be reached from other machines; only a loopback address is taken.")
+        listener = socket.socket(family, kind)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen()
+    except (OSError, ValueError) as error:
+        raise InvalidParams(f"Cannot listen on {host}:{port}: {error}.") from error
+    listener.setblocking(False)
+    return listener
+
+
+def hosts_of(listener: socket.socket) -> frozenset[str]:
+    """What a Host header may say to mean this server."""
+    address, port = listener.getsockname()[:2]
+    names = {"127.0.0.1", "localhost", "[::1]", f"[{address}]" if ":" in address else address}
+    return frozenset({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
+
+
+def url_of(listener: socket.socket) -> str:
+    address, port = listener.getsockname()[:2]
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+def run(app: App, listener: socket.socket) -> int:
+    """Serves until SIGTERM or SIGINT, and returns 0: that is how such a server is meant to end."""
+    asyncio.run(_serve(app, listener))
+    return 0
+
+
+async def _serve(app: App, listener: socket.socket) -> None:
+    server = _Server(
+        uvicorn.Config(
+            app,
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=MAX_CONNECTIONS,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=ENDING_SECONDS,
+        )
+    )
+    _on_signals(server)
+    await server.serve(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to `_on_signals`: uvicorn raises them again at its end, which would kill the process then."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _on_signals(server: uvicorn.Server) -> None:
+    """The first signal ends the serving; a second one does not wait for answers under way."""
+
+    def tell() -> None:
+        server.force_exit = server.should_exit
+        server.should_exit = True
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, tell)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(tell))

@@ -1,0 +1,75 @@
+"""The token of a serving process: made at its start, in a file that only its user can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from sidecar.errors import ConfigInvalid, PermissionDenied
+
+MIN_CHARACTERS = 16
+MAX_BYTES = 4096
+_PRIVATE = 0o600
+
+
+class TokenFile:
+    """A token and the file that holds it. `own` says that the file was made for this process alone."""
+
+    def __init__(self, path: Path, token: str, *, own: bool) -> None:
+        self.path = path
+        self.token = token
+        self._own = own
+
+    def close(self) -> None:
+        """Removes a file that was made for this process alone."""
+        if self._own:
+            self.path.unlink(missing_ok=True)
+
+
+def named(path: Path) -> TokenFile:
+    """The token in that file, which others must not be able to read; made when the file is missing, and kept.
+
+    Raises `ConfigInvalid` and `PermissionDenied`.
+    """
+    try:
+        if not path.exists():
+            return TokenFile(path, _write(path), own=False)
+        facts = path.stat()
+        if os.name == "posix" and stat.S_IMODE(facts.st_mode) & 0o077:
+            raise PermissionDenied(f"Others can read the token file {path}; run: chmod 600 {path}")
+        token = path.read_text(encoding="ascii").strip() if facts.st_size <= MAX_BYTES else ""
+    except OSError as error:
+        raise PermissionDenied(f"The token file {path} cannot be used: {error}.") from error
+    except UnicodeDecodeError:
+        token = ""
+    if len(token) < MIN_CHARACTERS or not all("!" <= letter <= "~" for letter in token):
+        raise ConfigInvalid(
+            f"The token file {path} must hold one line of at least {MIN_CHARACTERS} visible ASCII characters; "
+            "remove the file and a new one is made."
+        )
+    return TokenFile(path, token, own=False)
+
+
+def fresh(folder: Path, port: int) -> TokenFile:
+    """A new token for the process that listens on `port`, in `folder`, which is made 0700.
+
+    Raises `PermissionDenied`.
+    """
+    path = folder / f"{port}.token"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.unlink(missing_ok=True)  # of a process that was killed: the port is ours now
+        return TokenFile(path, _write(path), own=True)
+    except OSError as error:
+        raise PermissionDenied(f"The token file {path} cannot be written: {error}.") from error
+
+
+def _write(path: Path) -> str:
+    """Never a moment when others can read it."""
+    token = secrets.token_urlsafe(32)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(token + "\n")
+    return token

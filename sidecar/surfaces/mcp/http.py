@@ -1,0 +1,27 @@
+"""MCP over streamable HTTP: an application for whoever listens. Not here: listening, the token, the other routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mcp.server.transport_security import TransportSecuritySettings
+
+from sidecar.surfaces.mcp.server import make_server
+from sidecar.tools.service import Service
+
+
+def make_http_app(service: Service, workspace: str, hosts: Iterable[str], path: str) -> Any:
+    """An ASGI application with a `router.lifespan_context` that must be entered while it serves.
+
+    `hosts` are the values of Host that mean this server; an Origin must be one of them by http. Sessions are stateful,
+    so that a question can be asked in mid-call.
+    """
+    allowed = sorted(hosts)
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=allowed,
+        allowed_origins=[f"http://{host}" for host in allowed],
+    )
+    server = make_server(service, workspace, one_client=False)
+    return server.streamable_http_app(streamable_http_path=path, transport_security=security)
