@@ -77,7 +77,7 @@ def _fields(schema: Mapping[str, Any], definitions: Mapping[str, Any], indent: s
         plain = _not_null(field)
         inner = _referenced(plain, definitions)
         yield f"{indent}{name}{mark}: {_type(plain)}"
-        if inner is not None:
+        if inner is not None and "properties" in inner:
             yield from _fields(inner, definitions, indent + "  ")
 
 
@@ -98,7 +98,8 @@ def _type(field: Mapping[str, Any]) -> str:
         return json.dumps(field["const"])
     if "$ref" in field:
         return "object"
-    kind = str(field.get("type", "any"))
+    kinds = field.get("type", "any")
+    kind = kinds if isinstance(kinds, str) else " | ".join(kinds)
     if kind == "array":
         return f"list of {_type(field['items'])}"
     values = field.get("additionalProperties")

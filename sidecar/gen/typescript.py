@@ -60,6 +60,8 @@ def _type(part: Mapping[str, Any]) -> str:
 
 def _plain_type(part: Mapping[str, Any]) -> str:
     kind = part.get("type")
+    if isinstance(kind, list):
+        return " | ".join("null" if one == "null" else _plain_type({**part, "type": one}) for one in kind)
     if kind == "array":
         inner = _type(part["items"])
         return f"({inner})[]" if " " in inner else f"{inner}[]"

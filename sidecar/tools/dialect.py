@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from sidecar.errors import SidecarError
 
@@ -23,7 +23,7 @@ class Dialect:
     """Parameters keep the names of their model (snake_case); `field_case` spells the fields of results.
 
     `error_body` makes the body that the family's specification demands of a failure; None: the house's own. `nulls`:
-    a field that is None is sent as null, and left out otherwise.
+    null stays where it says something (the models of the results decide); else every field that is None is left out.
     """
 
     name: str
@@ -64,6 +64,13 @@ class SnakeResult(BaseModel):
     """Base of every result whose family spells its fields in snake_case."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_serializer(mode="wrap")
+    def leave_out_what_is_not_there(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without optional fields that are None; null where a field is required or in what a caller supplied."""
+        fields = type(self).model_fields
+        values: dict[str, Any] = serialize(self)
+        return {name: value for name, value in values.items() if value is not None or fields[name].is_required()}
 
 
 def _kv_memory_error(error: SidecarError) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from sidecar.errors import InvalidParams
-from sidecar.tools import code_index, code_more, code_search, memory, search_index, semantic
+from sidecar.tools import code_index, code_more, code_search, documents, inline, memory, search_index, semantic
 from sidecar.tools.spec import ToolSpec
 
 TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
@@ -26,6 +26,8 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
             code_more.SEARCH_SYMBOLS,
             code_more.FIND_SIMILAR,
         ),
+        "documents": documents.TOOLS,
+        "inline": inline.TOOLS,
         "memory": memory.TOOLS,
         "semantic": (search_index.SEARCH_INDEX_PATTERNS, semantic.SEARCH_QUERY),
     }
