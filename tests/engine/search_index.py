@@ -1,4 +1,4 @@
-"""A small index for tests of search: real parsing, manifest, lexical index, model and kept vectors, no indexing engine."""
+"""A small index for tests of search: real parsing, manifest, lexical index, model, kept vectors; no indexing engine."""
 
 from __future__ import annotations
 
