@@ -23,7 +23,7 @@ from sidecar.engine.rank.combine import Combiner, HandSet
 from sidecar.engine.rank.evidence import Similarities, Symbols, gather, look_up
 from sidecar.engine.rank.features import compute_features
 from sidecar.engine.rank.match import LexicalMatch, match_terms
-from sidecar.engine.results import RankedSpans, rank_spans, to_hit, within_budget
+from sidecar.engine.results import rank_spans, to_hit, within_budget
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, IsCancelled, Mode, SearchAnswer, SearchRequest, VectorStore
 from sidecar.parts.lexical.bm25 import Floats
@@ -59,6 +59,19 @@ class _Found:
     notice: str
 
 
+@dataclass(frozen=True)
+class Examined:
+    """What ranking knows of the candidate files before weights come in.
+
+    `features` has shape [files, FEATURES]; `shown` over all chunk rows says which chunk of a file answers best.
+    """
+
+    files: Rows
+    features: Floats
+    shown: Floats
+    alpha: float
+
+
 class Searcher:
     """Stateless but for what it was made with; thread-safe as far as the embedder and the store are."""
 
@@ -84,7 +97,9 @@ class Searcher:
             allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(snapshot, columns, query, request, allowed, clock, cancelled)
         with clock.stage("rank"):
-            spans, features = self._rank(snapshot, columns, query, found, allowed)
+            seen = self._examine(snapshot, columns, query, found, allowed)
+            scores = self._combiner.score(seen.features, found.alpha)
+            spans = rank_spans(snapshot, columns, seen.files, scores, seen.shown) if len(seen.files) else None
         with clock.stage("fetch"):
             page = spans.page(request.offset, request.top_k) if spans is not None else []
             stored = snapshot.stored_chunks([row for span in page for row in span.rows])
@@ -94,7 +109,7 @@ class Searcher:
                     snapshot,
                     span,
                     [next(texts) for _ in span.rows],
-                    self._combiner.contributions(features[span.position], found.alpha) if request.explain else {},
+                    self._combiner.contributions(seen.features[span.position], found.alpha) if request.explain else {},
                 )
                 for span in page
             ]
@@ -149,9 +164,17 @@ class Searcher:
             return None, f"Searched by word only: {error.message}"
         return Nearest(snapshot, columns, vector, cancelled), ""
 
-    def _rank(
+    def examine(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> Examined:
+        """The search up to the point where weights come in: what a combiner is trained on."""
+        query = understand(request.query)
+        columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
+        allowed = allowed_chunks(snapshot, columns, request)
+        found = self._find(snapshot, columns, query, request, allowed, _Clock(), cancelled)
+        return self._examine(snapshot, columns, query, found, allowed)
+
+    def _examine(
         self, snapshot: SearchedSnapshot, columns: Columns, query: Query, found: _Found, allowed: Flags
-    ) -> tuple[RankedSpans | None, Floats]:
+    ) -> Examined:
         match, symbols = found.match, found.symbols
         rankings = [best_first(match.chunks, DEPTH, 1 - found.alpha)]
         if found.nearest is not None:
@@ -159,18 +182,14 @@ class Searcher:
             rankings.append(Ranking(found.closest, cosines, found.alpha))
         fused = fuse(rankings, len(snapshot.chunk_ids))
         files = propose(snapshot, columns, match, symbols, found.closest)
-        if not len(files):
-            return None, np.zeros((0, 0), np.float32)
-        if found.nearest is None:
+        if found.nearest is None or not len(files):
             similarities = Similarities(np.full(len(snapshot.chunk_ids), np.nan, np.float32), 0.0)
         else:
             found.nearest.score(worth_comparing(snapshot, columns, files, match, symbols))
             similarities = found.nearest.similarities
         evidence = gather(snapshot, columns, query, files, match, symbols, similarities, fused)
-        features = compute_features(evidence)
-        scores = self._combiner.score(features, found.alpha)
         shown = show_scores(match, symbols, similarities, found.alpha, allowed)
-        return rank_spans(snapshot, columns, files, scores, shown), features
+        return Examined(files, compute_features(evidence), shown, found.alpha)
 
 
 def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -> str:
