@@ -20,7 +20,7 @@ from tests.spec.doors import Answer
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
-DOORS = ("direct", "cli", "lsp", "mcp", "mcp_stateless")
+DOORS = ("direct", "cli", "lsp", "mcp", "mcp_stateless", "rest")
 """Modules of `tests/spec/doors`: a door joins by its name here."""
 
 FILES = {
