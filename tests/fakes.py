@@ -10,7 +10,9 @@ import fnmatch
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
+from sidecar.engine.documents import DocumentIndexes
 from sidecar.errors import (
     Cancelled,
     DocsIndexNotFound,
@@ -42,6 +44,7 @@ from sidecar.model import (
     StatusAnswer,
     Workspace,
 )
+from sidecar.parts.documents import DocumentFile
 
 CHUNK_LINES = 10
 CONFIG: dict[str, object] = {
@@ -90,6 +93,7 @@ class FakeWorkspace:
         self._building: tuple[int, int] | None = None
         self._generation = 0
         self._listeners: list[Callable[[StatusAnswer], None]] = []
+        self.documents = DocumentIndexes(DocumentFile(Path(root) / "documents.sqlite"))
 
     @property
     def root(self) -> str:

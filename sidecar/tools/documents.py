@@ -211,6 +211,7 @@ SEARCH_ADD_DOCUMENT = ToolSpec(
     result=AddedDocument,
     run=add_document,
     read_only=False,
+    alongside=True,
     idempotent=True,
     dialect=DOCUMENTS,
 )
@@ -223,6 +224,7 @@ SEARCH_CREATE_INDEX = ToolSpec(
     result=CreatedDocumentIndex,
     run=create_document_index,
     read_only=False,
+    alongside=True,
     idempotent=False,
     dialect=DOCUMENTS,
 )

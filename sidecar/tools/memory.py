@@ -308,6 +308,7 @@ MEMORY_SAVE = ToolSpec(
     result=SavedResult,
     run=memory_save,
     read_only=False,
+    alongside=True,
     idempotent=True,
     dialect=MEMORY,
 )
@@ -347,6 +348,7 @@ MEMORY_DELETE = ToolSpec(
     question=ask_to_delete,
     declined=delete_declined,
     read_only=False,
+    alongside=True,
     destructive=True,
     idempotent=False,
     dialect=MEMORY,

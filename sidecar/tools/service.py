@@ -153,7 +153,8 @@ class Service:
             gated = await loop.run_in_executor(self._readers, _guarded, name, gate)
             if isinstance(gated, Question):
                 return gated
-            pool = self._readers if gated.tool.read_only or gated.declined_by else self._writer(workspace)
+            at_once = gated.tool.read_only or gated.tool.alongside or gated.declined_by is not None
+            pool = self._readers if at_once else self._writer(workspace)
             return await loop.run_in_executor(pool, _guarded, name, lambda: _finish(gated))
         except asyncio.CancelledError:
             stop.set()

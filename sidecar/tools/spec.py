@@ -77,6 +77,7 @@ class ToolSpec:
     other_results: tuple[type[BaseModel], ...] = ()
     dialect: Dialect = CODE_SEARCH
     described_in: str = ""
+    alongside: bool = False
     rest: tuple[str, ...] = ()
 
     @property

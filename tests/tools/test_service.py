@@ -20,6 +20,7 @@ from sidecar.errors import (
     WorkspaceNotFound,
 )
 from sidecar.tools.confirm import call_with_questions, call_with_questions_sync
+from sidecar.tools.registry import tools_of
 from sidecar.tools.service import Confirm, Done, Service
 from sidecar.tools.spec import Answer, Question
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -187,6 +188,26 @@ async def test_a_second_create_while_one_runs_is_refused_at_once_and_status_answ
     done = await first
     assert isinstance(done, Done)
     assert done.value["status"] == "created"
+    service.close()
+
+
+async def test_a_document_is_added_while_the_index_is_built() -> None:
+    started, go_on = threading.Event(), threading.Event()
+
+    def before_work(path: str) -> None:
+        started.set()
+        assert go_on.wait(30)
+
+    workspaces = FakeWorkspaces(FakeWorkspace(FILES, before_work=before_work))
+    service = Service(workspaces, confirm="never", tools=tools_of("code,documents"))
+    build = asyncio.create_task(service.acall("create_index", {}, workspace=ROOT))
+    await asyncio.to_thread(started.wait, 30)
+    added = await service.acall("search_add_document", {"doc_id": "a", "content": "a text"}, workspace=ROOT)
+    assert isinstance(added, Done)
+    assert added.value["status"] == "indexed"
+    assert not build.done()
+    go_on.set()
+    await build
     service.close()
 
 

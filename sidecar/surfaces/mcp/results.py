@@ -43,9 +43,8 @@ def success(value: Mapping[str, Any]) -> CallToolResult:
 
 def failure(tool: ToolSpec, error: SidecarError) -> CallToolResult:
     """A result that the model can read and act on: the code, the sentence, what to do."""
-    shaped = tool.dialect.shape_error(error)
     return CallToolResult(
-        content=[TextContent(text=tool.dialect.error_text(error))], is_error=True, _meta={ERROR_META: shaped}
+        content=[TextContent(text=tool.dialect.error_text(error))], is_error=True, _meta={ERROR_META: error.as_dict()}
     )
 
 
