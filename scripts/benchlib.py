@@ -29,6 +29,8 @@ _CODE = frozenset(
     ).split()
 )
 _LARGEST_FILE = 400_000
+_SPARE = 1.1
+"""Some of what is copied is judged not to be worth indexing: generated, minified."""
 _SHARE = 4
 """One package gives at most this part of a tree, so that no single style of code decides."""
 PAGE = 4096
@@ -96,7 +98,7 @@ def assemble_tree(into: Path, *, chunks: int = 0, files: int = 0, given: Path | 
             target = into / f"{package.name}" / source.relative_to(package) if package.is_dir() else into / source.name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
-            if (chunks and got_chunks >= chunks) or (files and got_files >= files):
+            if (chunks and got_chunks >= chunks * _SPARE) or (files and got_files >= files):
                 return into
         if number > 5000:
             break
