@@ -7,9 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.spec.requirements import REQUIREMENTS
+from tests.spec.requirements import Requirement
 
 HERE = Path(__file__).parent
+REQUIREMENTS: tuple[Requirement, ...] = tuple(
+    entry
+    for path in sorted(HERE.glob("requirements*.py"))
+    for entry in importlib.import_module(f"tests.spec.{path.stem}").REQUIREMENTS
+)
 
 
 def named_requirements() -> Iterator[tuple[str, tuple[str, ...]]]:

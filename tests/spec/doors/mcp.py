@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,10 +61,7 @@ class Door:
         except MCPError as error:
             raise ToolFailed("UNKNOWN_TOOL", error.error.message) from error
         if result.is_error:
-            code = (result.meta or {})[ERROR_META]["code"]
-            text = result.content[0].text  # type: ignore[union-attr]
-            assert text.startswith(f"{code}: ")
-            raise ToolFailed(code, text.removeprefix(f"{code}: "))
+            raise _failed((result.meta or {})[ERROR_META], result.content[0].text)  # type: ignore[union-attr]
         return dict(result.structured_content)
 
     async def _client(self, *, can_ask: bool) -> Client:
@@ -97,3 +95,12 @@ class Door:
         if self._answer == "accept":
             return ElicitResult(action="accept", content={"confirm": True})
         return ElicitResult(action="decline")
+
+
+def _failed(error: dict[str, Any], text: str) -> ToolFailed:
+    """From the structured error, and from what the model reads: the code and sentence, or the family's own body."""
+    code: str = error["code"]
+    if text.startswith(f"{code}: "):
+        return ToolFailed(code, text.removeprefix(f"{code}: "))
+    body = json.loads(text)
+    return ToolFailed(code, body.get("message") or body["error"])

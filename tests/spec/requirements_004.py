@@ -1,0 +1,58 @@
+"""Every sentence of the specification of pattern indexing (004) that demands something. Scheme: `requirements.py`.
+
+What it says of its author's storage, crates and folders is not demanded here: docs/ARCHITECTURE.md has the reason.
+"""
+
+from __future__ import annotations
+
+from tests.spec.requirements import Requirement
+
+
+def _of(tool: str, *rows: tuple[str, str, str]) -> tuple[Requirement, ...]:
+    return tuple(Requirement(f"004.{tool}.{name}", quote, behaviour) for name, quote, behaviour in rows)
+
+
+REQUIREMENTS: tuple[Requirement, ...] = (
+    *_of(
+        "search_index",
+        (
+            "patterns-required",
+            "patterns (required): Array of glob patterns or specific files",
+            "INVALID_PARAMS without",
+        ),
+        ("globs", 'Supports glob patterns like "**/*.rs", "src/**/*.py"', "what matches is indexed"),
+        ("files", 'Supports specific files like ["file1.rs", "file2.rs"]', "these files are indexed"),
+        ("several", "Processes multiple glob patterns sequentially", "counts are added"),
+        ("force-default", "force (optional): ... (default: false)", "an unchanged file is skipped"),
+        ("force", "Force re-indexing of all files, even if unchanged", "an unchanged file is indexed again"),
+        (
+            "languages",
+            "Supported Languages: Rust, Python, TypeScript, JavaScript, Dart",
+            "each cut at functions",
+        ),
+        ("plain-text", "Files that fail to parse with TreeSitter are indexed as plain text", "they are found"),
+        ("returns", "message, indexed_files, skipped_files, total_chunks", "these fields, with true counts"),
+        ("message", "Successfully indexed {} files", "that sentence with the count"),
+        ("time", "execution_time_ms: u64 - Operation timing", "a whole number"),
+        ("empty", "Edge case testing (empty patterns, missing fields)", "the original's sentence"),
+    ),
+    *_of(
+        "search_query",
+        ("query-required", "query (required): Search query string", "INVALID_PARAMS without"),
+        ("limit-default", "limit (optional): Number of results to return (default: 10)", "at most ten"),
+        ("limit", "Configurable result limits", "at most as many as asked for; 0 is INVALID_PARAMS"),
+        ("semantic", "Perform semantic search across indexed files using vector similarity", "without a common word"),
+        ("ranked", "Returns results ranked by similarity score (higher = more similar)", "descending, 0-1"),
+        ("threshold", "configurable similarity threshold", "nothing below it"),
+        ("returns", "results, query, total_results, execution_time_ms", "these fields; the query as sent"),
+        ("result", "file_path, chunk_text, line_start, line_end, similarity_score", "the lines of the file"),
+        ("language", "language: Option<String> - Programming language", "in lower case"),
+        ("chunk_type", "chunk_type: Option<String> - Code chunk type (Function, Class, etc.)", "one of five"),
+        ("excerpt", "excerpt: String - Highlighted excerpt", "round the query where it stands in the text"),
+    ),
+    *_of(
+        "registration",
+        ("both", "Both tools registered with tool registry", "search_index and search_query are callable"),
+        ("descriptions", "Comprehensive markdown descriptions created", "one file each, with an example"),
+    ),
+)
