@@ -144,7 +144,7 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
         "delete_index",
         deed="permanently delete the search index of",
         detail=f"{status.files} files and {status.chunks} chunks at {status.index_path} are lost. This cannot be "
-        "undone; your source files are not touched.",
+        "undone; your source files, memories and added documents are not touched.",
         accept="Delete index",
         destructive=True,
     )

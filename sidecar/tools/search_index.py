@@ -99,5 +99,6 @@ SEARCH_INDEX = ToolSpec(
     run=search_index,
     read_only=False,
     idempotent=True,
+    alongside=True,
     dialect=DOCUMENTS,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -144,3 +146,21 @@ def test_an_error_has_the_family_s_shape() -> None:
     assert body["success"] is False
     assert body["message"].endswith("keywords must contain at least one non-empty value.")
     assert MEMORY.error_text(error).startswith('{"success":false,"message":"')
+
+
+async def test_saving_does_not_wait_for_a_build_that_is_running(real_tools: Callable[..., RealTools]) -> None:
+    tools = real_tools("memory,code", confirm="never")
+    root = tools.workspace.root
+    begun, saved = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def progress(done: int, total: int, message: str) -> None:
+        loop.call_soon_threadsafe(begun.set)
+        assert saved.wait(30)
+
+    build = asyncio.create_task(tools.service.acall("create_index", {}, workspace=root, progress=progress))
+    await begun.wait()
+    await tools.service.acall("memory_save", {"key": "a", "text": "now"}, workspace=root)
+    assert not build.done()
+    saved.set()
+    assert isinstance(await build, Done)
