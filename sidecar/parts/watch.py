@@ -30,7 +30,6 @@ _GIT_PARTS = ("", "logs", "reftable")
 _LOOK_MS = 1000  # how often a quiet watcher looks whether it has to watch other folders
 _EVENTS_LIMIT = 8000  # half of Linux's queue: beyond, some may have been lost
 _ATTEMPTS = 5
-_JOIN_S = 10.0
 _NO_GIT = "There is no git repository here, so there is no commit or checkout to notice."
 _log = logging.getLogger(__name__)
 
@@ -93,8 +92,7 @@ class Watcher:
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._stale = threading.Event()
-        self.note = ""
-        self._retry = False
+        self.note, self._retry = "", False
 
     @property
     def active(self) -> bool:
@@ -116,7 +114,7 @@ class Watcher:
         self._stopping.set()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
-            thread.join(_JOIN_S)
+            thread.join(10.0)
             self._thread = None
 
     def refresh(self) -> None:
@@ -166,11 +164,13 @@ class Watcher:
             self._stale.set()  # the listener knows the new rules now
 
     def _look_around(self) -> None:
-        if self._stopping.wait(self._poll_seconds):
+        gone = not os.path.isdir(self._root)  # noqa: PTH112
+        if self._stopping.wait(min(_LOOK_MS / 1000, self._poll_seconds) if gone else self._poll_seconds):
             return
         if self._retry:
             self._watch()
-        self._tell(Changes(frozenset(), frozenset({""} if self._strategy == "files" else ()), self._head.moved()))
+        if os.path.isdir(self._root):  # noqa: PTH112
+            self._tell(Changes(frozenset(), frozenset({""} if self._strategy == "files" else ()), self._head.moved()))
 
     def _tell(self, changes: Changes) -> None:
         if not changes or self._stopping.is_set():
@@ -183,12 +183,13 @@ class Watcher:
     def _watch(self) -> Events:
         """Watches what is there now. Gives what the old notifier still had, which goes only after the new one came."""
         left: Events = set()
+        failure: Exception = FileNotFoundError(f"{self._root} is gone")
         for _ in range(_ATTEMPTS):
             folders = self._folders()
             try:
                 notifier = self._make_notifier(folders, not self._each_folder and self._strategy == "files")
             except FileNotFoundError as error:  # a folder went while we were at it
-                failure: Exception = error
+                failure = error
                 continue
             except (OSError, RuntimeError) as error:
                 self._give_up(error, retry=False)
@@ -200,7 +201,7 @@ class Watcher:
             self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
             if folders == self._folders():
                 return left
-        if self._notifier is None:
+        if self._notifier is None or not os.path.isdir(self._root):  # noqa: PTH112  its watches tell nothing then
             self._give_up(failure, retry=True)
         return left
 
@@ -238,6 +239,7 @@ class Watcher:
     def _sort(self, events: Events, found: _Sorted) -> None:
         """Adds to `found` what the events say of the tree; those of git's folders only bring us here."""
         if self._strategy == "git":
+            found.folders_changed |= any(what == _DELETED and path in self._head.watched for what, path in events)
             return
         if len(events) > _EVENTS_LIMIT:
             found.rescan.add("")
@@ -253,7 +255,7 @@ class Watcher:
     def _sort_one(self, change: int, path: str, found: _Sorted) -> None:
         relative = self._tree.relative(path)
         is_folder = os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114
-        was_folder = path in self._tree.known
+        was_folder = path in self._tree.known or path == self._root
         if (is_folder or was_folder) and change != _MODIFIED:
             found.folders_changed = True
             if relative == "" or not self._tree.is_ignored(relative):

@@ -318,6 +318,33 @@ def test_a_root_that_is_not_there_yet_is_watched_once_it_is(heard: Listening, ro
     heard.until(lambda: "src/a.py" in heard.paths)
 
 
+@pytest.mark.parametrize("each_folder", [True, False])
+def test_a_root_that_is_deleted_and_comes_back_is_watched_again(
+    heard: Listening, root: Path, each_folder: bool
+) -> None:
+    watcher = heard.start(each_folder=each_folder)
+    shutil.rmtree(root)
+    heard.until(lambda: "" in heard.rescan)
+    heard.forget()
+    (root / "src").mkdir(parents=True)
+    heard.until(lambda: heard.covers("src") and not watcher.note)
+    heard.forget()
+    (root / "src" / "b.py").write_text("b")
+    heard.until(lambda: "src/b.py" in heard.paths)
+
+
+def test_in_git_strategy_a_repository_that_is_cloned_anew_is_watched_again(heard: Listening, root: Path) -> None:
+    repository(root)
+    heard.start("git")
+    shutil.rmtree(root / ".git")
+    repository(root)
+    heard.until(lambda: heard.heads > 0)
+    for number in range(3):
+        heard.forget()
+        git(root, "commit", "-q", "--allow-empty", "-m", str(number))
+        heard.until(lambda: heard.heads > 0)
+
+
 def test_a_listener_that_fails_does_not_end_the_watching(root: Path) -> None:
     calls: queue.Queue[Changes] = queue.Queue()
 
