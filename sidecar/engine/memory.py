@@ -9,15 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sidecar.engine.fusion import RRF_K
-from sidecar.engine.ports import MemoryStore, MemoryWordHit
+from sidecar.engine.ports import MemoryStore
 from sidecar.errors import Cancelled, InvalidParams, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, IsCancelled, Memory, MemoryHit, MemoryPage
 from sidecar.parts.lexical.tokens import STOP_WORDS, words
-
-Floats = NDArray[np.float32]
 
 WORD_WEIGHT, MEANING_WEIGHT = 0.5, 0.5
 DEPTH = 1000
@@ -61,15 +58,17 @@ class WorkspaceMemories:
         """
         if not query.strip():
             raise InvalidQuery("Say in a few words what to look for.")
-        by_word = self._by_word(query, namespace)
+        asked = _content_words(query)
+        by_word = self._store.find_words(asked, "OR", namespace, DEPTH)[0] if asked else ()
         try:
             by_meaning, notice = self._by_meaning(query, namespace, cancelled), ""
         except ModelLoadFailed as error:
             by_meaning, notice = [], f"Searched by word only: {error.message}"
         fused = _fuse([hit.id for hit in by_word], by_meaning)
         page = fused[offset : offset + limit]
-        memories = self._store.by_id([number for number, _ in page])
-        excerpts = {hit.id: hit.excerpt for hit in by_word}
+        numbers = [number for number, _ in page]
+        memories = self._store.by_id(numbers)
+        excerpts = self._store.excerpts(asked, numbers) if asked else {}
         hits = [
             MemoryHit(memory, excerpts.get(number, memory.text[:EXCERPT_CHARACTERS]), round(score, 6))
             for number, score in page
@@ -85,10 +84,11 @@ class WorkspaceMemories:
         if not phrases:
             raise InvalidParams("keywords must contain at least one non-empty value.")
         found, total = self._store.find_words(phrases, operator, namespace, limit, offset)
-        memories = self._store.by_id([hit.id for hit in found])
+        numbers = [hit.id for hit in found]
+        memories, excerpts = self._store.by_id(numbers), self._store.excerpts(phrases, numbers)
         return MemoryPage(
             tuple(
-                MemoryHit(memories[hit.id], hit.excerpt, round(abs(hit.rank) / (1 + abs(hit.rank)), 6))
+                MemoryHit(memories[hit.id], excerpts.get(hit.id, ""), round(abs(hit.rank) / (1 + abs(hit.rank)), 6))
                 for hit in found
                 if hit.id in memories
             ),
@@ -100,34 +100,29 @@ class WorkspaceMemories:
 
     # ------------------------------------------------------------ the two searches
 
-    def _by_word(self, query: str, namespace: str) -> Sequence[MemoryWordHit]:
-        all_words = list(dict.fromkeys(words(query)))
-        wanted = [word for word in all_words if word.lower() not in STOP_WORDS] or all_words
-        return self._store.find_words(wanted[:_MOST_WORDS], "OR", namespace, DEPTH)[0] if wanted else ()
-
     def _by_meaning(self, query: str, namespace: str, cancelled: IsCancelled) -> list[int]:
         ids = self._store.ids(namespace)
         if not ids:
             return []
         embedder = self._embedder()
         vectors = self._vectors(ids, embedder, cancelled)
-        question = embedder.embed_query(query)
-        cosines = np.array([float((pieces @ question).max(initial=-1)) for pieces in vectors.values()], np.float32)
         numbers = np.fromiter(vectors, np.int64, len(vectors))
+        counts = np.fromiter((len(blob) for blob in vectors.values()), np.int64) // (4 * embedder.dimension)
+        pieces = np.frombuffer(b"".join(vectors.values()), np.float32).reshape(-1, embedder.dimension)
+        cosines = np.maximum.reduceat(pieces @ embedder.embed_query(query), np.cumsum(counts) - counts)
         close = cosines >= max(FLOOR, float(cosines.max(initial=0)) - SPAN)
         order = np.lexsort((numbers[close], -cosines[close]))[:DEPTH]
         return [int(number) for number in numbers[close][order]]
 
-    def _vectors(self, ids: Sequence[int], embedder: Embedder, cancelled: IsCancelled) -> dict[int, Floats]:
-        """Of each memory, shape [pieces, dimension]; those that are missing are made and kept."""
+    def _vectors(self, ids: Sequence[int], embedder: Embedder, cancelled: IsCancelled) -> dict[int, bytes]:
+        """Of each memory, float32 of shape [pieces, dimension]; those that are missing are made and kept."""
         kept = self._store.vectors(embedder.model_id, ids)
         missing = [number for number in ids if number not in kept]
         for start in range(0, len(missing), _BATCH):
             if cancelled():
                 raise Cancelled
             kept.update(self._embed(missing[start : start + _BATCH], embedder))
-        shape = (-1, embedder.dimension)
-        return {number: np.frombuffer(blob, np.float32).reshape(shape) for number, blob in kept.items()}
+        return kept
 
     def _embed(self, ids: Sequence[int], embedder: Embedder) -> dict[int, bytes]:
         # The times are read before the texts: a change in between makes the vectors old, never wrongly new.
@@ -144,6 +139,11 @@ class WorkspaceMemories:
             embedder.model_id, [(number, changed[number], blob) for number, blob in made.items() if number in changed]
         )
         return made
+
+
+def _content_words(query: str) -> list[str]:
+    all_words = list(dict.fromkeys(words(query)))
+    return ([word for word in all_words if word.lower() not in STOP_WORDS] or all_words)[:_MOST_WORDS]
 
 
 def _pieces(memory: Memory) -> list[str]:

@@ -103,9 +103,6 @@ class MemoryWordHit(Protocol):
     @property
     def rank(self) -> float: ...
 
-    @property
-    def excerpt(self) -> str: ...
-
 
 class MemoryStore(Protocol):
     """Memories on disk, their words and their vectors; see `parts/memories.py`."""
@@ -125,6 +122,8 @@ class MemoryStore(Protocol):
     def find_words(
         self, phrases: Sequence[str], operator: Literal["AND", "OR"], namespace: str, limit: int, offset: int = 0
     ) -> tuple[Sequence[MemoryWordHit], int]: ...
+
+    def excerpts(self, phrases: Sequence[str], ids: Sequence[int]) -> dict[int, str]: ...
 
     def vectors(self, model: str, ids: Sequence[int]) -> dict[int, bytes]: ...
 

@@ -59,7 +59,6 @@ class WordHit:
 
     id: int
     rank: float
-    excerpt: str
 
 
 class MemoryFile:
@@ -141,17 +140,26 @@ class MemoryFile:
         self, phrases: Sequence[str], operator: Operator, namespace: str, limit: int, offset: int = 0
     ) -> tuple[list[WordHit], int]:
         """Memories that hold all (AND) or any (OR) of the phrases, best first; and how many there are."""
-        match = f" {operator} ".join(f'"{_quoted(phrase)}"' for phrase in phrases)
         where, values = _in_namespace(namespace)
         found = f"FROM words JOIN memories m ON m.id = words.rowid WHERE words MATCH ? AND {where}"
+        given = (_expression(phrases, operator), *values)
         with self._reading() as connection:
-            total = connection.execute(f"SELECT count(*) {found}", (match, *values)).fetchone()[0]
+            total = connection.execute(f"SELECT count(*) {found}", given).fetchone()[0]
             rows = connection.execute(
-                f"SELECT m.id, {_BM25} AS rank, {_snippet(_TEXT_COLUMN)}, {_snippet(_ANY_COLUMN)}, substr(m.text, 1, ?)"
-                f" {found} ORDER BY rank, m.id LIMIT ? OFFSET ?",
-                (EXCERPT_CHARACTERS, match, *values, limit, offset),
+                f"SELECT m.id, {_BM25} AS rank {found} ORDER BY rank, m.id LIMIT ? OFFSET ?", (*given, limit, offset)
             ).fetchall()
-        return [WordHit(row[0], row[1], _excerpt(*row[2:])) for row in rows], total
+        return [WordHit(number, rank) for number, rank in rows], total
+
+    def excerpts(self, phrases: Sequence[str], ids: Sequence[int]) -> dict[int, str]:
+        """Of those of these memories that hold any of the phrases: a part of the text with the phrases marked."""
+        with self._reading() as connection:
+            rows = connection.execute(
+                f"SELECT m.id, {_snippet(_TEXT_COLUMN)}, {_snippet(_ANY_COLUMN)}, substr(m.text, 1, ?)"
+                " FROM words JOIN memories m ON m.id = words.rowid"
+                " WHERE words MATCH ? AND m.id IN (SELECT value FROM json_each(?))",
+                (EXCERPT_CHARACTERS, _expression(phrases, "OR"), json.dumps(list(ids))),
+            ).fetchall()
+        return {number: _excerpt(*parts) for number, *parts in rows}
 
     # ------------------------------------------------------------ vectors
 
@@ -269,6 +277,10 @@ def _spaced(text: str) -> str:
 
 def _quoted(phrase: str) -> str:
     return _spaced(phrase).replace('"', '""').replace("\0", " ")
+
+
+def _expression(phrases: Sequence[str], operator: Operator) -> str:
+    return f" {operator} ".join(f'"{_quoted(phrase)}"' for phrase in phrases)
 
 
 def _snippet(column: int) -> str:
