@@ -89,29 +89,15 @@ class Nearest:
         self._cosines[rows[keep]] = _steady(cosines[keep])
         self.score(stale[embedded[stale]])
 
-    def _slots(self) -> _SlotTable:
+    def _slots(self) -> RowTable:
         cache = self._snapshot.cache
         table = cache.get("nearest.slots")
         if table is None:
-            table = cache.setdefault("nearest.slots", _SlotTable(self._snapshot.chunk_slot))
-        assert isinstance(table, _SlotTable)
+            table = cache.setdefault("nearest.slots", RowTable(self._snapshot.chunk_slot))
+        assert isinstance(table, RowTable)
         return table
 
 
 def _steady(cosines: Floats) -> Floats:
     """Without the last bits, which depend on who summed and in which order."""
     return np.asarray(np.round(cosines, 5), np.float32)
-
-
-class _SlotTable:
-    """Chunk rows by slot."""
-
-    def __init__(self, slots: NDArray[np.int64]) -> None:
-        self._order = np.argsort(slots, kind="stable").astype(np.int32)
-        self._table = RowTable(slots[self._order])
-
-    def rows(self, slots: NDArray[np.int64]) -> Rows:
-        if not len(self._order):
-            return np.full(len(slots), -1, np.int32)
-        at = self._table.rows(np.asarray(slots, np.int64))
-        return np.where(at >= 0, self._order[at], np.int32(-1))

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -59,10 +60,15 @@ class Arrays:
     chunk_vector: Ids
     pending_slots: Ids
     cache: dict[str, Any] = field(default_factory=dict)
+    lasting: dict[str, Any] = field(default_factory=dict)
 
 
 class Snapshot:
-    """See `Arrays` for the attributes; `cache` lives as long as the revision does."""
+    """See `Arrays` for the attributes.
+
+    `cache` lives as long as the revision does. `lasting` outlives it: it is for what is known of ids, which never come
+    back with another meaning.
+    """
 
     def __init__(
         self,
@@ -189,83 +195,103 @@ class Snapshots:
 
 def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | None) -> Arrays:
     """The arrays of the transaction's revision, made from those of an earlier one where there is one."""
-    if known is not None and known.revision > revision:
-        known = None
-    files = _load_files(connection, known)
-    chunks = _load_chunks(connection, known, files["file_ids"])
+    lasting = known.lasting if known is not None else {}
+    if known is None or known.revision > revision:
+        known = _nothing()
+    alive, files = _load_files(connection, known)
+    chunks = _load_chunks(connection, known, alive, files["file_ids"])
     pending = _column(connection.execute("SELECT slot FROM pending_slots ORDER BY slot").fetchall())
-    return Arrays(revision=revision, pending_slots=pending, **files, **chunks)
+    return Arrays(revision=revision, pending_slots=pending, lasting=lasting, **files, **chunks)
 
 
-def _load_files(connection: sqlite3.Connection, known: Arrays | None) -> dict[str, Any]:
-    if known is None:
-        last, keep = 0, np.zeros(0, np.int64)
-    else:
-        last = int(known.file_ids[-1]) if len(known.file_ids) else 0
-        alive = _column(connection.execute("SELECT id FROM files WHERE id <= ? ORDER BY id", (last,)).fetchall())
-        keep = rows_of(known.file_ids, alive).astype(np.int64)
+def _nothing() -> Arrays:
+    ids, short = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    return Arrays(
+        revision=-1,
+        file_ids=ids,
+        paths=[],
+        languages=[],
+        file_collection=np.zeros(0, np.int8),
+        file_vector=ids,
+        chunk_ids=ids,
+        chunk_file=short,
+        chunk_start=short,
+        chunk_end=short,
+        chunk_kind=np.zeros(0, np.int16),
+        kinds=[],
+        chunk_slot=ids,
+        chunk_vector=ids,
+        pending_slots=ids,
+    )
+
+
+def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, dict[str, Any]]:
+    """Which of the known files are still there, and the columns of all."""
+    last = int(known.file_ids[-1]) if len(known.file_ids) else 0
     new = connection.execute(
         "SELECT id, path, language, collection, path_vector FROM files WHERE id > ? ORDER BY id", (last,)
     ).fetchall()
-    old_ids = known.file_ids[keep] if known is not None else np.zeros(0, np.int64)
-    old_vectors = known.file_vector[keep].copy() if known is not None else np.zeros(0, np.int64)
-    if known is not None and (old_vectors == 0).any():
-        _refresh(connection, "SELECT id, path_vector FROM files WHERE id BETWEEN ? AND ?", old_ids, old_vectors)
-    kept = [int(k) for k in keep]
-    return {
-        "file_ids": np.concatenate([old_ids, _column(new, 0)]),
-        "paths": [known.paths[k] for k in kept] + [r[1] for r in new] if known else [r[1] for r in new],
-        "languages": [known.languages[k] for k in kept] + [r[2] for r in new] if known else [r[2] for r in new],
-        "file_collection": np.concatenate(
-            [known.file_collection[keep] if known else np.zeros(0, np.int8), _column(new, 3).astype(np.int8)]
-        ),
-        "file_vector": np.concatenate([old_vectors, _column(new, 4)]),
+    alive = _alive_files(connection, known, new)
+    ids, vectors = known.file_ids[alive], known.file_vector[alive]
+    if (vectors == 0).any():
+        _refresh(connection, "SELECT id, path_vector FROM files WHERE id BETWEEN ? AND ?", ids, vectors)
+    still = alive.tolist()
+    return alive, {
+        "file_ids": np.concatenate([ids, _column(new, 0)]),
+        "paths": [*compress(known.paths, still), *(r[1] for r in new)],
+        "languages": [*compress(known.languages, still), *(r[2] for r in new)],
+        "file_collection": np.concatenate([known.file_collection[alive], _column(new, 3).astype(np.int8)]),
+        "file_vector": np.concatenate([vectors, _column(new, 4)]),
     }
 
 
-def _load_chunks(connection: sqlite3.Connection, known: Arrays | None, file_ids: Ids) -> dict[str, Any]:
-    kinds: list[str] = list(known.kinds) if known else []
-    codes = {k: i for i, k in enumerate(kinds)}
-    last = int(known.chunk_ids[-1]) if known is not None and len(known.chunk_ids) else 0
-    new = connection.execute(
-        "SELECT id, file_id, start_line, end_line, slot, vector_id, kind FROM chunks WHERE id > ? ORDER BY id", (last,)
-    ).fetchall()
-    for kind in sorted({r[6] for r in new} - set(kinds)):
-        codes[kind] = len(kinds)
-        kinds.append(kind)
-    fresh = np.array([r[:6] for r in new], np.int64).reshape(-1, 6)
-    fresh_kind = np.array([codes[r[6]] for r in new], np.int16)
-    table, kind_column = fresh, fresh_kind
-    if known is not None and len(known.chunk_ids):
-        old_files = known.file_ids[known.chunk_file]
-        keep = np.flatnonzero(rows_of(file_ids, old_files) >= 0)
-        old = np.stack(
-            [
-                known.chunk_ids[keep],
-                old_files[keep],
-                known.chunk_start[keep],
-                known.chunk_end[keep],
-                known.chunk_slot[keep],
-                known.chunk_vector[keep],
-            ],
-            axis=1,
-        )
-        if (old[:, 5] == 0).any():
-            vectors = old[:, 5].copy()
-            _refresh(connection, "SELECT id, vector_id FROM chunks WHERE id BETWEEN ? AND ?", old[:, 0], vectors)
-            old[:, 5] = vectors
-        table = np.concatenate([old, fresh])
-        kind_column = np.concatenate([known.chunk_kind[keep], fresh_kind])
+def _alive_files(connection: sqlite3.Connection, known: Arrays, new: Sequence[tuple[Any, ...]]) -> Flags:
+    """Flags of the known files. One whose path has a new id is gone; mostly the count says that these are all."""
+    replaced = {row[1] for row in new}
+    alive = np.fromiter((path not in replaced for path in known.paths), bool, len(known.paths))
+    (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
+    if int(alive.sum()) == count - len(new):
+        return alive
+    last = int(known.file_ids[-1])
+    ids = _column(connection.execute("SELECT id FROM files WHERE id <= ? ORDER BY id", (last,)).fetchall())
+    return rows_of(ids, known.file_ids) >= 0
+
+
+def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, file_ids: Ids) -> dict[str, Any]:
+    kinds = list(known.kinds)
+    new, kind_names = _new_chunks(connection, int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0)
+    kinds += sorted(set(kind_names) - set(kinds))
+    codes = {kind: number for number, kind in enumerate(kinds)}
+    keep = alive[known.chunk_file]
+    rows = np.cumsum(alive, dtype=np.int32) - np.int32(1)
+    ids, vectors = known.chunk_ids[keep], known.chunk_vector[keep]
+    if (vectors == 0).any():
+        _refresh(connection, "SELECT id, vector_id FROM chunks WHERE id BETWEEN ? AND ?", ids, vectors)
+    kind = np.fromiter((codes[name] for name in kind_names), np.int16, len(kind_names))
     return {
-        "chunk_ids": np.ascontiguousarray(table[:, 0]),
-        "chunk_file": rows_of(file_ids, table[:, 1]),
-        "chunk_start": table[:, 2].astype(np.int32),
-        "chunk_end": table[:, 3].astype(np.int32),
-        "chunk_slot": np.ascontiguousarray(table[:, 4]),
-        "chunk_vector": np.ascontiguousarray(table[:, 5]),
-        "chunk_kind": kind_column,
+        "chunk_ids": np.concatenate([ids, new[:, 0]]),
+        "chunk_file": np.concatenate([rows[known.chunk_file[keep]], rows_of(file_ids, new[:, 1])]),
+        "chunk_start": np.concatenate([known.chunk_start[keep], new[:, 2].astype(np.int32)]),
+        "chunk_end": np.concatenate([known.chunk_end[keep], new[:, 3].astype(np.int32)]),
+        "chunk_slot": np.concatenate([known.chunk_slot[keep], new[:, 4]]),
+        "chunk_vector": np.concatenate([vectors, new[:, 5]]),
+        "chunk_kind": np.concatenate([known.chunk_kind[keep], kind]),
         "kinds": kinds,
     }
+
+
+def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, list[str]]:
+    """Columns id, file, lines, slot and vector of the chunks after `last`, shape [n, 6], and their kinds."""
+    rows = connection.execute(
+        "SELECT id, file_id, start_line, end_line, slot, vector_id, kind FROM chunks WHERE id > ? ORDER BY id", (last,)
+    )
+    # In blocks: numpy keeps every other thread waiting while it reads a list.
+    blocks: list[Ids] = [np.zeros((0, 6), np.int64)]
+    kinds: list[str] = []
+    while block := rows.fetchmany(2048):
+        blocks.append(np.array([row[:6] for row in block], np.int64))
+        kinds += [row[6] for row in block]
+    return np.concatenate(blocks), kinds
 
 
 def _refresh(connection: sqlite3.Connection, query: str, ids: Ids, values: Ids) -> None:

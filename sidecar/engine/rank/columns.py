@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sidecar.model import Ids, Vectors
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
-from sidecar.parts.lexical.postings import read_lengths
+from sidecar.parts.lexical.postings import Lengths, read_lengths
 
 Rows = NDArray[np.int32]
 Flags = NDArray[np.bool_]
@@ -59,16 +59,21 @@ class SearchedSnapshot(Protocol):
 
 
 class RowTable:
-    """Rows by id, -1 where an id is gone: one look-up per id while ids are dense, a binary search when they are not."""
+    """Rows by id, -1 where an id is gone: one look-up per id while ids are dense, a binary search when they are not.
+
+    `ids` are all different, in any order.
+    """
 
     def __init__(self, ids: Ids) -> None:
-        self._ids = ids
-        self._first = int(ids[0]) if len(ids) else 0
-        span = int(ids[-1]) - self._first + 1 if len(ids) else 0
+        self._first = int(ids.min()) if len(ids) else 0
+        span = int(ids.max()) - self._first + 1 if len(ids) else 0
         self._table: Rows | None = None
         if span <= _DENSE * len(ids):
             self._table = np.full(span + 1, -1, np.int32)
             self._table[ids - self._first] = np.arange(len(ids), dtype=np.int32)
+        else:
+            self._order = np.argsort(ids).astype(np.int32)
+            self._ids = ids[self._order]
 
     def rows(self, ids: Ids) -> Rows:
         if self._table is not None:
@@ -76,7 +81,7 @@ class RowTable:
             outside = len(self._table) - 1
             return np.asarray(self._table[np.where((at < 0) | (at > outside), outside, at)])
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-        return np.where(self._ids[at] == ids, at, -1).astype(np.int32)
+        return np.where(self._ids[at] == ids, self._order[at], np.int32(-1))
 
 
 @dataclass(frozen=True)
@@ -120,11 +125,8 @@ def columns_of(snapshot: SearchedSnapshot, collection: int) -> Columns:
 
 def _make(snapshot: SearchedSnapshot, collection: int) -> Columns:
     chunk_table, file_table = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
-    lengths = read_lengths(snapshot.connection)
-    bodies = _align(chunk_table, lengths.chunk_ids, lengths.bodies, len(snapshot.chunk_ids))
-    fields = np.zeros((len(snapshot.file_ids), FIELDS), np.float32)
-    rows = file_table.rows(lengths.file_ids) if len(fields) else np.zeros(0, np.int32)
-    fields[rows[rows >= 0]] = lengths.fields[rows >= 0]
+    lengths = _lengths_of(snapshot, chunk_table, file_table)
+    bodies, fields = lengths.bodies, lengths.fields
     file_flags = np.asarray(snapshot.file_collection == collection)
     chunk_flags = file_flags[snapshot.chunk_file]
     file_lengths = np.bincount(snapshot.chunk_file, weights=bodies, minlength=len(fields)).astype(np.float32)
@@ -147,12 +149,45 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> Columns:
     )
 
 
-def _align(table: RowTable, ids: Ids, values: NDArray[np.uint32], size: int) -> Floats:
-    aligned = np.zeros(size, np.float32)
-    if size:
-        rows = table.rows(ids)
-        aligned[rows[rows >= 0]] = values[rows >= 0]
-    return aligned
+class _Lengths:
+    """Lengths in terms by row: of chunks, and of the fields of files ([files, FIELDS])."""
+
+    def __init__(self, snapshot: SearchedSnapshot) -> None:
+        self.chunk_ids: Ids = snapshot.chunk_ids
+        self.file_ids: Ids = snapshot.file_ids
+        self.bodies = np.zeros(len(self.chunk_ids), np.float32)
+        self.fields = np.zeros((len(self.file_ids), FIELDS), np.float32)
+        self._seen = np.zeros(len(self.chunk_ids), bool)
+
+    def take(self, chunks: RowTable, files: RowTable, lengths: Lengths | _Lengths) -> None:
+        """Takes over what `lengths` knows of the ids of this revision."""
+        rows = chunks.rows(lengths.chunk_ids)
+        here = rows >= 0
+        self.bodies[rows[here]] = lengths.bodies[here]
+        self._seen[rows[here]] = True
+        rows = files.rows(lengths.file_ids)
+        here = rows >= 0
+        self.fields[rows[here]] = lengths.fields[here]
+
+    @property
+    def complete(self) -> bool:
+        return bool(self._seen.all())
+
+
+def _lengths_of(snapshot: SearchedSnapshot, chunks: RowTable, files: RowTable) -> _Lengths:
+    """Those of the newest revision that was asked for before stay; only new ids' are read."""
+    found, known = snapshot.cache.get("rank.lengths"), snapshot.lasting.get("rank.lengths")
+    if found is None:
+        found = _Lengths(snapshot)
+        if known is not None and len(known.chunk_ids):
+            found.take(chunks, files, known)
+            found.take(chunks, files, read_lengths(snapshot.connection, after=int(known.chunk_ids[-1])))
+        # What was asked for before may also have been a later revision.
+        if not found.complete:
+            found.take(chunks, files, read_lengths(snapshot.connection))
+        snapshot.cache["rank.lengths"] = snapshot.lasting["rank.lengths"] = found
+    assert isinstance(found, _Lengths)
+    return found
 
 
 def _average(values: Floats, flags: Flags) -> float:

@@ -126,11 +126,18 @@ def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> dict[
     }
 
 
-def read_lengths(connection: sqlite3.Connection) -> Lengths:
-    """Lengths of everything in the index, dead or alive."""
-    return _lengths(
-        connection.execute("SELECT chunk_ids, chunk_lengths, file_ids, field_lengths FROM lexical_segments")
-    )
+def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
+    """Lengths of everything in the index, dead or alive; `after`: of what stands in segments with chunks above that id.
+
+    Some of that may be older: a merge puts old and new together.
+    """
+    columns = "chunk_ids, chunk_lengths, file_ids, field_lengths"
+    if after <= 0:
+        return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments"))
+    # A segment's ids ascend.
+    last = connection.execute("SELECT segment, substr(chunk_ids, -8) FROM lexical_segments").fetchall()
+    marks = ",".join(str(segment) for segment, blob in last if int.from_bytes(blob, "little") > after)
+    return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
 
 
 def merge_segments(connection: sqlite3.Connection, *, force: bool = False, budget: int = MERGE_BUDGET) -> int:

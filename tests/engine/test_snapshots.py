@@ -1,0 +1,95 @@
+"""Snapshots made from the former revision equal those made from nothing, whatever happened in between."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidecar.engine.rank.columns import Columns, RowTable, columns_of
+from sidecar.engine.snapshot import Snapshot, Snapshots
+from tests.engine.search_index import PATH_WEIGHT, SmallIndex, small_index
+
+PLAIN = ("file_ids", "paths", "languages", "file_collection", "file_vector", "chunk_ids", "chunk_file", "chunk_start",
+         "chunk_end", "chunk_slot", "chunk_vector", "pending_slots", "revision")  # fmt: skip
+
+
+def text_of(chance: random.Random) -> str:
+    names = [f"name_{chance.randrange(50)}" for _ in range(chance.randrange(6))]
+    return "\n\n".join(f"def {name}(value):\n    return other_{name}(value)\n" for name in names)
+
+
+def change(index: SmallIndex, chance: random.Random, present: set[str]) -> None:
+    """One commit: files added, changed or removed, segments merged, or missing vectors filled in."""
+    kind = chance.choice(("put", "put", "put", "bare", "remove", "merge", "vectors"))
+    paths = {f"{chance.choice('ab')}/{chance.randrange(30)}.{chance.choice(('py', 'md', 'go'))}" for _ in range(3)}
+    if kind in ("put", "bare"):
+        index.put({path: text_of(chance) for path in paths}, embed=kind == "put")
+        present |= paths
+    elif kind == "remove":
+        index.remove(*(paths & present or sorted(present)[:1]))
+        present -= paths
+    elif kind == "merge":
+        with index.manifest.transaction() as connection:
+            index.lexical.merge_segments(connection, force=chance.random() < 0.5)
+    else:
+        missing = index.manifest.without_vector(5)
+        with index.manifest.transaction():
+            index.manifest.set_vectors([(m.chunk_id, 7) for m in missing], [(m.file_id, 8) for m in missing])
+
+
+def assert_same(snapshot: Snapshot, fresh: Snapshot) -> None:
+    for name in PLAIN:
+        left, right = getattr(snapshot, name), getattr(fresh, name)
+        assert type(left) is type(right)
+        assert getattr(left, "dtype", None) == getattr(right, "dtype", None)
+        assert np.array_equal(left, right), name
+    assert [snapshot.kinds[k] for k in snapshot.chunk_kind] == [fresh.kinds[k] for k in fresh.chunk_kind]
+    ids = np.arange(-2, 500, dtype=np.int64)
+    for collection in (0, 1):
+        left_columns, right_columns = columns_of(snapshot, collection), columns_of(fresh, collection)
+        for field in fields(Columns):
+            ours, others = getattr(left_columns, field.name), getattr(right_columns, field.name)
+            if isinstance(ours, RowTable):
+                ours, others = ours.rows(ids), others.rows(ids)
+            assert np.array_equal(ours, others), field.name
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_snapshot_from_the_former_one_equals_one_from_nothing(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    present: set[str] = set()
+    with small_index(tmp_path, {}) as index:
+        for _ in range(25):
+            for _ in range(chance.randrange(1, 4)):
+                change(index, chance, present)
+            if chance.random() < 0.3:
+                with index.snapshot():  # read by somebody who asks for no lengths
+                    continue
+            nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
+            with index.snapshot() as snapshot, nothing_known.open() as fresh:
+                assert_same(snapshot, fresh)
+            nothing_known.close()
+
+
+def test_an_older_snapshot_still_finds_its_lengths_after_a_newer_one_was_read(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    with small_index(tmp_path, {"a/1.py": text_of(chance) + "x = 1\n", "b/2.py": "y = 2\n"}) as index:
+        nothing_known = Snapshots(index.manifest.path, lambda: None, PATH_WEIGHT)
+        with index.snapshot() as old, nothing_known.open() as fresh:
+            index.remove("a/1.py")
+            index.put({"b/3.py": "z = 3\n"})
+            with index.snapshot() as new:
+                columns_of(new, 0)
+            assert_same(old, fresh)
+        nothing_known.close()
+
+
+def test_rows_are_found_by_scattered_ids_in_any_order() -> None:
+    ids = np.array([9_000_000, 5, 77, 40_000], np.int64)
+    assert RowTable(ids).rows(np.array([5, 6, 40_000, 9_000_000, 77, 9_000_001])).tolist() == [1, -1, 3, 0, 2, -1]
+    assert RowTable(ids[1:3]).rows(np.array([4, 5, 77, 78])).tolist() == [-1, 0, 1, -1]
+    assert RowTable(ids[:0]).rows(np.array([0, 5])).tolist() == [-1, -1]
