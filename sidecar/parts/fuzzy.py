@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from rapidfuzz.distance import Levenshtein
 
 
@@ -12,4 +14,8 @@ def similarity(left: str, right: str, at_least: float = 0.0) -> float:
     """
     if not left or not right:
         return 0.0
-    return float(Levenshtein.normalized_similarity(left, right, score_cutoff=at_least))
+    longest = max(len(left), len(right))
+    # Counted in letters: rapidfuzz's own normalised cutoff loses what lies exactly at it (3 of 5 letters at 0.6).
+    allowed = ceil((1 - at_least) * longest)
+    distance = Levenshtein.distance(left, right, score_cutoff=allowed)
+    return 0.0 if distance > allowed else (longest - distance) / longest

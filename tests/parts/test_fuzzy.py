@@ -25,6 +25,15 @@ def test_similarity_is_one_minus_the_share_of_changed_letters(left: str, right: 
     assert similarity(right, left) == similarity(left, right)
 
 
-def test_what_is_exactly_as_similar_as_asked_is_not_cut_off() -> None:
-    assert similarity("abcd", "abcx", 0.75) == 0.75
-    assert similarity("abcd", "abcx", 0.76) == 0.0
+@pytest.mark.parametrize("length", range(1, 40))
+def test_what_is_exactly_as_similar_as_asked_is_not_cut_off(length: int) -> None:
+    for changed in range(length + 1):
+        left, right = "a" * length, "b" * changed + "a" * (length - changed)
+        share = (length - changed) / length
+        assert similarity(left, right, share) == share
+        assert similarity(left, right, min(1.0, share + 1.5 / length)) in (0.0, share)
+
+
+def test_what_is_far_from_the_threshold_is_not_measured() -> None:
+    assert similarity("abcdefgh", "ABCDEFGH", 0.6) == 0.0
+    assert similarity("abcdefgh", "abcdEFGH", 0.9) == 0.0
