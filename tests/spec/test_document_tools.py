@@ -150,9 +150,9 @@ def test_without_a_name_it_is_the_default_index_in_memory(docs: Drive) -> None:
 )
 def test_the_same_id_is_re_indexed(docs: Drive) -> None:
     docs("search_create_index", index_name="again", backend="sqlite")
-    first = {"doc_id": "a", "content": "old words", "index_name": "again"}
+    first: dict[str, Any] = {"doc_id": "a", "content": "old words", "index_name": "again"}
     assert docs("search_add_document", **first)["status"] == "indexed"
-    second = {"doc_id": "a", "content": "new words", "metadata": METADATA, "index_name": "again"}
+    second: dict[str, Any] = {"doc_id": "a", "content": "new words", "metadata": METADATA, "index_name": "again"}
     answers = []
     for _ in range(2):
         assert docs("search_add_document", **second)["status"] == "re-indexed"
@@ -164,7 +164,8 @@ def test_the_same_id_is_re_indexed(docs: Drive) -> None:
 
 @requires("000.search_create_index.lowercase", "000.search_create_index.min_length")
 def test_the_tokenizer_can_be_set(docs: Drive) -> None:
-    for name, settings, tokens in (("exact", {"lowercase": False, "min_length": 4}, 1), ("usual", {}, 3)):
+    exact: dict[str, Any] = {"lowercase": False, "min_length": 4}
+    for name, settings, tokens in (("exact", exact, 1), ("usual", {}, 3)):
         docs("search_create_index", index_name=name, backend="sqlite", tokenizer_config=settings)
         added = docs("search_add_document", doc_id="a", content="The Tokens a is", index_name=name)
         assert added["token_count"] == tokens
