@@ -36,8 +36,8 @@ def serve(service: Service, serving: Serving) -> int:
         hosts = hosts_of(listener)
         mcp = make_http_app(service, root, hosts, MCP)
         app = make_app(service, root, mcp=mcp, mcp_lifespan=mcp.router.lifespan_context)
-        _announce(serving, root, url_of(listener), held)
-        return run(Guard(app, held.token, hosts), listener)
+        url = url_of(listener)
+        return run(Guard(app, held.token, hosts), listener, lambda: _announce(serving, root, url, held))
     finally:
         held.close()
         listener.close()

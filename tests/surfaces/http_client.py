@@ -90,7 +90,7 @@ class Served:
         finally:
             connection.close()
 
-    def get(self, path: str, **query: Any) -> Reply:
+    def get(self, path: str, /, **query: Any) -> Reply:
         return self.send("GET", f"{path}?{urlencode(query, doseq=True)}" if query else path)
 
     def post(self, tool: str, arguments: Mapping[str, Any] | None = None, answer: str | None = None) -> Reply:

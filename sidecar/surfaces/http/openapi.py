@@ -116,7 +116,7 @@ def _get(path: str, tool: ToolSpec, statuses: list[int]) -> dict[str, Any]:
         }
         for name, field in schema["properties"].items()
     ]
-    name = f"get_{path.strip('/').replace('/', '_')}"
+    name = f"read_{path.strip('/').replace('/', '_')}"
     return {**_operation(tool, name), "parameters": parameters, "responses": _responses(tool, statuses)}
 
 

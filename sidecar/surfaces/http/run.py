@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
@@ -29,13 +30,15 @@ def listening(host: str, port: int) -> socket.socket:
         family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         if not ipaddress.ip_address(address[0]).is_loopback:
             raise InvalidParams(f"--host {host} can be reached from other machines; only a loopback address is taken.")
-        listener = socket.socket(family, kind)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen()
+        with contextlib.ExitStack() as unless_it_listens:
+            listener = unless_it_listens.enter_context(socket.socket(family, kind))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen()
+            listener.setblocking(False)
+            unless_it_listens.pop_all()
     except (OSError, ValueError) as error:
         raise InvalidParams(f"Cannot listen on {host}:{port}: {error}.") from error
-    listener.setblocking(False)
     return listener
 
 
@@ -51,13 +54,24 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
-def run(app: App, listener: socket.socket) -> int:
-    """Serves until SIGTERM or SIGINT, and returns 0: that is how such a server is meant to end."""
-    asyncio.run(_serve(app, listener))
+def run(app: App, listener: socket.socket, ready: Callable[[], None]) -> int:
+    """Serves until SIGTERM or SIGINT, and returns 0: that is how such a server is meant to end.
+
+    `ready` is called once signals are taken; the listener has been accepting connections before.
+    """
+    _log_as_ours()
+    asyncio.run(_serve(app, listener, ready))
     return 0
 
 
-async def _serve(app: App, listener: socket.socket) -> None:
+def _log_as_ours() -> None:
+    """What the libraries have to say goes where our own log goes, and not to the terminal."""
+    for name in ("uvicorn", "mcp"):
+        for handler in logging.getLogger("sidecar").handlers:
+            logging.getLogger(name).addHandler(handler)
+
+
+async def _serve(app: App, listener: socket.socket, ready: Callable[[], None]) -> None:
     server = _Server(
         uvicorn.Config(
             app,
@@ -75,6 +89,7 @@ async def _serve(app: App, listener: socket.socket) -> None:
         )
     )
     _on_signals(server)
+    ready()
     await server.serve(sockets=[listener])
 
 
