@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,6 +42,8 @@ from sidecar.model import (
     SearchRequest,
     SkippedPath,
     StatusAnswer,
+    SymbolHit,
+    SymbolsAnswer,
     Workspace,
 )
 from sidecar.parts.documents import DocumentFile
@@ -151,6 +153,22 @@ class FakeWorkspace:
             raise InvalidPattern(f'"{pattern}" is not balanced.')
         found = sorted(path for path in self._present() if fnmatch.fnmatchcase(path, pattern))
         return PathsAnswer(tuple(found[:limit]), len(found))
+
+    def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
+        self._check()
+        found = [
+            SymbolHit(path, match[1], "function", number, number, "", True, "exact", line)
+            for path, text in sorted(self._present().items())
+            for number, line in enumerate(text.splitlines(), start=1)
+            if (match := re.search(r"def (\w+)", line)) and name.lower() in match[1].lower()
+        ]
+        return SymbolsAnswer(tuple(found[:limit]), len(found))
+
+    def find_similar(self, path: str, line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
+        self._check()
+        if path not in self._present():
+            raise FileNotFound(path)
+        return self.search(SearchRequest(self.files[path].splitlines()[line - 1], top_k=limit), cancelled)
 
     def status(self) -> StatusAnswer:
         self._fail()

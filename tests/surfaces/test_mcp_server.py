@@ -103,6 +103,8 @@ async def test_every_tool_returns_what_its_output_schema_says(workspace: FakeWor
         ("search_code", {"query": "retry", "explain": True}),
         ("search_docs", {"query": "retry"}),
         ("search_by_path", {"pattern": "*.py"}),
+        ("search_symbols", {"name": "retry"}),
+        ("find_similar", {"path": "src/open.py", "line": 1}),
         ("get_index_status", {}),
         ("get_config", {}),
         ("reindex_project", {}),
