@@ -22,7 +22,7 @@ from sidecar.surfaces.http.openapi import document
 from sidecar.tools.registry import ALL_TOOLS
 from tests.surfaces.http_client import LIMIT_S, Served, environment
 
-EXAMPLES = 6
+EXAMPLES = 10
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 schema = schemathesis.openapi.from_dict(document(ALL_TOOLS))
 schema.config.generation.update(modes=list(schemathesis.GenerationMode))
@@ -33,6 +33,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("schemathesis")
     (folder / "work").mkdir()
     (folder / "work" / "net.py").write_text("def open_connection(host):\n    return dial(host)\n")
+    (folder / "work" / "guide.md").write_text("# Logging\n\nSet the level.\n")
     with Served(folder / "work", environment(folder / "home"), ["--toolsets", "all"]) as served:
         assert served.post("create_index", answer="nobody").status == 200
         yield served
