@@ -108,16 +108,17 @@ def test_an_unknown_key_is_reported_with_the_nearest_known_one_and_notes_are_not
         {
             "_comment": "x",
             "exlude": ["a"],
-            "hybridSearch": {"_note": 1, "defaultAlpa": 0.3, "enabled": False},
+            "hybridSearch": {"_note": 1, "defaultAlpa": 0.3, "enabled": False, "ftsEngine": "js"},
             "zzz": 1,
         },
     )
     settings = load(config)
     assert settings.hybrid_enabled is False
-    assert len(settings.problems) == 3
+    assert len(settings.problems) == 4
     assert "Did you mean exclude?" in settings.problems[0]
     assert "Did you mean hybridSearch.defaultAlpha?" in settings.problems[1]
-    assert "Known keys: include" in settings.problems[2]
+    assert "Known keys: include" in settings.problems[2] or "Did you mean hybridSearch." in settings.problems[2]
+    assert "Known keys: include" in settings.problems[3]
 
 
 def test_malformed_json_is_reported_with_line_and_column_and_other_layers_still_count(tmp_path: Path) -> None:

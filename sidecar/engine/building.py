@@ -14,7 +14,7 @@ from sidecar.engine.plan import Plan, make_plan
 from sidecar.engine.ports import Parts, Walker
 from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity
-from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal
+from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import BuildReport, CollectionCounts, FoundFile, IsCancelled, Progress, SkippedPath, Stat
 from sidecar.settings.load import Settings
 
@@ -65,11 +65,11 @@ class Builder:
         """Applies changes of some paths and folders."""
         writer = _writer(generation)
         walker = self._parts.make_walker(self._root, settings)
-        known = writer.manifest.known_files()
+        known_below = writer.manifest.known_below
         paths = set(pending.paths)
         for folder in pending.rescan:
             paths |= {f.path for f in walker.subtree(folder).files}
-            paths |= {p for p in known if p.startswith(f"{folder}/")}
+            paths |= set(known_below(folder))
         found: list[FoundFile] = []
         gone: list[str] = []
         for path in sorted(paths):
@@ -79,7 +79,7 @@ class Builder:
             else:
                 # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
                 gone.append(path)
-                gone += [p for p in known if p.startswith(f"{path}/") and answer is None]
+                gone += known_below(path) if answer is None else []
         writer.indexer.remove(gone)
         writer.indexer.index_files(found, self._activity.or_stopped(cancelled))
         writer.manifest.settle_dirty([*pending.paths, *(f"{r}/" for r in pending.rescan)])
@@ -156,6 +156,9 @@ def _raise_if_left_out(snapshot: Snapshot, path: str) -> None:
         raise FileExcluded(f"{path}: {skip[0]} ({skip[1]}).")
     failure = snapshot.connection.execute("SELECT message FROM failures WHERE path = ?", (path,)).fetchone()
     if failure is not None:
+        said = PermissionDenied.user_message
+        if failure[0].startswith(said):
+            raise PermissionDenied(failure[0].removeprefix(said).strip())
         raise Internal(failure[0])
 
 

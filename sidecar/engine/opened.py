@@ -78,11 +78,11 @@ class OpenIndex:
         """The generation in force with the lease, made when there is none."""
         with self.gate:
             self.take_lease()
+            self._directory.write_config_once(self._default_config())
             if self.generation is None and self.exists():
                 self.generation = self._generations.open(self._current(), self._settings(), writable=True)
             if self.generation is None:
                 settings = self._settings()
-                self._directory.write_config_once(self._default_config())
                 self.generation = self._generations.make(settings, self._model_facts(settings))
                 self._directory.set_current(self.generation.number)
             self.check_model(self.generation)

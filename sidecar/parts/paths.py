@@ -57,7 +57,7 @@ def find_project_root(start: str) -> str:
     if origin.is_file():
         origin = origin.parent
     for folder in (origin, *origin.parents):
-        if any((folder / marker).exists() for marker in PROJECT_MARKERS):
+        if any(os.path.exists(folder / marker) for marker in PROJECT_MARKERS):  # noqa: PTH110  which raises in 3.11
             return str(folder)
     return str(origin)
 

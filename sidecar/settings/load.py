@@ -199,7 +199,8 @@ class _Loader:
         if key in _BY_KEY:
             yield key, value
             return
-        near = difflib.get_close_matches(key, [*_BY_KEY, *_GROUPS], 1, 0.6)
+        known = [k for k in (*_BY_KEY, *_GROUPS) if "." not in key or "." in k]
+        near = difflib.get_close_matches(key, known, 1, 0.6)
         hint = f" Did you mean {near[0]}?" if near else f" Known keys: {', '.join(_BY_KEY)}."
         self._problems.append(f"{key} in {source} is not a setting.{hint}")
 

@@ -6,10 +6,19 @@ import base64
 import hashlib
 import os
 import textwrap
+from pathlib import Path
 
 import pytest
 
-from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, PathTraversal
+from sidecar.errors import (
+    Cancelled,
+    FileExcluded,
+    FileNotFound,
+    IndexExists,
+    IndexNotFound,
+    PathTraversal,
+    PermissionDenied,
+)
 from sidecar.model import never_cancelled, no_progress
 from tests.engine.rooms import FILES, Room, find, image, index
 
@@ -164,6 +173,25 @@ def test_text_written_last_second_is_not_trusted_to_be_unchanged(room: Room) -> 
     index(workspace)
     assert workspace.explain("src/parse.ts").stale is False
     assert find(workspace, "parseQueryStrong", mode="fts") == ["src/parse.ts"]
+
+
+def test_indexing_a_file_that_cannot_be_read_says_permission_denied(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    (room.root / "src/parse.ts").chmod(0)
+    if os.access(room.root / "src/parse.ts", os.R_OK):
+        pytest.skip("the superuser reads everything")
+    with pytest.raises(PermissionDenied, match=r"src/parse\.ts"):
+        workspace.reindex_file("src/parse.ts")
+
+
+def test_a_config_file_that_is_gone_is_written_again_by_the_next_indexing(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    config = Path(workspace.config().config_path)
+    config.unlink()
+    index(workspace)
+    assert config.exists()
 
 
 def test_an_unreadable_file_is_reported_and_does_not_end_the_run(room: Room) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def test_the_project_root_is_the_nearest_marked_folder(tmp_path: Path, marker: s
     (inner / "a/b").mkdir(parents=True)
     (inner / marker).touch()
     assert find_project_root(str(inner / "a/b")) == str(inner.resolve())
+
+
+def test_above_a_folder_that_cannot_be_looked_into_the_root_is_still_found(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    (tmp_path / "go.mod").touch()
+    closed.chmod(0)
+    if os.access(closed, os.X_OK):
+        pytest.skip("the superuser reads everything")
+    assert find_project_root(str(closed)) == str(tmp_path.resolve())
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,21 @@ def test_a_file_cannot_command_the_terminal() -> None:
     assert "\x1b[" in shell.out
 
 
+def test_a_file_name_with_a_line_break_stays_on_one_line() -> None:
+    shell = Shell(FakeWorkspace({"a.py:1-1  0.999\nb.py": "def alpha():\n    return 1\n"}))
+    assert shell("index") == 0
+    for words in (["search", "alpha"], ["search", "alpha", "--compact"], ["paths", "**"]):
+        assert shell(*words) == 0
+        assert "b.py" in shell.out.splitlines()[0]
+
+
+def test_advice_names_the_commands_of_the_shell() -> None:
+    shell = Shell()
+    assert shell("search", "alpha") == 3
+    assert "create_index" not in shell.err
+    assert "`sidecar index`" in shell.err
+
+
 def test_colours_are_for_terminals_and_can_be_refused(shell: Shell) -> None:
     shell("search", "alpha")
     assert "\x1b" not in shell.out
@@ -215,7 +230,7 @@ def test_without_a_terminal_delete_needs_yes(shell: Shell) -> None:
 
 def test_reindex_without_a_file_rebuilds_everything(shell: Shell) -> None:
     assert shell("reindex") == 0
-    assert shell.out.startswith("reindexed: 2 files, 2 chunks")
+    assert shell.out.startswith("reindexed: 3 files, 3 chunks (1 files of documentation)")
     assert shell("reindex", stdin="n\n") == 9
 
 

@@ -77,7 +77,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(home: Path) -> None:
     assert done.stderr == b""
 
 
-def test_ctrl_c_ends_indexing_quietly_with_130(home: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_indexing_with_130_and_says_what_is_kept(home: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     for number in range(1500):
@@ -91,7 +91,25 @@ def test_ctrl_c_ends_indexing_quietly_with_130(home: Path, tmp_path: Path) -> No
     assert "/1500" in first
     assert process.returncode == 130
     assert out == ""
+    assert "interrupted" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_a_closed_standard_stream_is_no_fault(home: Path, closed: str) -> None:
+    for words in ("search convert_unit_7 -m fts", "index", "search nothing --offset nine"):
+        line, env = command(home, *words.split())
+        done = subprocess.run(
+            ["sh", "-c", f'"$@" {closed}', "sh", *line],
+            cwd=home / "work",
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert done.returncode == (2 if "nine" in words else 0)
+        assert "Traceback" not in done.stderr
 
 
 def test_doctor_finds_nothing_wrong_here(home: Path) -> None:

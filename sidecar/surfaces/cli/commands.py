@@ -14,7 +14,7 @@ from sidecar.surfaces.cli import render
 from sidecar.surfaces.cli.formats import Table, index_table, query_table, yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.session import Session, interruptible, write_json
-from sidecar.surfaces.cli.terminal import printable
+from sidecar.surfaces.cli.terminal import one_line
 
 
 def index(session: Session) -> int:
@@ -36,7 +36,18 @@ def index(session: Session) -> int:
         "seconds": round(seconds, 3),
     }
     session.show(value, render.build_lines(report, seconds, session.style))
+    _note_settings(session)
     return 0
+
+
+def _note_settings(session: Session) -> None:
+    """What was asked for and could not be had: values that are no good, a card that does not work."""
+    config = session.call("get_config", {})
+    for problem in config["problems"]:
+        session.note(one_line(problem))
+    status = session.call("get_index_status", {})
+    if config.get("config", {}).get("device") == "cuda" and status.get("device") == "cpu":
+        session.note(one_line(status.get("deviceNote", "")))
 
 
 def search(session: Session) -> int:
@@ -110,7 +121,7 @@ def _search(session: Session, tool: str) -> int:
 def paths(session: Session) -> int:
     result = session.call("search_by_path", {"pattern": session.args.pattern, "limit": session.args.limit})
     rest = result["totalMatches"] - len(result["matches"])
-    session.show(result, map(printable, result["matches"]))
+    session.show(result, map(one_line, result["matches"]))
     session.note(f"{rest} more; raise --limit" if rest else "")
     return 0
 

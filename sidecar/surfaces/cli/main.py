@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias, Union
 
 from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
 from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser, join_commands
-from sidecar.surfaces.cli.terminal import printable, silence_stdout
+from sidecar.surfaces.cli.terminal import absent_stream, in_shell_words, one_line, silence_stdout
 
 if TYPE_CHECKING:
     from sidecar.tools.service import Service
@@ -60,7 +60,7 @@ def main(
     stderr: TextIO | None = None,
 ) -> int:
     """Run one command line. `service`, `doors` and the streams are given by tests and by `sidecar.__main__`."""
-    out, err = stdout or sys.stdout, stderr or sys.stderr
+    out, err = stdout or sys.stdout or absent_stream(), stderr or sys.stderr or absent_stream()
     for stream in (out, err):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -68,7 +68,7 @@ def main(
     parser = build_parser()
     args = parser.parse_args(join_commands(sys.argv[1:] if argv is None else argv))
     try:
-        status = _run(parser, args, service, doors, (stdin or sys.stdin, out, err))
+        status = _run(parser, args, service, doors, (stdin or sys.stdin or absent_stream(), out, err))
         out.flush()
     except SidecarError as error:
         _report(error, args, err)
@@ -159,4 +159,6 @@ def _report(error: SidecarError, args: argparse.Namespace, stderr: TextIO) -> No
 
         write_json(stderr, {"error": error.as_dict()})
     elif not isinstance(error, Cancelled):
-        stderr.write(f"sidecar: {printable(error.message)} [{error.code}]\n")
+        stderr.write(f"sidecar: {in_shell_words(one_line(error.message))} [{error.code}]\n")
+    elif not args.quiet:
+        stderr.write(f"sidecar: interrupted. {one_line(error.detail)}\n")

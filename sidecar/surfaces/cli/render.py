@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sidecar.model import BuildReport
-from sidecar.surfaces.cli.terminal import Style, printable
+from sidecar.surfaces.cli.terminal import Style, in_shell_words, one_line, printable
 
 
 def search_lines(result: Mapping[str, Any], words: list[str], style: Style) -> Iterator[str]:
     """`path:start-end  score`, then the text with line numbers, then an empty line."""
     terms = [word for word in re.findall(r"\w+", " ".join(words)) if len(word) > 2]
     for hit in result["results"]:
-        place = printable(f"{hit['path']}:{hit['startLine']}-{hit['endLine']}")
+        place = one_line(f"{hit['path']}:{hit['startLine']}-{hit['endLine']}")
         yield f"{style.cyan(place)}  {style.bold(format(hit['score'], '.3f'))}"
         if "parts" in hit:
             yield style.dim("  " + "  ".join(f"{name} {value:g}" for name, value in hit["parts"].items()))
@@ -32,7 +32,7 @@ def compact_lines(result: Mapping[str, Any], style: Style) -> Iterator[str]:
     """`path:start-end  score  first line of the text that is not blank`."""
     for hit in result["r"]:
         first = next((line.strip() for line in hit["t"].split("\n") if line.strip()), "")
-        yield f"{style.cyan(printable(hit['l']))}  {hit['s']:.2f}  {printable(first)[:100]}"
+        yield f"{style.cyan(one_line(hit['l']))}  {hit['s']:.2f}  {printable(first)[:100]}"
 
 
 def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[str]:
@@ -49,9 +49,9 @@ def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[s
 def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
     yield from _pairs(_status_pairs(status), style)
     for entry in status.get("withheld", ()):
-        yield printable(f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}")
+        yield one_line(f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}")
     for entry in status.get("errors", ()):
-        yield style.red(printable(f"  error {entry['path']}: {entry['error']}"))
+        yield style.red(one_line(f"  error {entry['path']}: {entry['error']}"))
 
 
 def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -84,7 +84,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def config_lines(config: Mapping[str, Any], style: Style) -> Iterator[str]:
-    yield config["message"]
+    yield in_shell_words(config["message"])
     for problem in config["problems"]:
         yield style.red(printable(problem))
     if "config" in config:
@@ -94,7 +94,7 @@ def config_lines(config: Mapping[str, Any], style: Style) -> Iterator[str]:
 def explain_lines(told: Mapping[str, Any], style: Style) -> Iterator[str]:
     verdict = "belongs in the index" if told["indexed"] else f"is left out: {told['rule']}"
     detail = f" ({told['detail']})" if told["detail"] else ""
-    yield printable(f"{told['path']} {verdict}{detail}")
+    yield one_line(f"{told['path'] or '.'} {verdict}{detail}")
     place = f"in the index with {told['chunks']} chunks, {told['embedded']} embedded" if told["inIndex"] else "no"
     pairs: list[tuple[str, object]] = [("exists", "yes" if told["exists"] else "no"), ("indexed", place)]
     if told["inIndex"]:
@@ -111,8 +111,12 @@ def deed_lines(result: Mapping[str, Any]) -> Iterator[str]:
         line += f" {result['filePath']}: {result['chunksCreated']} chunks"
     elif "stats" in result and result["status"] != "cancelled":
         stats = result["stats"]
-        line += f": {stats['filesIndexed']} files, {stats['chunksCreated']} chunks, {stats['durationMs'] / 1000:.1f} s"
-    yield printable(line)
+        docs = result.get("docsStats") or {"filesIndexed": 0, "chunksCreated": 0}
+        line += (
+            f": {stats['filesIndexed'] + docs['filesIndexed']} files, {stats['chunksCreated'] + docs['chunksCreated']}"
+            f" chunks ({docs['filesIndexed']} files of documentation), {stats['durationMs'] / 1000:.1f} s"
+        )
+    yield one_line(line)
     if "message" in result:
         yield printable(result["message"])
 
@@ -136,4 +140,4 @@ def model_lines(models: list[dict[str, Any]], style: Style) -> Iterator[str]:
 
 def _pairs(pairs: Iterator[tuple[str, object]], style: Style) -> Iterator[str]:
     for label, value in pairs:
-        yield f"{style.dim(f'{label:<10}')} {printable(str(value))}"
+        yield f"{style.dim(f'{label:<10}')} {one_line(str(value))}"

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -15,12 +16,35 @@ if TYPE_CHECKING:
     from sidecar.tools.spec import Answer, Question
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_COMMANDS = {
+    "create_index": "index",
+    "reindex_project": "reindex",
+    "delete_index": "delete",
+    "get_index_status": "status",
+    "get_config": "config",
+}
+_TOOLS = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
 _STEP = 10
 
 
 def printable(text: str) -> str:
     """Without control characters: a file must not be able to command the terminal it is shown in."""
     return _CONTROLS.sub("�", text)
+
+
+def one_line(text: str) -> str:
+    """`printable` and without line breaks, for a name: one that holds a line break must not pass for two."""
+    return printable(text).replace("\n", "�").replace("\t", "�")
+
+
+def in_shell_words(text: str) -> str:
+    """The engine's advice with the commands of this door in the place of the tools' names."""
+    return _TOOLS.sub(lambda tool: f"`sidecar {_COMMANDS[tool.group()]}`", text)
+
+
+def absent_stream() -> TextIO:
+    """For a standard stream that was closed before we began: reads nothing, forgets what it is given."""
+    return Path(os.devnull).open("r+", encoding="utf-8")
 
 
 class Style:
