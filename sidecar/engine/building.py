@@ -65,11 +65,11 @@ class Builder:
         """Applies changes of some paths and folders."""
         writer = _writer(generation)
         walker = self._parts.make_walker(self._root, settings)
-        known_below = writer.manifest.known_below
+        known = writer.manifest.known_files()
         paths = set(pending.paths)
         for folder in pending.rescan:
             paths |= {f.path for f in walker.subtree(folder).files}
-            paths |= set(known_below(folder))
+            paths |= {p for p in known if p.startswith(f"{folder}/")}
         found: list[FoundFile] = []
         gone: list[str] = []
         for path in sorted(paths):
@@ -79,7 +79,7 @@ class Builder:
             else:
                 # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
                 gone.append(path)
-                gone += known_below(path) if answer is None else []
+                gone += [p for p in known if p.startswith(f"{path}/") and answer is None]
         writer.indexer.remove(gone)
         writer.indexer.index_files(found, self._activity.or_stopped(cancelled))
         writer.manifest.settle_dirty([*pending.paths, *(f"{r}/" for r in pending.rescan)])
