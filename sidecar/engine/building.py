@@ -65,11 +65,11 @@ class Builder:
         """Applies changes of some paths and folders."""
         writer = _writer(generation)
         walker = self._parts.make_walker(self._root, settings)
-        known = writer.manifest.known_files()
+        known_below = writer.manifest.known_below
         paths = set(pending.paths)
         for folder in pending.rescan:
             paths |= {f.path for f in walker.subtree(folder).files}
-            paths |= {p for p in known if p.startswith(f"{folder}/")}
+            paths |= set(known_below(folder))
         found: list[FoundFile] = []
         gone: list[str] = []
         for path in sorted(paths):
@@ -79,7 +79,7 @@ class Builder:
             else:
                 # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
                 gone.append(path)
-                gone += [p for p in known if p.startswith(f"{path}/") and answer is None]
+                gone += known_below(path) if answer is None else []
         writer.indexer.remove(gone)
         writer.indexer.index_files(found, self._activity.or_stopped(cancelled))
         writer.manifest.settle_dirty([*pending.paths, *(f"{r}/" for r in pending.rescan)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,10 @@ log = logging.getLogger(__name__)
 
 _BATCH = 1000
 _TRIES = 3
+# The store serves one call at a time, and its writing a few rows takes as long as several searches. So a few rows wait
+# for more, and until the search that most often follows a change is over.
+_CALM_SECONDS = 0.4
+_LONGEST_WAIT = 3.0
 
 
 class StoreFeeder:
@@ -49,6 +54,7 @@ class StoreFeeder:
         self._note = ""
         self._wake = threading.Event()
         self._idle = threading.Event()
+        self._hurry = threading.Event()
         self._stop = threading.Event()
         self._flags = threading.Lock()
         self._number = max((int(p.name) for p in directory.glob("*") if p.name.isdigit()), default=1)
@@ -67,6 +73,9 @@ class StoreFeeder:
 
     def drain(self, timeout: float | None = None) -> bool:
         """Waits until nothing is pending (or the store has been given up); False when the time is over."""
+        if not (self._idle.is_set() or self._hurry.is_set()):
+            self._hurry.set()
+            self._wake.set()
         return self._idle.wait(timeout)
 
     def is_behind(self) -> bool:
@@ -111,7 +120,9 @@ class StoreFeeder:
         self._idle.set()
 
     def _wait(self) -> bool:
-        self._wake.wait()
+        # `close` stops, then wakes; gathering may have taken that waking for one of its own.
+        if not self._stop.is_set():
+            self._wake.wait()
         self._wake.clear()
         return not self._stop.is_set()
 
@@ -150,6 +161,7 @@ class StoreFeeder:
     def _feed(self) -> None:
         assert self._store is not None
         while not self._stop.is_set():
+            self._gather()
             rows = self._slots.take_pending(_BATCH)
             if not rows:
                 break
@@ -159,7 +171,16 @@ class StoreFeeder:
         self._usable = True
         with self._flags:
             if not self._wake.is_set():
+                self._hurry.clear()
                 self._idle.set()
+
+    def _gather(self) -> None:
+        """Returns when there is a whole batch, when no more comes, or when somebody waits."""
+        deadline = time.monotonic() + _LONGEST_WAIT
+        while 0 < self._slots.count_pending(_BATCH) < _BATCH and time.monotonic() < deadline:
+            if self._hurry.is_set() or self._stop.is_set() or not self._wake.wait(_CALM_SECONDS):
+                return
+            self._wake.clear()
 
     def _write(self, store: VectorStore, collection: str, rows: list[PendingSlot]) -> None:
         name = COLLECTIONS[0] if collection == "code" else COLLECTIONS[1]

@@ -160,6 +160,15 @@ class Manifest:
             ).fetchone()
         return r and KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8])
 
+    def known_below(self, folder: str) -> list[str]:
+        """Paths of indexed files in this folder, at any depth."""
+        with self._look_up_lock, translated(self.path):
+            # "0" follows "/".
+            rows = self._look_ups.execute(
+                "SELECT path FROM files WHERE path > ? AND path < ?", (f"{folder}/", f"{folder}0")
+            ).fetchall()
+        return [path for (path,) in rows]
+
     def known_skips(self) -> dict[str, tuple[Stat, bool]]:
         with self.lock, translated(self.path):
             rows = self.connection.execute(
@@ -347,19 +356,7 @@ class Manifest:
         self.connection.executemany(
             "INSERT INTO chunks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (
-                    i,
-                    file_id,
-                    c.start_line,
-                    c.end_line,
-                    c.kind,
-                    pack_names(c.names),
-                    pack_names(c.enclosing),
-                    c.text,
-                    h,
-                    v,
-                    s,
-                )
+                (i, file_id, *_chunk_row(c), h, v, s)
                 for i, c, h, v, s in zip(ids, new.chunks, new.body_hashes, vector_ids, slots, strict=True)
             ],
         )
@@ -392,6 +389,10 @@ def _unembedded(
     start, end, text, kind, names, enclosing = chunk
     stored = Chunk(start, end, text, kind, unpack_names(names), unpack_names(enclosing))
     return UnembeddedChunk(chunk_id, file_id, path, body_hash, path_hash, stored)
+
+
+def _chunk_row(c: Chunk) -> tuple[int, int, str, str, str, str]:
+    return c.start_line, c.end_line, c.kind, pack_names(c.names), pack_names(c.enclosing), c.text
 
 
 def _stat_row(stat: Stat) -> tuple[int, int, int, int]:

@@ -31,9 +31,15 @@ class Slots:
             ).fetchall()
 
     def any_pending(self) -> bool:
+        return self.count_pending(1) > 0
+
+    def count_pending(self, most: int) -> int:
+        """How many slots are pending, counted up to `most`."""
         with self._manifest.lock, translated(self._manifest.path):
-            row = self._manifest.connection.execute("SELECT 1 FROM pending_slots LIMIT 1").fetchone()
-        return row is not None
+            (count,) = self._manifest.connection.execute(
+                "SELECT count(*) FROM (SELECT 1 FROM pending_slots LIMIT ?)", (most,)
+            ).fetchone()
+        return int(count)
 
     def settle_pending(self, rows: Sequence[PendingSlot]) -> None:
         """Clears the slots that were written, unless their chunk, or the path it is at, has changed since."""

@@ -308,3 +308,10 @@ def test_a_touched_file_keeps_its_id_and_chunks(manifest: Manifest) -> None:
     assert known is not None
     assert (known.id, known.stat, known.settled) == (file_id, Stat(1, 99, 99, 4), False)
     assert slots_of(manifest, "a.py") == before
+
+
+def test_files_below_a_folder_are_found_at_any_depth_and_no_others(manifest: Manifest) -> None:
+    for number, path in enumerate(("a/b.py", "a/c/d.py", "a0.py", "a.py", "a-b/c.py", "b/a/c.py")):
+        put(manifest, path, [10 + number])
+    assert manifest.known_below("a") == ["a/b.py", "a/c/d.py"]
+    assert manifest.known_below("a/b.py") == []
