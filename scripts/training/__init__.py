@@ -1,0 +1,1 @@
+"""What make-pairs and train-static share: extraction of training pairs, the training itself, and its evaluation."""

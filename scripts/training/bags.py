@@ -1,0 +1,84 @@
+"""Texts as bags of tokens, the way the product counts them: identifiers split, distinct token ids and their counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from sidecar.parts.embed.tokens import split_identifiers
+
+_BATCH = 2000
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Rows of distinct `ids` with `counts`; row i lies at `starts[i]:starts[i + 1]`."""
+
+    ids: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def take(self, rows: NDArray[np.int64]) -> Bags:
+        """Those rows, in that order."""
+        lengths = self.starts[rows + 1] - self.starts[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
+        return Bags(self.ids[places], self.counts[places], starts)
+
+    def totals(self, vocabulary: int) -> NDArray[np.float64]:
+        return np.bincount(self.ids, weights=self.counts, minlength=vocabulary)
+
+
+class BagMaker:
+    """A tokeniser without special tokens; `most` tokens a text, 0 for all."""
+
+    def __init__(self, tokenizer: Path, most: int = 0) -> None:
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        if most:
+            self._tokenizer.enable_truncation(most)
+
+    @property
+    def vocabulary(self) -> int:
+        return int(self._tokenizer.get_vocab_size())
+
+    def bags(self, texts: Iterable[str]) -> Bags:
+        ids, counts, lengths = [], [], [0]
+        for part in _parts(texts):
+            for encoding in self._tokenizer.encode_batch_fast(part, add_special_tokens=False):
+                distinct, times = np.unique(np.array(encoding.ids, dtype=np.int32), return_counts=True)
+                ids.append(distinct)
+                counts.append(times.astype(np.float32))
+                lengths.append(len(distinct))
+        return Bags(np.concatenate(ids), np.concatenate(counts), np.cumsum(lengths))
+
+
+def _parts(texts: Iterable[str]) -> Iterable[list[str]]:
+    part: list[str] = []
+    for text in texts:
+        part.append(split_identifiers(text.encode("utf-8", "replace").decode("utf-8")))
+        if len(part) == _BATCH:
+            yield part
+            part = []
+    if part:
+        yield part
+
+
+def pooled(bags: Bags, table: NDArray[np.float32], exponent: float) -> NDArray[np.float32]:
+    """Shape [rows, dimension]: normalised sums of count^exponent times the token's row; zeros for an empty bag."""
+    sums = np.zeros((len(bags), table.shape[1]), dtype=np.float32)
+    weights = bags.counts**exponent
+    for row in range(len(bags)):
+        part = slice(bags.starts[row], bags.starts[row + 1])
+        sums[row] = weights[part] @ table[bags.ids[part]]
+    norms = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)

@@ -1,0 +1,135 @@
+"""Trains a token table by contrast: a query's bag must find its own document's bag among those of the batch.
+
+Symmetric InfoNCE (van den Oord et al. 2018). Batches hold groups of pairs of one repository, so that most of the hard
+negatives come from the same code. A document's sum takes a share of another's, as a real chunk holds several things.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from .bags import Bags
+
+KINDS = ("doc", "name", "comment", "file", "path", "section", "commit")
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """`repository`, `kind` (places in KINDS) and `query_key` (equal for equal queries) have one number a pair."""
+
+    queries: Bags
+    documents: Bags
+    repository: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    query_key: NDArray[np.int64]
+
+
+def query_key(query: str) -> int:
+    return zlib.crc32(query.lower().encode("utf-8", "replace"))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a run may vary. `weights` are of KINDS; `mix`: with this probability a document takes from another."""
+
+    dimension: int = 256
+    steps: int = 220
+    batch: int = 2048
+    group: int = 64
+    rate: float = 4e-3
+    weight_rate: float = 2e-2
+    exponent: float = 0.4
+    mix: float = 0.6
+    scale: float = 20.0
+    two_weights: bool = False
+    weights: tuple[float, ...] = (1, 0.5, 1, 1, 1, 1, 1)
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Weighted rows for documents and for queries: the same array when there is one weight a token."""
+
+    documents: NDArray[np.float32]
+    queries: NDArray[np.float32]
+
+
+class Batches:
+    """Draws places of pairs: repositories with probability size^0.75, within one by the kinds' weights."""
+
+    def __init__(self, pairs: Pairs, recipe: Recipe) -> None:
+        self._chance = np.random.default_rng(recipe.seed)
+        self._recipe = recipe
+        weight = np.array(recipe.weights)[pairs.kind]
+        self._members = [np.flatnonzero(pairs.repository == r) for r in np.unique(pairs.repository)]
+        self._sums = [np.cumsum(weight[members]) for members in self._members]
+        share = np.array([sums[-1] for sums in self._sums]) ** 0.75
+        self._share = share / share.sum()
+
+    def draw(self) -> NDArray[np.int64]:
+        groups = self._recipe.batch // self._recipe.group
+        drawn = []
+        for repository in self._chance.choice(len(self._members), groups, p=self._share):
+            sums = self._sums[repository]
+            places = np.searchsorted(sums, self._chance.random(self._recipe.group) * sums[-1])
+            drawn.append(self._members[repository][places])
+        return np.unique(np.concatenate(drawn))
+
+
+def train(pairs: Pairs, rows: NDArray[np.float32], log_weights: NDArray[np.float32], recipe: Recipe) -> Tables:
+    """The trained rows, each times its learned weight. The same seed and library give the same table."""
+    torch.manual_seed(recipe.seed)
+    table = torch.nn.Parameter(torch.tensor(rows))
+    documents = torch.nn.Parameter(torch.tensor(log_weights))
+    queries = torch.nn.Parameter(torch.tensor(log_weights)) if recipe.two_weights else documents
+    weights = [documents, queries] if recipe.two_weights else [documents]
+    rates = [recipe.rate, recipe.weight_rate]
+    groups = [{"params": [table], "lr": rates[0]}, {"params": weights, "lr": rates[1]}]
+    optimiser = torch.optim.Adam(groups, betas=(0.9, 0.99))
+    batches, start, losses = Batches(pairs, recipe), time.monotonic(), []
+    for step in range(recipe.steps):
+        share = min(1.0, (step + 1) / 20) * max(0.02, 1 - step / recipe.steps)
+        for group, rate in zip(optimiser.param_groups, rates, strict=True):
+            group["lr"] = rate * share
+        loss = _loss(pairs, batches.draw(), table, documents, queries, recipe)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+        if step % 100 == 99:
+            took = time.monotonic() - start
+            print(f"step {step + 1} loss {np.mean(losses[-100:]):.3f} {took:.0f} s", file=sys.stderr, flush=True)
+    with torch.no_grad():
+        return Tables((table * documents.exp()[:, None]).numpy(), (table * queries.exp()[:, None]).numpy())
+
+
+def _loss(
+    pairs: Pairs, drawn: NDArray[np.int64], table: Tensor, documents: Tensor, queries: Tensor, recipe: Recipe
+) -> Tensor:
+    asked = _sums(pairs.queries.take(drawn), table, queries, recipe.exponent)
+    found = _sums(pairs.documents.take(drawn), table, documents, recipe.exponent)
+    if recipe.mix:
+        taken = (torch.rand(len(drawn), 1) < recipe.mix) * torch.rand(len(drawn), 1)
+        found = found + taken * found.roll(1, 0).detach()
+    scores = functional.normalize(asked) @ functional.normalize(found).T * recipe.scale
+    keys = torch.from_numpy(pairs.query_key[drawn])
+    same = (keys[:, None] == keys[None]).fill_diagonal_(False)
+    scores = scores.masked_fill(same, -1e4)
+    right = torch.arange(len(drawn))
+    return (functional.cross_entropy(scores, right) + functional.cross_entropy(scores.T, right)) / 2
+
+
+def _sums(bags: Bags, table: Tensor, log_weights: Tensor, exponent: float) -> Tensor:
+    ids = torch.from_numpy(bags.ids.astype(np.int64))
+    weights = torch.from_numpy(bags.counts**exponent) * log_weights.exp()[ids]
+    starts = torch.from_numpy(bags.starts[:-1])
+    return functional.embedding_bag(ids, table, starts, mode="sum", per_sample_weights=weights)

@@ -1,0 +1,167 @@
+"""Judges a token table on annotated repositories: cosine alone over the product's chunks, one hit per file.
+
+The same walk, chunks, enriched text and metric as the product and scripts/bench-quality, without its ranking.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.enrich import body_text, path_text
+from sidecar.parts.chunk import parse_file
+from sidecar.parts.classify import generated_reason, minified_reason
+from sidecar.parts.languages import language_of
+from sidecar.parts.read import read_file
+from sidecar.parts.walk import Walker
+
+from .bags import BagMaker, Bags, pooled
+
+DEPTH = 10
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """One repository's chunks and queries. `file_of` gives each chunk's place in `paths`."""
+
+    name: str
+    paths: list[str]
+    file_of: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    bodies: Bags
+    path_words: Bags
+    queries: list[dict[str, Any]]
+    query_bags: Bags
+
+
+def load_workspaces(bench: Path, repos: Path, tokenizer: Path, kept: Path) -> list[Workspace]:
+    """Cut and tokenised once, then read from the file `kept`."""
+    if kept.exists():
+        with kept.open("rb") as file:
+            return list(pickle.load(file))
+    maker = BagMaker(tokenizer)
+    listed = json.loads((bench / "repos.json").read_text("utf-8"))
+    spaces = [_load(repo, bench, repos, maker) for repo in listed]
+    with kept.open("wb") as file:
+        pickle.dump(spaces, file)
+    return spaces
+
+
+def _load(repo: Mapping[str, Any], bench: Path, repos: Path, maker: BagMaker) -> Workspace:
+    root = (repos / repo["name"] / (repo.get("benchmark_root") or "")).resolve()
+    queries = json.loads((bench / "annotations" / f"{repo['name']}.json").read_text("utf-8"))
+    paths: list[str] = []
+    file_of, lines, bodies = [], [], []
+    for found in Walker(str(root)).walk().files:
+        if found.collection != "code":
+            continue
+        text = read_file(str(root), found.path, 1_000_000).text
+        if generated_reason(found.path, text) or minified_reason(found.path, text):
+            continue
+        for chunk in parse_file(found.path, text, language_of(found.path, text[:200].split("\n", 1)[0])).chunks:
+            file_of.append(len(paths))
+            lines.append((chunk.start_line, chunk.end_line))
+            bodies.append(body_text(chunk))
+        paths.append(found.path)
+    return Workspace(
+        repo["name"],
+        paths,
+        np.array(file_of),
+        np.array(lines),
+        maker.bags(bodies),
+        maker.bags(map(path_text, paths)),
+        queries,
+        maker.bags(query["query"] for query in queries),
+    )
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """NDCG@10 of every query, by repository and category."""
+
+    ndcg: list[float]
+    repositories: list[str]
+    categories: list[str]
+
+    def mean(self) -> float:
+        return float(np.mean(self.ndcg))
+
+    def by_category(self) -> dict[str, float]:
+        groups = defaultdict(list)
+        for value, category in zip(self.ndcg, self.categories, strict=True):
+            groups[category].append(value)
+        return {name: round(float(np.mean(values)), 4) for name, values in sorted(groups.items())}
+
+    def fold_means(self, folds: int = 5) -> list[float]:
+        """Repositories dealt to folds by name, so that two runs can be compared fold by fold."""
+        names = sorted(set(self.repositories))
+        fold_of = {name: place % folds for place, name in enumerate(names)}
+        values = [
+            [v for v, r in zip(self.ndcg, self.repositories, strict=True) if fold_of[r] == f] for f in range(folds)
+        ]
+        return [round(float(np.mean(some)), 4) for some in values]
+
+
+class Judge:
+    """Embeds the workspaces once per table and exponent; path weights are then cheap to try."""
+
+    def __init__(self, spaces: Sequence[Workspace]) -> None:
+        self._spaces = spaces
+
+    def judge(
+        self,
+        table: NDArray[np.float32],
+        query_table: NDArray[np.float32],
+        exponent: float,
+        path_weights: Sequence[float],
+    ) -> dict[float, Judgement]:
+        parts = []
+        for space in self._spaces:
+            bodies = pooled(space.bodies, table, exponent)
+            words = pooled(space.path_words, table, exponent)[space.file_of]
+            queries = pooled(space.query_bags, query_table, exponent)
+            parts.append((queries @ bodies.T, queries @ words.T, (bodies * words).sum(1)))
+        return {weight: self._judged(parts, weight) for weight in path_weights}
+
+    def _judged(self, parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]], weight: float) -> Judgement:
+        ndcg, repositories, categories = [], [], []
+        for space, (body, words, between) in zip(self._spaces, parts, strict=True):
+            length = np.sqrt(1 + weight * weight + 2 * weight * between)
+            for query, scores in zip(space.queries, (body + weight * words) / length, strict=True):
+                ndcg.append(_ndcg(space, scores, [*query["relevant"], *query["secondary"]]))
+                repositories.append(space.name)
+                categories.append(query["category"])
+        return Judgement(ndcg, repositories, categories)
+
+
+def _ndcg(space: Workspace, scores: NDArray[np.float32], targets: Sequence[Any]) -> float:
+    hits: list[int] = []
+    seen: set[int] = set()
+    for chunk in np.argsort(-scores, kind="stable"):
+        if space.file_of[chunk] not in seen:
+            seen.add(space.file_of[chunk])
+            hits.append(int(chunk))
+        if len(hits) == DEPTH:
+            break
+    ranks = [rank for target in targets if (rank := _first(space, hits, target))]
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(DEPTH, len(targets)) + 1))
+    return sum(1 / math.log2(rank + 1) for rank in ranks) / ideal if ideal else 0.0
+
+
+def _first(space: Workspace, hits: Sequence[int], target: Any) -> int:
+    wanted = target if isinstance(target, dict) else {"path": target}
+    for rank, chunk in enumerate(hits, 1):
+        path, (first, last) = space.paths[space.file_of[chunk]], space.lines[chunk]
+        same = path == wanted["path"] or path.endswith("/" + wanted["path"]) or wanted["path"].endswith("/" + path)
+        if same and ("start_line" not in wanted or (first <= wanted["end_line"] and wanted["start_line"] <= last)):
+            return rank
+    return 0

@@ -1,0 +1,131 @@
+"""Which repositories training may read: the list, what is excluded, and the licence each one carries.
+
+Says nothing about what is taken out of a repository (`pairs`, `commits`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ALLOWED = ("MIT", "BSD", "Apache-2.0", "ISC", "Unlicense")
+
+_LICENCE_FILE = re.compile(r"[^/]*(licen[sc]e|copying)[^/]*", re.IGNORECASE)
+_SIGNS = (
+    ("Apache-2.0", "apache license version 2.0"),
+    ("MIT", "permission is hereby granted, free of charge, to any person obtaining"),
+    ("BSD", "redistribution and use in source and binary forms"),
+    ("ISC", "permission to use, copy, modify, and/or distribute this software for any"),
+    ("ISC", "permission to use, copy, modify, and distribute this software for any"),
+    ("Unlicense", "this is free and unencumbered software released into the public domain"),
+)
+_MOST_BYTES = 200_000
+
+
+class Excluded(Exception):
+    """A repository of the list must not be trained on."""
+
+
+@dataclass(frozen=True)
+class Blob:
+    path: str
+    object_id: str
+    size: int
+
+
+class Mirror:
+    """A bare clone, read with git and never checked out. Blobs that it lacks are left out, nothing is fetched."""
+
+    def __init__(self, name: str, git_dir: Path) -> None:
+        self.name = name
+        self._git = ["git", f"--git-dir={git_dir}"]
+        self._env = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
+
+    def revision(self) -> str:
+        return self._text("rev-parse", "HEAD").strip()
+
+    def blobs(self) -> list[Blob]:
+        """Regular files of HEAD with their sizes in bytes, in path order."""
+        found = []
+        for row in self._text("ls-tree", "-r", "-l", "-z", "HEAD").split("\0"):
+            meta, _, path = row.partition("\t")
+            fields = meta.split()
+            if len(fields) == 4 and fields[0].startswith("100") and fields[3].isdigit():
+                found.append(Blob(path, fields[2], int(fields[3])))
+        return found
+
+    def read(self, blobs: Iterable[Blob]) -> Iterator[tuple[Blob, str]]:
+        """Text of those blobs that are there and are UTF-8 without a NUL."""
+        wanted = list(blobs)
+        asked = "".join(f"{blob.object_id}\n" for blob in wanted).encode()
+        command = [*self._git, "cat-file", "--batch"]
+        done = subprocess.run(command, input=asked, stdout=subprocess.PIPE, env=self._env, check=True)
+        at = 0
+        for blob in wanted:
+            end = done.stdout.find(b"\n", at)
+            if end < 0:
+                return
+            header, at = done.stdout[at:end].split(), end + 1
+            if header[-1] == b"missing":
+                continue
+            content = done.stdout[at : at + int(header[2])]
+            at += int(header[2]) + 1
+            if b"\0" not in content:
+                yield blob, content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+    def log(self, commits: int, seconds: float) -> str:
+        """Subjects and patches of the last commits, `\\x01subject\\x02patch`; what there is when time runs out."""
+        command = [*self._git, "log", "--no-merges", f"-n{commits}", "-p", "-U4", "--no-color", "--no-renames"]
+        command += ["--format=%x01%s%x02", "HEAD"]
+        try:
+            # Without `check`: a patch that needs a missing blob ends the log, and what came before is good.
+            run = subprocess.run(command, capture_output=True, env=self._env, timeout=seconds, check=False)
+            return run.stdout.decode("utf-8", "replace")
+        except subprocess.TimeoutExpired as stopped:
+            return (stopped.stdout or b"").decode("utf-8", "replace")
+
+    def licence(self) -> str:
+        """One of ALLOWED, read from the licence files at the root; empty when none of them says so."""
+        files = [b for b in self.blobs() if "/" not in b.path and _LICENCE_FILE.fullmatch(b.path)]
+        for _, text in self.read(b for b in files if b.size <= _MOST_BYTES):
+            if found := licence_of(text):
+                return found
+        return ""
+
+    def _text(self, *arguments: str) -> str:
+        run = subprocess.run([*self._git, *arguments], capture_output=True, check=True, env=self._env)
+        return run.stdout.decode("utf-8", "replace")
+
+
+def licence_of(text: str) -> str:
+    """The licence whose own words stand in the text, empty when none of ALLOWED does."""
+    plain = re.sub(r"[\s*#,>]+", " ", text.lower())
+    for name, sign in _SIGNS:
+        if sign.replace(",", "") in plain:
+            return name
+    return ""
+
+
+def read_list(path: Path) -> list[str]:
+    """`owner/name` of every line; `#` begins a comment."""
+    lines = (line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines())
+    return [line for line in lines if line]
+
+
+def check_none_excluded(names: Iterable[str], excluded: Iterable[str]) -> None:
+    """Raises Excluded for a repository of the list, and for one of the same bare name: a fork or mirror of it."""
+    bare = {name.rpartition("/")[2].lower() for name in excluded}
+    if bad := [name for name in names if name.rpartition("/")[2].lower() in bare]:
+        raise Excluded(f"must not be trained on: {', '.join(bad)}")
+
+
+def find_mirror(mirrors: Path, name: str) -> Mirror | None:
+    base = mirrors / name.replace("/", "+")
+    for candidate in (base / "repo/.git", base / "repo", base / ".git", base):
+        if (candidate / "HEAD").is_file():
+            return Mirror(name, candidate)
+    return None

@@ -1,0 +1,50 @@
+"""Where a token table starts: every vocabulary token through all-MiniLM-L6-v2, and how common each token is.
+
+Arora et al. 2017 for the weights a / (a + p); the middle vector of `[CLS] token [SEP]` for the rows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+_BATCH = 512
+_CLS, _SEP = 101, 102
+
+
+def token_vectors(weights: Path) -> NDArray[np.float32]:
+    """Shape [vocabulary, 384]."""
+    loader = SourceFileLoader("build_model", str(Path(__file__).parents[1] / "build-model"))
+    spec = importlib.util.spec_from_loader("build_model", loader)
+    assert spec is not None
+    build_model = importlib.util.module_from_spec(spec)
+    loader.exec_module(build_model)
+    model = build_model.load_model(weights)
+    rows = []
+    with torch.no_grad():
+        for tokens in torch.arange(model.words.num_embeddings).split(_BATCH):
+            ids = torch.stack([torch.full_like(tokens, _CLS), tokens, torch.full_like(tokens, _SEP)], dim=1)
+            x = model.norm(model.words(ids) + model.places.weight[:3] + model.types(torch.zeros_like(ids)))
+            for layer in model.layers:
+                x = layer(x, torch.zeros(1))
+            rows.append(x[:, 1].numpy())
+    return np.concatenate(rows)
+
+
+def reduced(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
+    """Centred, on the first principal axes of all rows, rows of length 1 in the mean square."""
+    centred = vectors - vectors.mean(0)
+    if dimension < vectors.shape[1]:
+        _, axes = np.linalg.eigh(np.cov(centred.T))
+        centred = centred @ axes[:, ::-1][:, :dimension]
+    return np.asarray(centred / np.sqrt((centred**2).sum(1).mean()), dtype=np.float32)
+
+
+def log_weights(totals: NDArray[np.float64], a: float = 1e-3) -> NDArray[np.float32]:
+    share = (totals + 1) / (totals + 1).sum()
+    return np.log(a / (a + share)).astype(np.float32)
