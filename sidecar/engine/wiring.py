@@ -26,6 +26,7 @@ from sidecar.parts.memories import MemoryFile
 from sidecar.parts.paths import normalise_root
 from sidecar.parts.read import read_file
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
+from sidecar.settings.remembered import RememberedSettings
 
 if TYPE_CHECKING:
     from sidecar.parts.embed.catalog import ModelFiles
@@ -42,11 +43,11 @@ def open_workspaces(
 def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> Parts:
     user_file = user_config_file(env)
 
-    def settings_of(config: Path) -> Settings:
+    def read(config: Path) -> Settings:
         return load_settings(config, user_file, env, editor, flags)
 
     return Parts(
-        load_settings=settings_of,
+        load_settings=RememberedSettings(user_file, read),
         default_config_text=default_config_text,
         make_walker=make_walker,
         make_content_check=make_content_check,

@@ -1,0 +1,46 @@
+"""Settings that are read from disk only when their files look changed: every search asks for them.
+
+Not here: what they are and how the layers are merged (load).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from sidecar.settings.load import Settings
+
+# Two changes within one tick of the file system's clock leave the same mtime behind; FAT counts in 2 s.
+_SETTLING_NS = 2_000_000_000
+
+
+class RememberedSettings:
+    """Settings by the index's config.json; files are read again when they look changed. Thread-safe."""
+
+    def __init__(self, user_file: Path, read: Callable[[Path], Settings]) -> None:
+        self._user_file = user_file
+        self._read = read
+        self._known: dict[Path, tuple[object, Settings]] = {}
+
+    def __call__(self, config: Path) -> Settings:
+        before = _look_of(self._user_file), _look_of(config)
+        known = self._known.get(config)
+        if known is not None and known[0] == before and not any(_is_fresh(look) for look in before):
+            return known[1]
+        settings = self._read(config)
+        self._known[config] = before, settings
+        return settings
+
+
+def _look_of(path: Path) -> tuple[int, int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+def _is_fresh(look: tuple[int, int, int, int] | None) -> bool:
+    """Whether another change could still leave the same time stamps behind."""
+    return look is not None and time.time_ns() - max(look[1], look[2]) < _SETTLING_NS
