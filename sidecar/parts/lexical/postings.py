@@ -14,6 +14,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -61,13 +62,23 @@ class Postings:
     tfs: Tfs
 
 
-@dataclass(frozen=True, slots=True)
 class TermPostings:
-    """A term's postings over all segments, dead ids included."""
+    """A term's postings over all segments, dead ids included; each column is decoded when it is asked for."""
 
-    bodies: Postings
-    names: Postings
-    fields: Postings
+    def __init__(self, rows: Sequence[Sequence[bytes | None]]) -> None:
+        self._rows = rows
+
+    @cached_property
+    def bodies(self) -> Postings:
+        return _decode_all([row[0] for row in self._rows])
+
+    @cached_property
+    def names(self) -> Postings:
+        return _decode_all([row[1] for row in self._rows])
+
+    @cached_property
+    def fields(self) -> Postings:
+        return _decode_all([row[2] for row in self._rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +130,7 @@ def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> dict[
         wanted,
     ):
         found[term].append(tuple(blobs))
-    return {
-        term: TermPostings(*(_decode_all([row[c] for row in found[term]]) for c in range(_COLUMNS)))
-        for term in wanted
-        if term in found
-    }
+    return {term: TermPostings(found[term]) for term in wanted if term in found}
 
 
 def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
