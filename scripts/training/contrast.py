@@ -57,10 +57,28 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Tables:
-    """Weighted rows for documents and for queries: the same array when there is one weight a token."""
+    """Rows shared by documents and queries, and each token's weight in either: the same when there is one weight."""
 
-    documents: NDArray[np.float32]
-    queries: NDArray[np.float32]
+    rows: NDArray[np.float32]
+    document_weights: NDArray[np.float32]
+    query_weights: NDArray[np.float32]
+
+    @property
+    def documents(self) -> NDArray[np.float32]:
+        return self.rows * self.document_weights[:, None]
+
+    @property
+    def queries(self) -> NDArray[np.float32]:
+        return self.rows * self.query_weights[:, None]
+
+
+def averaged(tables: list[Tables]) -> Tables:
+    """Of runs that began with the same rows: the mean of rows and the geometric mean of weights."""
+    logs = [
+        np.mean([np.log(w) for w in some], 0)
+        for some in zip(*((t.document_weights, t.query_weights) for t in tables), strict=True)
+    ]
+    return Tables(np.mean([t.rows for t in tables], 0), np.exp(logs[0]), np.exp(logs[1]))
 
 
 class Batches:
@@ -109,7 +127,7 @@ def train(pairs: Pairs, rows: NDArray[np.float32], log_weights: NDArray[np.float
             took = time.monotonic() - start
             print(f"step {step + 1} loss {np.mean(losses[-100:]):.3f} {took:.0f} s", file=sys.stderr, flush=True)
     with torch.no_grad():
-        return Tables((table * documents.exp()[:, None]).numpy(), (table * queries.exp()[:, None]).numpy())
+        return Tables(table.detach().numpy(), documents.exp().numpy(), queries.exp().numpy())
 
 
 def _loss(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -55,7 +56,7 @@ def _of_prose(parsed: ParsedFile) -> Iterator[tuple[str, str, str]]:
 
 def _of_code(path: str, text: str, parsed: ParsedFile, chance: random.Random) -> Iterator[tuple[str, str, str]]:
     lines = text.split("\n")
-    places = _Comments(parsed.comments)
+    places = _Comments(parsed)
     for definition in parsed.definitions:
         if definition.kind in _NAMED:
             yield from _of_definition(definition, lines, places, chance)
@@ -105,15 +106,18 @@ def _without(text: str, comment: Comment) -> str:
 class _Comments:
     """A file's comments by where they start and end."""
 
-    def __init__(self, comments: tuple[Comment, ...]) -> None:
-        self._all = comments
-        self._ending = {comment.line + comment.text.count("\n"): comment for comment in comments}
+    def __init__(self, parsed: ParsedFile) -> None:
+        self._all = parsed.comments
+        self._ending = {comment.line + comment.text.count("\n"): comment for comment in parsed.comments}
+        self._starts = sorted({definition.start_line for definition in parsed.definitions})
 
     def about(self, definition: Definition) -> Comment | None:
-        """The comment right above, or the docstring at the top of the body."""
+        """The comment right above, or the docstring at the top of the body, before anything defined inside."""
         if above := self._ending.get(definition.start_line - 1):
             return above
-        for comment in self.within(definition.start_line, min(definition.end_line, definition.start_line + 15)):
+        after = bisect_right(self._starts, definition.start_line)
+        end = self._starts[after] - 1 if after < len(self._starts) else definition.end_line
+        for comment in self.within(definition.start_line, min(end, definition.end_line, definition.start_line + 15)):
             if _DOCSTRING.match(comment.text):
                 return comment
         return None
