@@ -1,4 +1,4 @@
-"""What scripts/train-ranker is made of: examples taken from the product's own search, a small network, its training.
+"""What scripts/train-ranker is made of: examples taken from the product's own search, and how weights are fitted.
 
 Not here: what is searched (the product), how NDCG is judged (scripts/bench-quality).
 """
@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.machinery import SourceFileLoader
@@ -23,10 +23,13 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from sidecar.engine.rank.combine import Combiner, HandSet
+from sidecar.engine.rank.combine import Combiner, HandSet, WeightedSum
+from sidecar.engine.rank.features import FEATURES
+from sidecar.engine.rank.fingerprint import fingerprint
 from sidecar.engine.search import Examined, Searcher
-from sidecar.engine.wiring import OpenWorkspaces, real_parts
+from sidecar.engine.wiring import OpenWorkspaces, real_parts, resolve_model
 from sidecar.model import IsCancelled, SearchAnswer, SearchRequest, Workspace, never_cancelled, no_progress
+from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import data_home
 
 Matrix = NDArray[np.float32]
@@ -103,7 +106,8 @@ class Product:
     def open(self, root: Path) -> Iterator[Workspace]:
         """An indexed workspace; brought up to date when the index is missing or of other versions."""
         workspace = self.workspaces.get(str(root.resolve()))
-        workspace.create(no_progress, never_cancelled)
+        build = workspace.create if workspace.status().status == "not_found" else workspace.refresh
+        build(no_progress, never_cancelled)
         while workspace.status().status == "indexing":
             time.sleep(0.1)
         yield workspace
@@ -131,7 +135,7 @@ def open_product(home: Path) -> Iterator[Product]:
 
 @dataclass(frozen=True)
 class Example:
-    """One query: features of its candidates and which of them are meant. `alpha` 0.5, 0 or 1."""
+    """One query: features of its candidates, and which of them are meant (1) by the chunk that they show."""
 
     repository: str
     language: str
@@ -140,120 +144,85 @@ class Example:
     targets: list[Any]
     features: Matrix
     labels: Matrix
-    alpha: float = 0.5
 
 
-# ---------------------------------------------------------------- the network
-
-
-@dataclass
-class Net:
-    """score = z @ linear + relu(z @ inner + bias) @ outer, z the features scaled and clipped."""
-
-    mean: Matrix
-    deviation: Matrix
-    linear: Matrix
-    inner: Matrix
-    bias: Matrix
-    outer: Matrix
-
-    def score(self, features: Matrix) -> Matrix:
-        z = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
-        return np.asarray(z @ self.linear + np.maximum(z @ self.inner + self.bias, 0) @ self.outer, np.float32)
+# ---------------------------------------------------------------- fitting
 
 
 CLIP = 5.0
+BASE = 0.5
+"""Of the sum of the positive weights, added to every score: a file's second chunk stands behind other files' first."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    hidden: int = 8
-    steps: int = 400
+    """`decay` is AdamW's (on weights of inputs scaled to deviation 1), `lasso` the weight of their absolute sum."""
+
+    steps: int = 250
     rate: float = 0.01
-    decay: float = 0.05
+    decay: float = 1.0
     lasso: float = 1e-4
-    dropout: float = 0.2
-    input_dropout: float = 0.1
     batch: int = 128
 
 
-def scaling(examples: Sequence[Example]) -> tuple[Matrix, Matrix]:
-    rows = np.concatenate([e.features for e in examples])
-    return rows.mean(0), rows.std(0) + np.float32(1e-3)
+def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[int]) -> Matrix:
+    """Weights of the raw features; 0 for those not in `used`.
 
-
-def fit(examples: Sequence[Example], recipe: Recipe, seed: int) -> Net:
-    """Listwise softmax (ListNet with the labels' shares as target), AdamW, one cycle of the learning rate."""
+    Listwise softmax whose target is an equal share for each file that is meant (ListNet, Cao et al. 2007), AdamW, one
+    cycle of the learning rate.
+    """
     rng = np.random.default_rng(seed)
     usable = [e for e in examples if e.labels.sum() > 0]
-    mean, deviation = scaling(usable)
-    inputs = [np.clip((e.features - mean) / deviation, -CLIP, CLIP) for e in usable]
+    rows = np.concatenate([e.features for e in usable])[:, used]
+    mean, deviation = rows.mean(0), rows.std(0) + np.float32(1e-3)
+    inputs = [np.clip((e.features[:, used] - mean) / deviation, -CLIP, CLIP) for e in usable]
     targets = [e.labels / e.labels.sum() for e in usable]
-    width = len(mean)
-    h = recipe.hidden
-    net = {
-        "linear": np.zeros(width, np.float32),
-        "inner": rng.normal(0, (2 / width) ** 0.5, (width, h)).astype(np.float32),
-        "bias": np.zeros(h, np.float32),
-        "outer": np.zeros(h, np.float32) if h == 0 else rng.normal(0, 0.1, h).astype(np.float32),
-    }
-    first = {k: np.zeros_like(v) for k, v in net.items()}
-    second = {k: np.zeros_like(v) for k, v in net.items()}
+    weights, first, second = (np.zeros(len(used), np.float32) for _ in range(3))
     for step in range(1, recipe.steps + 1):
         chosen = rng.integers(0, len(usable), recipe.batch)
-        z = np.concatenate([inputs[i] for i in chosen])
-        y = np.concatenate([targets[i] for i in chosen])
-        sizes = np.array([len(inputs[i]) for i in chosen])
-        grads = _gradients(net, z, y, sizes, recipe, rng)
+        gradient = _gradient(weights, [inputs[i] for i in chosen], [targets[i] for i in chosen])
+        gradient = gradient + np.float32(recipe.lasso) * np.sign(weights)
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient * gradient
+        move = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
         rate = recipe.rate * _cycle(step / recipe.steps)
-        for k, g in grads.items():
-            g = g + np.float32(recipe.lasso) * np.sign(net[k])
-            first[k] = 0.9 * first[k] + 0.1 * g
-            second[k] = 0.999 * second[k] + 0.001 * g * g
-            move = first[k] / (1 - 0.9**step) / (np.sqrt(second[k] / (1 - 0.999**step)) + 1e-8)
-            net[k] = (net[k] * (1 - rate * recipe.decay) - rate * move).astype(np.float32)
-    return Net(mean, deviation, **net)
+        weights = (weights * (1 - rate * recipe.decay) - rate * move).astype(np.float32)
+    raw = np.zeros(examples[0].features.shape[1], np.float32)
+    raw[list(used)] = weights / deviation
+    return raw
 
 
 def _cycle(t: float) -> float:
     return t / 0.3 if t < 0.3 else 0.5 * (1 + float(np.cos(np.pi * (t - 0.3) / 0.7)))
 
 
-def _gradients(
-    net: dict[str, Matrix], z: Matrix, y: Matrix, sizes: NDArray[np.int64], recipe: Recipe, rng: np.random.Generator
-) -> dict[str, Matrix]:
-    keep = np.float32(1 - recipe.dropout)
-    x = z
-    if recipe.hidden:
-        x = z * (rng.random(z.shape, np.float32) >= recipe.input_dropout) / np.float32(1 - recipe.input_dropout)
-    pre = x @ net["inner"] + net["bias"]
-    mask = (rng.random(pre.shape, np.float32) < keep) / keep
-    hidden = np.maximum(pre, 0) * mask
-    scores = z @ net["linear"] + hidden @ net["outer"]
+def _gradient(weights: Matrix, inputs: Sequence[Matrix], targets: Sequence[Matrix]) -> Matrix:
+    z, y = np.concatenate(inputs), np.concatenate(targets)
+    sizes = np.array([len(rows) for rows in inputs])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    top = np.repeat(np.maximum.reduceat(scores, starts), sizes)
-    weights = np.exp(scores - top)
-    delta = (weights / np.repeat(np.add.reduceat(weights, starts), sizes) - y) / np.float32(len(sizes))
-    back = (delta[:, None] * net["outer"]) * (pre > 0) * mask
-    return {
-        "linear": z.T @ delta,
-        "inner": x.T @ back,
-        "bias": back.sum(0),
-        "outer": hidden.T @ delta,
-    }
+    scores = z @ weights
+    shares = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
+    shares /= np.repeat(np.add.reduceat(shares, starts), sizes)
+    return np.asarray(z.T @ (shares - y) / len(inputs), np.float32)
 
 
-def join(nets: Sequence[Net]) -> Net:
-    """One network that gives the mean of several that share their scaling."""
-    share = np.float32(1 / len(nets))
-    return Net(
-        nets[0].mean,
-        nets[0].deviation,
-        sum((n.linear for n in nets), np.zeros_like(nets[0].linear)) * share,
-        np.concatenate([n.inner for n in nets], axis=1),
-        np.concatenate([n.bias for n in nets]),
-        np.concatenate([n.outer for n in nets]) * share,
-    )
+def named(raw: Matrix) -> WeightedSum:
+    """The combiner of these raw weights."""
+    weights = {f.name: round(float(w), 4) for f, w in zip(FEATURES, raw, strict=True) if abs(w) >= 5e-5}
+    return WeightedSum(weights, round(BASE * sum(w for w in weights.values() if w > 0), 4))
+
+
+def write_weights(path: Path, combiner: WeightedSum, facts: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    value = {**facts, "base": combiner.base, "weights": dict(combiner.weights)}
+    path.write_text(json.dumps(value, indent=1) + "\n", "utf-8")
+
+
+def current_fingerprint() -> dict[str, object]:
+    """Of the code as it stands and the default model."""
+    parts = real_parts({}, {}, {})
+    (model,) = (str(d.default) for d in DECLARATIONS if d.key == "model")
+    return fingerprint(parts.versions, resolve_model(model).verify())
 
 
 def folds(repositories: Sequence[str], count: int, seed: int) -> list[set[str]]:

@@ -236,7 +236,8 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk with its final score (0-1). `parts` maps each contribution's name to its value (only when asked)."""
+    """A chunk with its final score (0-1). `parts` maps each contribution's name to its value (only when asked);
+    `why` says the largest ones in words."""
 
     path: str
     start_line: int
@@ -248,6 +249,7 @@ class Hit:
     names: tuple[str, ...] = ()
     enclosing: tuple[str, ...] = ()
     parts: dict[str, float] = field(default_factory=dict)
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ export interface SearchHit {
   kind: string;
   names: string[];
   parts?: Record<string, number>;
+  why?: string[];
 }
 
 export interface SearchResult {

@@ -100,4 +100,4 @@ class Nearest:
 
 def _steady(cosines: Floats) -> Floats:
     """Without the last bits, which depend on who summed and in which order."""
-    return np.asarray(np.round(cosines, 5), np.float32)
+    return np.asarray(np.round(cosines, 4), np.float32)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot, StoredText
 from sidecar.engine.rank.evidence import Groups
+from sidecar.engine.rank.features import in_words
 from sidecar.model import Hit
 from sidecar.parts.lexical.bm25 import Floats
 
@@ -167,6 +168,7 @@ def to_hit(snapshot: SearchedSnapshot, span: Span, stored: Sequence[StoredText],
         names=names,
         enclosing=first.enclosing,
         parts=parts,
+        why=in_words(parts),
     )
 
 

@@ -19,9 +19,10 @@ from sidecar.engine.intent import Query, understand
 from sidecar.engine.nearest import DEPTH, Nearest
 from sidecar.engine.rank.candidates import keep_allowed, propose, show_scores, worth_comparing
 from sidecar.engine.rank.columns import Columns, Flags, Rows, SearchedSnapshot, columns_of
-from sidecar.engine.rank.combine import Combiner, HandSet
-from sidecar.engine.rank.evidence import Similarities, Symbols, gather, look_up
+from sidecar.engine.rank.combine import Combiner, learned
+from sidecar.engine.rank.evidence import Groups, Similarities, Symbols, gather, look_up, relative
 from sidecar.engine.rank.features import compute_features
+from sidecar.engine.rank.feedback import resemblance
 from sidecar.engine.rank.match import LexicalMatch, match_terms
 from sidecar.engine.results import rank_spans, to_hit, within_budget
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
@@ -83,7 +84,7 @@ class Searcher:
     ) -> None:
         self._embedder = embedder
         self._store = store
-        self._combiner: Combiner = combiner or HandSet()
+        self._combiner: Combiner = combiner or learned()
 
     def search(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """Raises InvalidQuery, InvalidPattern, Cancelled; ModelLoadFailed only when vectors alone were asked for."""
@@ -182,12 +183,15 @@ class Searcher:
             rankings.append(Ranking(found.closest, cosines, found.alpha))
         fused = fuse(rankings, len(snapshot.chunk_ids))
         files = propose(snapshot, columns, match, symbols, found.closest)
+        groups = Groups(columns, files, len(snapshot.file_ids))
+        likeness = np.zeros(len(files), np.float32)
         if found.nearest is None or not len(files):
             similarities = Similarities(np.full(len(snapshot.chunk_ids), np.nan, np.float32), 0.0)
         else:
             found.nearest.score(worth_comparing(snapshot, columns, files, match, symbols))
             similarities = found.nearest.similarities
-        evidence = gather(snapshot, columns, query, files, match, symbols, similarities, fused)
+            likeness = resemblance(snapshot, groups, relative(match.chunks) + similarities.scaled)
+        evidence = gather(snapshot, columns, query, files, match, symbols, similarities, fused, likeness, groups)
         shown = show_scores(match, symbols, similarities, found.alpha, allowed)
         return Examined(files, compute_features(evidence), shown, found.alpha)
 

@@ -61,7 +61,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_kept=open_kept,
         make_embedder=make_embedder,
         make_store=make_store,
-        make_searcher=make_searcher,
+        make_searcher=lambda embedder, store: make_searcher(embedder, store, env.get("SIDECAR_RANKER", "")),
         make_watcher=make_watcher,
         open_memories=MemoryFile,
         open_documents=DocumentFile,
@@ -205,10 +205,14 @@ def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:
     return ChromaStore(directory, dimension, model_id)
 
 
-def make_searcher(embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None]) -> Searching:
+def make_searcher(
+    embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None], ranker: str = ""
+) -> Searching:
+    """`ranker` (SIDECAR_RANKER): learned, hand-set or a file of weights; for comparing rankings."""
+    from sidecar.engine.rank.combine import choose
     from sidecar.engine.search import Searcher
 
-    return Searcher(embedder, store)
+    return Searcher(embedder, store, choose(ranker))
 
 
 def make_watcher(root: str, settings: Settings, add: Callable[[Iterable[str], Iterable[str]], None]) -> Watching:

@@ -78,6 +78,7 @@ class SearchHit(CamelResult):
     kind: str
     names: list[str]
     parts: dict[str, float] | None = None
+    why: list[str] | None = None
 
 
 class SearchResult(CamelResult):
@@ -200,6 +201,7 @@ def _hit(hit: Hit, explain: bool) -> SearchHit:
         kind=hit.kind,
         names=list(hit.names),
         parts={name: round(value, 4) for name, value in hit.parts.items()} if explain else None,
+        why=list(hit.why) if explain else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,15 @@ import pytest
 
 from sidecar.engine.enrich import body_text, path_text
 from sidecar.engine.intent import understand
+from sidecar.engine.rank import fingerprint as fingerprint_module
 from sidecar.engine.rank.columns import RowTable
-from sidecar.engine.rank.combine import WEIGHTS, HandSet
+from sidecar.engine.rank.combine import HAND_SET, HandSet, WeightedSum, choose, learned
 from sidecar.engine.rank.features import FEATURES
 from sidecar.engine.rank.paths import path_facts
+from sidecar.engine.wiring import real_parts
+from sidecar.errors import ConfigInvalid
 from sidecar.model import Chunk
+from sidecar.parts.embed.catalog import resolve_model
 from tests.engine.search_index import small_index
 
 
@@ -84,11 +89,33 @@ def test_rows_are_found_by_id_whether_ids_are_dense_or_scattered() -> None:
 
 
 def test_every_weight_belongs_to_a_feature_and_every_feature_has_a_weight() -> None:
-    assert {feature.name for feature in FEATURES} == set(WEIGHTS)
+    names = [feature.name for feature in FEATURES]
+    assert len(set(names)) == len(names)
+    assert set(names) == set(HAND_SET) | set(learned().weights)
+
+
+def test_the_learned_weights_were_trained_on_these_features_this_model_and_these_chunks() -> None:
+    """When it fails: scripts/train-ranker (or `--stamp`, where what a feature means is the same as before)."""
+    weights = Path(fingerprint_module.__file__).with_name("weights.json")
+    parts = real_parts({}, {}, {})
+    now = fingerprint_module.fingerprint(parts.versions, resolve_model().verify())
+    assert json.loads(weights.read_text())["fingerprint"] == now
+
+
+def test_weights_are_chosen_by_name_or_file_and_bad_ones_are_refused(tmp_path: Path) -> None:
+    assert isinstance(choose("hand-set"), HandSet)
+    assert choose("learned") == choose("") == learned()
+    file = tmp_path / "weights.json"
+    file.write_text('{"base": 1, "weights": {"best_chunk": 2}}')
+    assert choose(str(file)) == WeightedSum({"best_chunk": 2.0}, 1.0)
+    for text in ('{"base": 1, "weights": {"best_guess": 2}}', '{"weights": []}', "{"):
+        file.write_text(text)
+        with pytest.raises(ConfigInvalid, match="train"):
+            choose(str(file))
 
 
 def test_the_best_in_every_respect_scores_one_and_the_worst_zero() -> None:
-    signs = np.array([WEIGHTS[feature.name] > 0 for feature in FEATURES], np.float32)
+    signs = np.array([HAND_SET.get(feature.name, 0) > 0 for feature in FEATURES], np.float32)
     best, worst = HandSet().score(np.stack([signs, 1 - signs]), 0.5).tolist()
     assert best == pytest.approx(1.0)
     assert 0 < worst < 0.01

@@ -94,6 +94,7 @@ def test_a_hit_says_where_it_stands_and_what_it_defines(index: SmallIndex) -> No
 def test_explaining_names_the_contributions_which_add_up_to_the_score(index: SmallIndex) -> None:
     (hit, *_) = index.search("LruCache", explain=True).hits
     assert hit.parts["defines_symbol"] > 0
+    assert any(line.startswith("it defines the name asked for (+") for line in hit.why)
     assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=0.002)
 
 

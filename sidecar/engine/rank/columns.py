@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import Ids, Vectors
-from sidecar.parts.lexical.analyse import FIELDS
+from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
 from sidecar.parts.lexical.postings import Lengths, read_lengths
 
@@ -89,7 +89,7 @@ class Columns:
     """Of one collection at one revision. Norms of the other collection's rows are meaningless and never used.
 
     Chunks of one file are consecutive rows because their ids are given together; `group_start` is where each run
-    begins and `group_file` its file's row.
+    begins and `group_file` its file's row. `body_lengths` and `name_lengths` count terms per file.
     """
 
     collection: int
@@ -104,6 +104,8 @@ class Columns:
     field_norms: Floats
     group_start: NDArray[np.int64]
     group_file: Rows
+    body_lengths: Floats
+    name_lengths: Floats
 
     def best_per_file(self, scores: Floats, files: int) -> Floats:
         """The best chunk score of each file row; 0 for files without chunks."""
@@ -146,6 +148,8 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> Columns:
         ),
         group_start=starts,
         group_file=snapshot.chunk_file[starts],
+        body_lengths=file_lengths,
+        name_lengths=fields[:, Field.NAMES],
     )
 
 

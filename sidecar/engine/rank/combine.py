@@ -1,22 +1,25 @@
-"""From features to one score per file, and which chunk of a file is shown.
+"""From features to one score per file: a weighted sum, with weights that were learned or set by hand.
 
-The weights are those of a listwise softmax over the 29 development repositories, rounded by hand. Fitted on four fifths
-of the repositories and tried on the others the same features reach 0.907 (mean of three foldings); rounded and tried
-on all, 0.909. A learned combiner takes the place of `HandSet` by the same two methods.
+The learned weights (`weights.json`) come from `scripts/train-ranker`: a listwise softmax over the annotated queries.
+The hand-set ones stay for comparison.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sidecar.engine.rank.features import FEATURES
+from sidecar.errors import ConfigInvalid
 from sidecar.parts.lexical.bm25 import Floats
 
-WEIGHTS: Mapping[str, float] = {
+HAND_SET: Mapping[str, float] = {
     "fused_ranks": 2.0,
     "best_chunk": 0.5,
     "file_fields": 2.0,
@@ -36,6 +39,7 @@ WEIGHTS: Mapping[str, float] = {
 }
 
 
+_LEARNED = Path(__file__).with_name("weights.json")
 _LOW = 0.05
 
 
@@ -48,26 +52,62 @@ class Combiner(Protocol):
 
 
 @dataclass(frozen=True)
-class HandSet:
-    """A weighted sum. Divided by the weights in force, so that 1 means best in every respect."""
+class WeightedSum:
+    """Divided by the positive weights in force, so that 1 means best in every respect.
 
-    weights: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
+    `base` is added before: what the distance between files is measured against (see `results`).
+    """
+
+    weights: Mapping[str, float]
+    base: float = 0.0
 
     def score(self, features: Floats, alpha: float) -> Floats:
-        weights = self._scaled(alpha)
-        return _positive(np.minimum(features @ weights, 1))
+        weights, base = self._scaled(alpha)
+        # In double precision, so that the last bits do not depend on how many candidates there are.
+        return _positive(np.minimum(features.astype(np.float64) @ weights + base, 1))
 
     def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
-        parts = features * self._scaled(alpha)
-        return {f.name: round(float(p), 4) for f, p in zip(FEATURES, parts, strict=True) if p}
+        weights, base = self._scaled(alpha)
+        parts = {f.name: round(float(p), 4) for f, p in zip(FEATURES, features * weights, strict=True) if p}
+        return {**parts, "base": round(base, 4)} if base else parts
 
-    def _scaled(self, alpha: float) -> Floats:
+    def _scaled(self, alpha: float) -> tuple[NDArray[np.float64], float]:
         share = {"word": 2 * (1 - alpha), "meaning": 2 * alpha, "prior": 1.0}
-        weights = np.array([self.weights.get(f.name, 0.0) * share[f.family] for f in FEATURES], np.float32)
-        return np.asarray(weights / max(float(weights[weights > 0].sum()), 1e-9), np.float32)
+        weights = np.array([self.weights.get(f.name, 0.0) * share[f.family] for f in FEATURES])
+        whole = max(float(weights[weights > 0].sum()) + self.base, 1e-9)
+        return weights / whole, self.base / whole
 
 
-def _positive(scores: Floats) -> Floats:
+@dataclass(frozen=True)
+class HandSet(WeightedSum):
+    """The weights that were rounded by hand."""
+
+    weights: Mapping[str, float] = field(default_factory=lambda: HAND_SET)
+
+
+def learned(path: Path = _LEARNED) -> WeightedSum:
+    """The weights that `scripts/train-ranker` wrote. Raises ConfigInvalid when they are not for these features."""
+    try:
+        read = json.loads(path.read_text("utf-8"))
+        weights, base = {str(n): float(w) for n, w in read["weights"].items()}, float(read["base"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigInvalid(
+            f"{path} holds no ranking weights ({error}). Write it with scripts/train-ranker."
+        ) from error
+    unknown = set(weights) - {feature.name for feature in FEATURES}
+    if unknown:
+        raise ConfigInvalid(f"{path} weighs unknown features ({', '.join(sorted(unknown))}): train the ranker again.")
+    return WeightedSum(weights, base)
+
+
+def choose(ranker: str) -> Combiner:
+    """By name: `learned` (also empty), `hand-set`, or a file of weights."""
+    if ranker == "hand-set":
+        return HandSet()
+    return learned() if ranker in ("", "learned") else learned(Path(ranker))
+
+
+def _positive(scores: NDArray[np.float64]) -> Floats:
     """Low and negative sums squeezed into what is left above 0: penalties never make scores equal."""
     low = _LOW * np.exp(np.minimum(scores - _LOW, 0) / _LOW)
     return np.where(scores < _LOW, low, scores).astype(np.float32)

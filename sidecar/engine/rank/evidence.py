@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.intent import Query
 from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot
+from sidecar.engine.rank.graph import mentions_of
 from sidecar.engine.rank.match import LexicalMatch
 from sidecar.engine.rank.paths import PathFacts, path_facts
 from sidecar.parts.lexical.bm25 import Floats
@@ -103,8 +105,9 @@ class Similarities:
 
     @property
     def known(self) -> Floats:
-        """Unknown ones are at most as close as the last that the search returned."""
-        return np.where(np.isnan(self.chunks), np.float32(self.floor), self.chunks)
+        """Unknown ones are at most as close as the last that the search returned; so are all that are less close,
+        whether they happen to be known or not."""
+        return np.fmax(self.chunks, np.float32(self.floor))
 
     @property
     def scaled(self) -> Floats:
@@ -121,7 +124,9 @@ class Similarities:
 class Evidence:
     """Parallel arrays over candidate files, each in 0-1. Lexical ones are 0 without lexical search, and so on.
 
-    Shares are of the query's idf. `best_body` and `all_fields` are relative to the best.
+    Shares (`fields`, `..._cover`) are of the query's idf. `best_body`, `bodies`, `all_fields` and `field_scores` are
+    relative to the best; `fields_found` is the absolute BM25F. Lengths count terms. `names` are paths; `mentions` are
+    rows of files that hold the candidate's name (see `graph`), and `all_files` is BM25F of every file row, relative.
     """
 
     files: Rows
@@ -135,7 +140,20 @@ class Evidence:
     stems: Floats
     similarity: Floats
     top_similarity: Floats
+    mean_similarity: Floats
+    resemblance: Floats
     paths: NDArray[np.float32]
+    names: Sequence[str]
+    body_lengths: Floats
+    name_lengths: Floats
+    file_count: int
+    field_scores: NDArray[np.float32]
+    bodies: Floats
+    fields_found: Floats
+    chunk_cover: Floats
+    body_cover: Floats
+    mentions: Sequence[Rows]
+    all_files: Floats
 
 
 def gather(
@@ -147,9 +165,9 @@ def gather(
     symbols: Symbols,
     similarities: Similarities,
     fused: Floats,
+    resemblance: Floats,
+    groups: Groups,
 ) -> Evidence:
-    count = len(snapshot.file_ids)
-    groups = Groups(columns, files, count)
     known = similarities.known
     return Evidence(
         files=files,
@@ -163,7 +181,20 @@ def gather(
         stems=symbols.stems[files],
         similarity=np.clip(groups.best(known), 0, 1),
         top_similarity=np.clip(groups.top_mean(known), 0, 1),
+        mean_similarity=np.clip(groups.mean(known), 0, 1),
+        resemblance=resemblance,
         paths=_path_facts(snapshot, columns, files),
+        names=[snapshot.paths[file] for file in files],
+        body_lengths=columns.body_lengths[files],
+        name_lengths=columns.name_lengths[files],
+        file_count=columns.file_count,
+        field_scores=np.stack([relative(scores) for scores in match.field_scores[:, files]]),
+        bodies=relative(match.bodies[files]),
+        fields_found=match.files[files],
+        chunk_cover=groups.best(match.chunk_cover),
+        body_cover=match.body_cover[files],
+        mentions=mentions_of(snapshot, columns, files),
+        all_files=relative(match.files),
     )
 
 
@@ -193,6 +224,10 @@ class Groups:
         if not len(self.starts):
             return np.zeros(0, np.float32)
         return np.asarray(np.maximum.reduceat(scores[self.rows], self.starts), np.float32)
+
+    def mean(self, scores: Floats) -> Floats:
+        sums = np.bincount(self.position, weights=scores[self.rows], minlength=len(self.starts))
+        return np.asarray(sums / np.maximum(self.lengths, 1), np.float32)
 
     def top_mean(self, scores: Floats, limit: int = 3) -> Floats:
         """Mean of the best `limit` scores of each file, fewer where it has fewer chunks."""

@@ -6,14 +6,16 @@ A feature belongs to a family: `word` features fade with alpha towards 1, `meani
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from sidecar.engine.rank import graph
 from sidecar.engine.rank.evidence import Evidence, relative
-from sidecar.parts.lexical.analyse import Field
+from sidecar.engine.rank.paths import names_platform
+from sidecar.parts.lexical.analyse import Field, file_stem, is_nameless
 from sidecar.parts.lexical.bm25 import Floats
 
 Family = Literal["word", "meaning", "prior"]
@@ -21,9 +23,12 @@ Family = Literal["word", "meaning", "prior"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
+    """`says` is what a high value means, in words for people."""
+
     name: str
     family: Family
     compute: Callable[[Evidence], Floats]
+    says: str
 
 
 def fused_ranks(e: Evidence) -> Floats:
@@ -97,13 +102,167 @@ def is_example(e: Evidence) -> Floats:
 
 
 def is_foreign(e: Evidence) -> Floats:
-    """Vendored, generated or kept for compatibility: rarely the code that is meant."""
-    return _unlike_others(e.paths[:, 2])
+    """Vendored, generated, kept for compatibility or for a rarer platform: not the code that is meant."""
+    platform = e.paths[:, 4] * np.float32(not names_platform(e.query.text))
+    return _unlike_others(np.maximum(e.paths[:, 2], platform))
 
 
 def is_declaration(e: Evidence) -> Floats:
     """Declarations repeat the names without the code."""
     return _unlike_others(e.paths[:, 3])
+
+
+def closest_of_all(e: Evidence) -> Floats:
+    """How far above the other candidates' the closest chunk is, in deviations: a lead says more than a high cosine."""
+    if not len(e.similarity):
+        return e.similarity
+    lead = (e.similarity - e.similarity.mean(dtype=np.float64)) / (e.similarity.std(dtype=np.float64) + 1e-3)
+    return np.asarray((np.clip(lead, -2, 4) + 2) / 6, np.float32)
+
+
+def cosine(e: Evidence) -> Floats:
+    """The closest chunk's cosine itself."""
+    return e.similarity
+
+
+def whole_file(e: Evidence) -> Floats:
+    """A file that is about the matter throughout, not in one place."""
+    return _behind_best(e.mean_similarity)
+
+
+def like_the_likeliest(e: Evidence) -> Floats:
+    """What resembles the likeliest answers belongs to the same subject (pseudo-relevance feedback)."""
+    return _behind_best(e.resemblance)
+
+
+def stem_strength(e: Evidence) -> Floats:
+    """BM25 of the file's name: a short name that is the word beats a long one that has it."""
+    return np.asarray(e.field_scores[Field.STEM])
+
+
+def folder_strength(e: Evidence) -> Floats:
+    """BM25 of the folders."""
+    return np.asarray(e.field_scores[Field.DIRECTORIES])
+
+
+def folder_words(e: Evidence) -> Floats:
+    """The share of the query that the folders hold."""
+    return np.asarray(e.fields[Field.DIRECTORIES])
+
+
+def signature_strength(e: Evidence) -> Floats:
+    """Parameters and types in signatures say what a thing works on."""
+    return np.asarray(e.field_scores[Field.SIGNATURES])
+
+
+def comment_strength(e: Evidence) -> Floats:
+    """Comments describe in the words in which people ask."""
+    return np.asarray(e.field_scores[Field.COMMENTS])
+
+
+def head_strength(e: Evidence) -> Floats:
+    """A file's beginning says what it is for, or imports what others define."""
+    return np.asarray(e.field_scores[Field.HEAD])
+
+
+def head_words(e: Evidence) -> Floats:
+    """The share of the query that the beginning holds."""
+    return np.asarray(e.fields[Field.HEAD])
+
+
+def words_in_chunk(e: Evidence) -> Floats:
+    """All the words in one place, however often."""
+    return e.chunk_cover
+
+
+def words_in_file(e: Evidence) -> Floats:
+    """All the words somewhere in the file."""
+    return e.body_cover
+
+
+def body_strength(e: Evidence) -> Floats:
+    """BM25 of the whole file."""
+    return e.bodies
+
+
+def strength(e: Evidence) -> Floats:
+    """BM25F itself: a weak best match deserves less trust than a strong one."""
+    return np.asarray(np.minimum(e.fields_found / 100, 1), np.float32)
+
+
+def leads_sought(e: Evidence) -> Floats:
+    """The weightiest of several definitions of the name: the class before the methods called like it."""
+    return np.asarray((e.sought > 0) & (e.sought >= e.sought.max(initial=0)), np.float32)
+
+
+def length(e: Evidence) -> Floats:
+    """Longer files hold more of what is asked for; BM25 corrects for length too much."""
+    return np.asarray(np.minimum(np.log1p(e.body_lengths) / 12, 1), np.float32)
+
+
+def length_rank(e: Evidence) -> Floats:
+    """The same among the candidates."""
+    return np.asarray(
+        np.searchsorted(np.sort(e.body_lengths), e.body_lengths) / max(1, len(e.body_lengths) - 1), np.float32
+    )
+
+
+def names_defined(e: Evidence) -> Floats:
+    """Files that define much are about more than those that configure or list."""
+    return np.asarray(np.minimum(np.log1p(e.name_lengths) / 9, 1), np.float32)
+
+
+def is_barrel(e: Evidence) -> Floats:
+    """`index.js`, `mod.rs`, `__init__.py`: gathers what others define."""
+    return np.array([is_nameless(path) for path in e.names], np.float32)
+
+
+def depth(e: Evidence) -> Floats:
+    """The core lies near the root, details and adapters deep."""
+    return np.array([min(path.count("/") / 12, 1) for path in e.names], np.float32)
+
+
+def behind_twin(e: Evidence) -> Floats:
+    """A header, an old version or another platform's file of the same name answers better: one of them is enough."""
+    stems = [file_stem(path).lower() for path in e.names]
+    merits = (e.all_fields + relative(e.fused)).tolist()
+    best: dict[str, float] = {}
+    for stem, merit in zip(stems, merits, strict=True):
+        best[stem] = max(best.get(stem, 0.0), merit)
+    return np.array([merit < best[stem] - 1e-6 for stem, merit in zip(stems, merits, strict=True)], np.float32)
+
+
+def best_sibling(e: Evidence) -> Floats:
+    """The best other file of the same folder: folders are subjects. Weighs against, where only one is the answer."""
+    folders = [path.rpartition("/")[0] for path in e.names]
+    scores = e.all_fields.tolist()
+    best: dict[str, tuple[float, float]] = {}
+    for folder, score in zip(folders, scores, strict=True):
+        first, second = best.get(folder, (0.0, 0.0))
+        best[folder] = (max(first, score), max(second, min(first, score)))
+    return np.array(
+        [best[f][1] if s == best[f][0] else best[f][0] for f, s in zip(folders, scores, strict=True)], np.float32
+    )
+
+
+def mentioned(e: Evidence) -> Floats:
+    """Hubs, which many files use by name, are what questions about structure are about."""
+    return np.asarray(np.log1p(graph.counts(e.mentions)) / np.log1p(max(2, e.file_count)), np.float32)
+
+
+def users_match(e: Evidence) -> Floats:
+    """Those who use it hold the query's words, though it may not."""
+    return relative(graph.sum_over(e.mentions, e.all_files))
+
+
+def users_mean(e: Evidence) -> Floats:
+    """The same for a file with few users."""
+    return graph.mean_over(e.mentions, e.all_files)
+
+
+def used_by_matches(e: Evidence) -> Floats:
+    """It uses, by name, files that match: the place where they come together."""
+    return relative(graph.passed_on(e.mentions, e.all_fields, e.files, len(e.all_files)))
 
 
 _SPAN = 0.35
@@ -120,26 +279,65 @@ def _unlike_others(values: Floats) -> Floats:
 
 
 FEATURES: tuple[Feature, ...] = (
-    Feature("fused_ranks", "prior", fused_ranks),
-    Feature("best_chunk", "word", best_chunk),
-    Feature("file_fields", "word", file_fields),
-    Feature("stem_words", "word", stem_words),
-    Feature("path_words", "word", path_words),
-    Feature("defined_words", "word", defined_words),
-    Feature("defines_sought", "word", defines_sought),
-    Feature("defines_symbol", "word", defines_symbol),
-    Feature("defines_word", "word", defines_word),
-    Feature("named_so", "word", named_so),
-    Feature("similarity", "meaning", similarity),
-    Feature("top_similarities", "meaning", top_similarities),
-    Feature("is_test", "prior", is_test),
-    Feature("is_example", "prior", is_example),
-    Feature("is_foreign", "prior", is_foreign),
-    Feature("is_declaration", "prior", is_declaration),
+    Feature("best_chunk", "word", best_chunk, "one passage holds the words together"),
+    Feature("words_in_chunk", "word", words_in_chunk, "one passage has most of the words"),
+    Feature("words_in_file", "word", words_in_file, "the file has most of the words"),
+    Feature("body_strength", "word", body_strength, "the words are frequent in the file"),
+    Feature("strength", "word", strength, "rare words of the query were found"),
+    Feature("stem_strength", "word", stem_strength, "the file is named so"),
+    Feature("folder_strength", "word", folder_strength, "its folders are named so"),
+    Feature("folder_words", "word", folder_words, "its folders have the words"),
+    Feature("signature_strength", "word", signature_strength, "signatures have the words"),
+    Feature("comment_strength", "word", comment_strength, "comments have the words"),
+    Feature("head_strength", "word", head_strength, "the file begins with the words"),
+    Feature("head_words", "word", head_words, "most of the words stand at its beginning"),
+    Feature("defines_sought", "word", defines_sought, "it defines a name in the query"),
+    Feature("defines_symbol", "word", defines_symbol, "it defines the name asked for"),
+    Feature("leads_sought", "word", leads_sought, "it has the weightiest definition of the name"),
+    Feature("defines_word", "word", defines_word, "a word of the query is a definition's name"),
+    Feature("named_so", "word", named_so, "the file bears the name itself"),
+    Feature("users_match", "word", users_match, "files that use it match"),
+    Feature("users_mean", "word", users_mean, "most files that use it match"),
+    Feature("used_by_matches", "word", used_by_matches, "it uses files that match"),
+    Feature("best_sibling", "word", best_sibling, "another file of its folder matches"),
+    Feature("similarity", "meaning", similarity, "a passage means the same"),
+    Feature("closest_of_all", "meaning", closest_of_all, "a passage is closer in meaning than others'"),
+    Feature("cosine", "meaning", cosine, "a passage is close in meaning"),
+    Feature("top_similarities", "meaning", top_similarities, "several passages mean the same"),
+    Feature("whole_file", "meaning", whole_file, "the whole file is close in meaning"),
+    Feature("like_the_likeliest", "meaning", like_the_likeliest, "it resembles the likeliest answers"),
+    Feature("mentioned", "prior", mentioned, "many files mention it"),
+    Feature("length", "prior", length, "the file is long"),
+    Feature("length_rank", "prior", length_rank, "the file is longer than others"),
+    Feature("names_defined", "prior", names_defined, "it defines many names"),
+    Feature("is_barrel", "prior", is_barrel, "it gathers what others define"),
+    Feature("depth", "prior", depth, "it lies deep in the tree"),
+    Feature("behind_twin", "prior", behind_twin, "a file of the same name answers better"),
+    Feature("is_test", "prior", is_test, "it is a test"),
+    Feature("is_example", "prior", is_example, "it is an example"),
+    Feature("is_foreign", "prior", is_foreign, "it is vendored, old or for a rarer platform"),
+    # Those that only the hand-set weights use.
+    Feature("fused_ranks", "prior", fused_ranks, "words and meaning agree on a passage"),
+    Feature("file_fields", "word", file_fields, "name, definitions, comments and text have the words"),
+    Feature("stem_words", "word", stem_words, "the file's name has the words"),
+    Feature("path_words", "word", path_words, "its path has the words"),
+    Feature("defined_words", "word", defined_words, "the names that it defines have the words"),
+    Feature("is_declaration", "prior", is_declaration, "it declares without code"),
 )
 
 
 def compute_features(evidence: Evidence) -> Floats:
     """Shape [candidates, features], columns in the order of `FEATURES`."""
     columns = [feature.compute(evidence) for feature in FEATURES]
-    return np.stack(columns, axis=1).astype(np.float32, copy=False)
+    # Rounded, because the last bits depend on the order in which files were indexed.
+    return np.round(np.stack(columns, axis=1).astype(np.float64), 6).astype(np.float32)
+
+
+_TOLD = 6
+
+
+def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
+    """The largest contributions, for people: `the file is named so (+0.12)`."""
+    says = {feature.name: feature.says for feature in FEATURES}
+    told = sorted((name for name in parts if name in says), key=lambda name: (-abs(parts[name]), name))[:_TOLD]
+    return tuple(f"{says[name]} ({parts[name]:+.2f})" for name in told)

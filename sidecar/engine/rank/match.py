@@ -31,14 +31,19 @@ _DAMPING = 0.15
 class LexicalMatch:
     """Over all rows of the snapshot; 0 outside the collection.
 
-    `chunks` BM25 of bodies; `chunk_names` share of the query's idf found among the names that a chunk defines;
-    `fields` [FIELDS, files] share of the query's idf found in each field; `files` BM25F.
+    BM25: `chunks` of bodies, `bodies` of whole files' bodies, `field_scores` [FIELDS, files] of each field; `files` is
+    BM25F over all. Shares of the query's idf: `chunk_cover` in a chunk, `chunk_names` among the names that it defines,
+    `body_cover` in a file's body, `fields` [FIELDS, files] in each field.
     """
 
     chunks: Floats
     chunk_names: Floats
     fields: Floats
     files: Floats
+    bodies: Floats
+    field_scores: Floats
+    chunk_cover: Floats
+    body_cover: Floats
 
 
 def match_terms(snapshot: SearchedSnapshot, columns: Columns, terms: Sequence[str]) -> LexicalMatch:
@@ -48,13 +53,17 @@ def match_terms(snapshot: SearchedSnapshot, columns: Columns, terms: Sequence[st
         chunk_names=np.zeros(chunks, np.float32),
         fields=np.zeros((FIELDS, files), np.float32),
         files=np.zeros(files, np.float32),
+        bodies=np.zeros(files, np.float32),
+        field_scores=np.zeros((FIELDS, files), np.float32),
+        chunk_cover=np.zeros(chunks, np.float32),
+        body_cover=np.zeros(files, np.float32),
     )
     found = read_postings(snapshot.connection, terms) if chunks else {}
     total = 0.0
     for term in terms:
         total += _add_term(match, snapshot, columns, found[term]) if term in found else idf(columns.file_count, 0)
     if total:
-        for shares in (match.chunk_names, match.fields):
+        for shares in (match.chunk_names, match.fields, match.chunk_cover, match.body_cover):
             np.divide(shares, np.float32(total), out=shares)
     return match
 
@@ -65,6 +74,7 @@ def _add_term(match: LexicalMatch, snapshot: SearchedSnapshot, columns: Columns,
     chunk_idf = idf(columns.chunk_count, len(rows))
     match.chunks[rows] += np.float32(chunk_idf) * saturate(tfs, columns.chunk_norms[rows], CHUNK_CURVE.k1)
 
+    covered = rows
     files = len(match.files)
     counts = np.bincount(snapshot.chunk_file[rows], weights=tfs, minlength=files).astype(np.float32)
     in_body = counts > 0
@@ -80,6 +90,10 @@ def _add_term(match: LexicalMatch, snapshot: SearchedSnapshot, columns: Columns,
     combined = body + np.bincount(rows, weights=scores * FIELD_WEIGHTS[fields], minlength=files).astype(np.float32)
     match.files[:] += weight * combined / (1 + np.float32(_DAMPING) * combined)
     match.fields[fields, rows] += weight
+    match.field_scores[fields, rows] += weight * scores
+    match.bodies[:] += weight * body
+    match.body_cover[in_body] += weight
+    match.chunk_cover[covered] += weight
     rows, _ = _alive(columns.chunks.rows(postings.names.ids), postings.names.tfs, columns.in_collection)
     match.chunk_names[rows] += weight
     return float(weight)

@@ -109,6 +109,11 @@ def count_terms(text: str) -> dict[str, int]:
     return counts
 
 
+def is_nameless(path: str) -> bool:
+    """Whether a file's name says where it stands, not what is in it: `index.js`, `mod.rs`, `__init__.py`."""
+    return PurePosixPath(path).name.split(".", 1)[0].casefold() in _NAMELESS_STEMS
+
+
 def file_stem(path: str) -> str:
     """The name under which a file is looked for: without extension, the folder's for `mod.rs`, `index.js` and such."""
     pure = PurePosixPath(path)

@@ -1,0 +1,4 @@
+export * from "./router";
+export * from "./session";
+export * from "./middleware";
+export * from "./render";
