@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -109,11 +110,13 @@ def count_terms(text: str) -> dict[str, int]:
     return counts
 
 
+@lru_cache(maxsize=1 << 15)
 def is_nameless(path: str) -> bool:
     """Whether a file's name says where it stands, not what is in it: `index.js`, `mod.rs`, `__init__.py`."""
     return PurePosixPath(path).name.split(".", 1)[0].casefold() in _NAMELESS_STEMS
 
 
+@lru_cache(maxsize=1 << 15)
 def file_stem(path: str) -> str:
     """The name under which a file is looked for: without extension, the folder's for `mod.rs`, `index.js` and such."""
     pure = PurePosixPath(path)
