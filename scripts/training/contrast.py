@@ -41,7 +41,7 @@ def query_key(query: str) -> int:
 class Recipe:
     """What a run may vary. `weights` are of KINDS; `mix`: with this probability a document takes from another."""
 
-    dimension: int = 256
+    dimension: int = 384
     steps: int = 220
     batch: int = 2048
     group: int = 64
@@ -50,8 +50,8 @@ class Recipe:
     exponent: float = 0.4
     mix: float = 0.6
     scale: float = 20.0
-    two_weights: bool = False
-    weights: tuple[float, ...] = (1, 0.5, 1, 1, 1, 1, 1)
+    two_weights: bool = True
+    weights: tuple[float, ...] = (1, 0.5, 2, 3, 2, 2, 2)
     seed: int = 0
 
 

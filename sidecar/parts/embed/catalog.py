@@ -28,7 +28,8 @@ DEFAULT_PATH_WEIGHT = 0.35
 class ModelEntry:
     """What a model is and how to feed it. A zero or an empty word means: find out from the graph.
 
-    `static`: the graph takes each text's distinct token ids and, as mask, their counts. `pooling` `graph`: the
+    `static`: the graph takes each text's distinct token ids, as mask their counts and, where it has that input, as
+    token types 1 for a query and 0 for a document. `pooling` `graph`: the
     graph's own output is one vector per text. `max_tokens` 0: no limit (static) or the tokeniser's own.
     `texts_per_run` 1: a text's vector depends on what else is in its batch (dynamic int8 graphs take one scale per
     batch), so texts go one by one. `path_weight`: how much of a chunk's vector its path's words are.

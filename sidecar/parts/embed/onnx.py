@@ -161,7 +161,8 @@ class OnnxEmbedder:
         return _LIMITS["static" if self._entry.kind == "static" else "cpu"]
 
     def _embed_query(self, text: str) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = self._cpu.run(self._rows(self._entry.query_prefix, [text]))[0]
+        rows = self._rows(self._entry.query_prefix, [text])
+        vector: NDArray[np.float32] = self._cpu.run(rows, is_query=self._entry.kind == "static")[0]
         vector.flags.writeable = False
         return vector
 
@@ -242,12 +243,15 @@ class _Graph:
         self._inputs = _checked_inputs(self._session, files.entry)
         self._output, self._pooling = _chosen_output(self._session, files.entry)
 
-    def run(self, rows: Sequence[Row]) -> Vectors:
-        """Shape [rows, dimension], normalised; rows without tokens are zeros. Raises ModelLoadFailed."""
+    def run(self, rows: Sequence[Row], is_query: bool = False) -> Vectors:
+        """Shape [rows, dimension], normalised; rows without tokens are zeros. Raises ModelLoadFailed.
+
+        `is_query` is told as token type 1, for static graphs that weigh the tokens of a query otherwise.
+        """
         mask = pad_rows([mask for _, mask in rows])
         feed = {"input_ids": pad_rows([ids for ids, _ in rows]), "attention_mask": mask}
         if "token_type_ids" in self._inputs:
-            feed["token_type_ids"] = np.zeros_like(mask)
+            feed["token_type_ids"] = np.full_like(mask, int(is_query))
         try:
             output = self._session.run([self._output], {name: feed[name] for name in self._inputs})[0]
         except Exception as error:
