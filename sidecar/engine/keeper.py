@@ -31,7 +31,8 @@ class Pending:
         return bool(self.paths or self.rescan)
 
     def count(self) -> int:
-        return len(self.paths) + len(self.rescan)
+        """Paths and folders known to have changed; looking at everything again is no change by itself."""
+        return len(self.paths) + len(self.rescan - {EVERYTHING})
 
 
 class Keeper:

@@ -75,6 +75,10 @@ class Watching(Protocol):
     @property
     def active(self) -> bool: ...
 
+    @property
+    def note(self) -> str:
+        """One line that says why it sees nothing or looks around now and then instead; else empty."""
+
 
 class Lexical(Protocol):
     """The lexical index, which lives in the manifest's database and in its transactions."""

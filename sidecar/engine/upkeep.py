@@ -90,6 +90,12 @@ class Upkeep:
         watcher = self._watcher
         return watcher is not None and watcher.active
 
+    @property
+    def note(self) -> str:
+        """What hinders the watching, one line; empty when nothing does."""
+        watcher = self._watcher
+        return watcher.note if watcher is not None else ""
+
     def _run(self, pending: Pending, cancelled: IsCancelled) -> None:
         generation = self._index().generation
         if generation is not None and generation.writer is not None:

@@ -360,7 +360,12 @@ class IndexedWorkspace:
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
         settings = self.settings()
         return self._reporter.status(
-            generation, settings, problem, self._upkeep.pending(), self._upkeep.watching, self._loaded(settings)
+            generation,
+            settings,
+            problem or self._upkeep.note,
+            self._upkeep.pending(),
+            self._upkeep.watching,
+            self._loaded(settings),
         )
 
     def _tell(self) -> None:

@@ -323,7 +323,8 @@ def _verdict(rule: Rule, rules: RuleFile, match: Pattern) -> Decision:
 def _repository_above(root: str) -> str:
     """The nearest folder at or above the root that holds `.git`; "" when there is none."""
     start = Path(root)
-    return next((str(folder) for folder in (start, *start.parents) if (folder / ".git").exists()), "")
+    # os.path.exists says no where a folder may not be looked into; Path.exists raises.
+    return next((str(folder) for folder in (start, *start.parents) if os.path.exists(folder / ".git")), "")  # noqa: PTH110
 
 
 def _prefix_below(folder: str, root: str) -> str:

@@ -103,3 +103,24 @@ def test_an_ignored_buffer_is_not_indexed(room: Room) -> None:
     index(workspace)
     workspace.set_buffer("private/notes.py", NEW)
     assert find(workspace, "carburettor", mode="fts") == []
+
+
+def test_a_watcher_that_sees_nothing_says_why_in_the_status(room: Room) -> None:
+    room.flags["indexingStrategy"] = "git"
+    room.watcher = True
+    workspace = room.open()
+    seen: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(seen.put)
+    index(workspace)
+    while not (status := seen.get(timeout=30)).warning:
+        pass
+    assert "git" in status.warning
+
+
+def test_looking_at_everything_again_is_no_pending_file(room: Room) -> None:
+    room.flags["indexingStrategy"] = "lazy"
+    index(room.open())
+    room.close()
+    workspace = room.open(freshness_seconds=0.0)
+    find(workspace, "expire cookies")
+    assert workspace.status().pending_files == 0
