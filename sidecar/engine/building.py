@@ -80,7 +80,7 @@ class Builder:
                 # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
                 gone.append(path)
                 gone += known_below(path) if answer is None else []
-        writer.indexer.remove(gone)
+        writer.indexer.remove(gone, by_upkeep=True)
         writer.indexer.index_files(found, self._activity.or_stopped(cancelled))
         writer.manifest.settle_dirty([*pending.paths, *(f"{r}/" for r in pending.rescan)])
         writer.finish()

@@ -21,6 +21,7 @@ from sidecar.parts.manifest import KnownFile, Manifest
 
 _EMBED_BATCH = 256
 _INLINE = 4
+_MOST_NOTICED = 10_000
 
 
 @dataclass
@@ -69,6 +70,7 @@ class Indexer:
         self._lexical = parts.lexical
         self._on_commit = on_commit
         self._embedding = threading.Lock()
+        self._noticed: set[str] = set()
 
     def carry_out(self, plan: Plan, progress: Progress, cancelled: IsCancelled) -> Tally:
         """Brings the manifest up to the plan. Raises Cancelled between two batches; what was committed stays."""
@@ -97,8 +99,17 @@ class Indexer:
             self._lexical.merge_segments(connection)
         return tally
 
-    def remove(self, paths: Sequence[str]) -> int:
+    def notice_removed(self, path: str) -> bool:
+        """Whether upkeep has removed this path since somebody last asked: then a person hears of it once."""
+        if path not in self._noticed:
+            return False
+        self._noticed.discard(path)
+        return True
+
+    def remove(self, paths: Sequence[str], *, by_upkeep: bool = False) -> int:
         """Forgets paths; returns how many of them were indexed."""
+        if by_upkeep:
+            self._note_removed(paths)
         if not paths:
             return 0
         with self._manifest.transaction() as connection:
@@ -107,9 +118,15 @@ class Indexer:
         self._on_commit()
         return len(gone)
 
+    def _note_removed(self, paths: Sequence[str]) -> None:
+        if len(self._noticed) > _MOST_NOTICED:
+            self._noticed.clear()
+        self._noticed.update(paths)
+
     # ------------------------------------------------------------ stages
 
     def _begin(self, plan: Plan, tally: Tally) -> None:
+        self._note_removed(plan.removed)
         with self._manifest.transaction() as connection:
             self._manifest.set_left_out(plan.left_out)
             gone = self._manifest.forget(plan.removed)

@@ -170,7 +170,8 @@ class IndexedWorkspace:
         found = self._builder.find(relative, self.settings())
         if found is None:
             assert generation.writer is not None
-            if not generation.writer.indexer.remove([relative]):
+            indexer = generation.writer.indexer
+            if not indexer.remove([relative]) and not indexer.notice_removed(relative):
                 raise FileNotFound(f"{relative} is neither on disk nor in the index.")
             return FileReport("removed", relative, 0)
         if not isinstance(found, FoundFile):

