@@ -40,3 +40,17 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
         return connection
+
+
+@contextmanager
+def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
+    """One writing transaction: what happens inside is committed whole, or rolled back and raised."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk has rolled back already.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.errors import IndexCorrupt
-from sidecar.parts.database import connect, translated
+from sidecar.parts.database import all_or_nothing, connect, translated
 
 SCHEMA_VERSION = 1
 _SCHEMA = f"""
@@ -88,14 +88,8 @@ class DocumentFile:
             if not self._path.exists():
                 self.close()
             connection = self._open()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with all_or_nothing(connection):
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:

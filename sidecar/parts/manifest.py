@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
-from sidecar.parts.database import connect, translated
+from sidecar.parts.database import all_or_nothing, connect, translated
 
 SCHEMA_VERSION = 1
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
@@ -116,17 +116,9 @@ class Manifest:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Everything inside becomes visible at once, with a new revision, or not at all."""
-        with self.lock, translated(self.path):
-            self.connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self.connection
-                self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
-                self.connection.execute("COMMIT")
-            except BaseException:
-                # A full disk has rolled back already.
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-                raise
+        with self.lock, translated(self.path), all_or_nothing(self.connection):
+            yield self.connection
+            self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
 
     def close(self) -> None:
         with self.lock, self._look_up_lock:

@@ -19,7 +19,7 @@ from typing import Literal
 
 from sidecar.errors import IndexCorrupt
 from sidecar.model import Memory
-from sidecar.parts.database import connect, translated
+from sidecar.parts.database import all_or_nothing, connect, translated
 
 SCHEMA_VERSION = 1
 _SCHEMA = (
@@ -219,14 +219,8 @@ class MemoryFile:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._lock, _translated(self._path):
             connection = self._open()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
+            with all_or_nothing(connection):
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
