@@ -589,6 +589,106 @@ export interface SemanticResult {
   notice?: string;
 }
 
+export interface ActivityParams {
+  /** Only calls of the client with this name. */
+  agent?: string;
+  /** Only calls of this tool. */
+  tool?: string;
+  /** Only calls begun at or after this time (ISO 8601). */
+  since?: string;
+  /** Only what changed after this revision of an earlier answer. */
+  after?: number;
+  /** At most this many calls, the latest. */
+  limit?: number;
+  /** Also what is about folders that this editor does not have open. */
+  everywhere?: boolean;
+}
+
+export interface ActivityEntry {
+  id: number;
+  revision: number;
+  session: number;
+  agent: string;
+  door: "lsp" | "mcp" | "rest" | "shell";
+  tool: string;
+  workspace: string;
+  asked: string;
+  started: string;
+  state: "running" | "asking" | "done" | "refused" | "failed" | "cancelled";
+  tookMs?: number;
+  results?: number;
+  paths?: string[];
+  message?: string;
+  answeredBy?: string;
+}
+
+export interface AttachedSession {
+  id: number;
+  door: "lsp" | "mcp" | "rest" | "shell";
+  name: string;
+  version: string;
+  workspaces: string[];
+  since: string;
+  asks: boolean;
+  calls: number;
+  you: boolean;
+}
+
+export interface ActivityResult {
+  sessions: AttachedSession[];
+  entries: ActivityEntry[];
+  revision: number;
+  capacity: number;
+  forgotten: number;
+}
+
+export interface FolderStatus {
+  status: "ready" | "indexing" | "not_found" | "incomplete" | "failed";
+  projectPath?: string;
+  indexPath?: string;
+  configPath?: string;
+  totalFiles?: number;
+  totalChunks?: number;
+  lastUpdated?: string;
+  storageSize?: string;
+  watcherActive?: boolean;
+  indexingStrategy?: "realtime" | "lazy" | "git";
+  pendingFiles?: number;
+  hybridSearch?: HybridSearch;
+  codeFiles?: number;
+  docsFiles?: number;
+  docsChunks?: number;
+  embeddedChunks?: number;
+  coverage?: number;
+  model?: string;
+  device?: string;
+  deviceNote?: string;
+  languages?: Record<string, number>;
+  withheldFiles?: number;
+  withheld?: Withheld[];
+  excluded?: Record<string, number>;
+  errors?: FileError[];
+  progress?: StatusProgress;
+  generation?: number;
+  warning?: string;
+  workspace: string;
+  uri: string;
+}
+
+export interface ActivityChanged {
+  revision: number;
+  sessions: number;
+  running: number;
+  asking: number;
+}
+
+export interface QuestionClosed {
+  request: string;
+  message: string;
+  reason: "answered" | "timeout" | "cancelled";
+  answeredBy?: string;
+}
+
 /** Every request of the language server beyond LSP itself: method, parameters, result. */
 export interface SidecarRequests {
   "sidecar/createIndex": { params: NoParams; result: CreateResult };
@@ -616,6 +716,14 @@ export interface SidecarRequests {
   "sidecar/memorySearch": { params: SearchParams; result: MemorySearchResult };
   "sidecar/memoryFulltextSearch": { params: FulltextParams; result: MemorySearchResult };
   "sidecar/searchQuery": { params: QueryParams; result: SemanticResult };
+  "sidecar/activity": { params: ActivityParams; result: ActivityResult };
+}
+
+/** Every notification of the language server beyond LSP itself: method, parameters. */
+export interface SidecarNotifications {
+  "sidecar/status": FolderStatus;
+  "sidecar/activityChanged": ActivityChanged;
+  "sidecar/questionClosed": QuestionClosed;
 }
 
 export const TOOLS = [

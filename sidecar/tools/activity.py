@@ -1,0 +1,285 @@
+"""What was asked through every door of this process, what it got and what it was refused: a bounded log in memory.
+
+Not here: who is attached and who is asked (`sessions.py`). Nothing of it is ever written to disk.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+from pydantic import Field, ValidationError
+
+from sidecar.errors import InvalidParams
+from sidecar.tools.dialect import CamelResult
+from sidecar.tools.spec import Params
+from sidecar.tools.status_result import IndexStatus
+
+Door: TypeAlias = Literal["lsp", "mcp", "rest", "shell"]
+State: TypeAlias = Literal["running", "asking", "done", "refused", "failed", "cancelled"]
+
+DEFAULT_CAPACITY = 500
+MOST_PATHS = 5
+_MOST_TEXT = 300
+
+
+class ActivityParams(Params):
+    """Parameters of `sidecar/activity`; all of them narrow the list down."""
+
+    agent: str = Field("", max_length=200, description="Only calls of the client with this name.", examples=["Claude"])
+    tool: str = Field("", max_length=100, description="Only calls of this tool.", examples=["search_code"])
+    since: str = Field(
+        "", max_length=40, description="Only calls begun at or after this time (ISO 8601).", examples=["2026-01-02"]
+    )
+    after: int = Field(
+        0, ge=0, description="Only what changed after this revision of an earlier answer.", examples=[12]
+    )
+    limit: int = Field(100, ge=1, le=10_000, description="At most this many calls, the latest.", examples=[100])
+    everywhere: bool = Field(
+        False, description="Also what is about folders that this editor does not have open.", examples=[True]
+    )
+
+
+class AttachedSession(CamelResult):
+    """A client that is attached now. `name` and `version` are what it calls itself; `asks`: questions reach a person
+    through it; `calls`: how many it has made."""
+
+    id: int
+    door: Door
+    name: str
+    version: str
+    workspaces: list[str]
+    since: str
+    asks: bool
+    calls: int
+    you: bool
+
+
+class ActivityEntry(CamelResult):
+    """One call. `asked` is its query, name or path; `paths` are the first five of what it got and `results` how many.
+
+    `state` asking: a person is being asked; refused: the answer was no, or there was nobody to ask. `answered_by` names
+    the client through which a person answered. `message` says why it failed or was refused, or what is amiss with the
+    answer.
+    """
+
+    id: int
+    revision: int
+    session: int
+    agent: str
+    door: Door
+    tool: str
+    workspace: str
+    asked: str
+    started: str
+    state: State
+    took_ms: float | None = None
+    results: int | None = None
+    paths: list[str] | None = None
+    message: str | None = None
+    answered_by: str | None = None
+
+
+class ActivityResult(CamelResult):
+    """What `sidecar/activity` returns: sessions oldest first, entries latest first.
+
+    `revision`: give it as `after` next time. `capacity`: how many calls are remembered; 0 means that the log is off.
+    `forgotten`: how many calls have fallen out of the log.
+    """
+
+    sessions: list[AttachedSession]
+    entries: list[ActivityEntry]
+    revision: int
+    capacity: int
+    forgotten: int
+
+
+class ActivityChanged(CamelResult):
+    """`sidecar/activityChanged`: something that `sidecar/activity` tells has changed. `running`: calls in flight;
+    `asking`: those of them that wait for a person."""
+
+    revision: int
+    sessions: int
+    running: int
+    asking: int
+
+
+class QuestionClosed(CamelResult):
+    """`sidecar/questionClosed`: the box of that `window/showMessageRequest` (its id and its message) needs no answer
+    any more. `answered_by`: the client through which a person answered in the meantime."""
+
+    request: str
+    message: str
+    reason: Literal["answered", "timeout", "cancelled"]
+    answered_by: str | None = None
+
+
+class FolderStatus(IndexStatus):
+    """`sidecar/status`: the state of one folder's index."""
+
+    workspace: str
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call as the log keeps it. Times in seconds since the epoch."""
+
+    id: int
+    revision: int
+    session: int
+    agent: str
+    door: Door
+    tool: str
+    workspace: str
+    asked: str
+    started: float
+    state: State = "running"
+    took_ms: float | None = None
+    results: int | None = None
+    paths: tuple[str, ...] = ()
+    message: str = ""
+    answered_by: str = ""
+
+    def entry(self) -> ActivityEntry:
+        return ActivityEntry(
+            id=self.id,
+            revision=self.revision,
+            session=self.session,
+            agent=self.agent,
+            door=self.door,
+            tool=self.tool,
+            workspace=self.workspace,
+            asked=self.asked,
+            started=iso(self.started),
+            state=self.state,
+            took_ms=None if self.took_ms is None else round(self.took_ms, 1),
+            results=self.results,
+            paths=list(self.paths) if self.results is not None else None,
+            message=self.message or None,
+            answered_by=self.answered_by or None,
+        )
+
+
+@dataclass
+class ActivityLog:
+    """Thread-safe. Keeps the latest `capacity` calls; with 0 it keeps nothing. `changed` is told of every change."""
+
+    capacity: int = DEFAULT_CAPACITY
+    changed: Callable[[], None] = lambda: None
+    now: Callable[[], float] = time.time
+    revision: int = 0
+    forgotten: int = 0
+    _calls: OrderedDict[int, Call] = field(default_factory=OrderedDict)
+    _made: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def begin(self, session: int, agent: str, door: Door, tool: str, workspace: str, asked: str) -> int:
+        """Notes a call and returns its id, for `update`; 0 when the log is off."""
+        if not self.capacity:
+            return 0
+        with self._lock:
+            self._made += 1
+            self.revision += 1
+            made = Call(self._made, self.revision, session, agent, door, tool, workspace, asked, self.now())
+            self._calls[made.id] = made
+            while len(self._calls) > self.capacity:
+                self._calls.popitem(last=False)
+                self.forgotten += 1
+        self.changed()
+        return made.id
+
+    def update(self, call: int, **facts: Any) -> None:
+        """Fields of `Call`. A call that has fallen out of the log is passed over."""
+        with self._lock:
+            known = self._calls.get(call)
+            if known is None:
+                return
+            self.revision += 1
+            self._calls[call] = replace(known, revision=self.revision, **facts)
+        self.changed()
+
+    def count(self, *states: State) -> int:
+        with self._lock:
+            return sum(call.state in states for call in self._calls.values())
+
+    def select(self, params: ActivityParams, workspaces: Iterable[str]) -> list[ActivityEntry]:
+        """Latest first. `workspaces`: the folders that count, unless `params` says everywhere."""
+        since = _seconds(params.since)
+        near = set(workspaces)
+        with self._lock:
+            calls = list(self._calls.values())
+        found = [
+            call.entry()
+            for call in reversed(calls)
+            if call.revision > params.after
+            and call.started >= since
+            and params.agent in ("", call.agent)
+            and params.tool in ("", call.tool)
+            and (params.everywhere or call.workspace in near)
+        ]
+        return found[: params.limit]
+
+
+def activity_params(arguments: Mapping[str, object]) -> ActivityParams:
+    """Raises `InvalidParams` that names the field."""
+    try:
+        params = ActivityParams.model_validate({k: v for k, v in arguments.items() if v is not None})
+        _seconds(params.since)
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, f['loc'])) or 'parameters'}: {f['msg']}." for f in error.errors()]
+        raise InvalidParams(" ".join(faults)) from None
+    except ValueError:
+        raise InvalidParams("since: a time like 2026-01-02T03:04:05Z is expected.") from None
+    return params
+
+
+def asked_of(arguments: Mapping[str, object]) -> str:
+    """What a call is about, in one line: never what it would keep, such as the text of a memory."""
+    for name in ("query", "name", "pattern", "path", "file_path", "patterns", "keywords", "key"):
+        value = arguments.get(name)
+        if isinstance(value, str) and value:
+            return " ".join(value.split())[:_MOST_TEXT]
+        if isinstance(value, list) and value:
+            return ", ".join(map(str, value))[:_MOST_TEXT]
+    return ""
+
+
+def outcome_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of `Call` that a tool's result tells: how many, which paths first, what is amiss."""
+    rows = next((value for key in _ROWS if isinstance(value := result.get(key), list)), None)
+    facts: dict[str, Any] = {"state": "refused" if result.get("status") == "cancelled" else "done"}
+    if rows is not None:
+        paths = dict.fromkeys(path for row in rows if (path := _path_of(row)))
+        facts |= {"results": len(rows), "paths": tuple(paths)[:MOST_PATHS]}
+    told = result.get("notice") or (result.get("message") if facts["state"] == "refused" else "")
+    return {**facts, "message": str(told or "")[:_MOST_TEXT]}
+
+
+def iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_ROWS = ("results", "r", "matches", "symbols")
+
+
+def _path_of(row: object) -> str:
+    if isinstance(row, str):
+        return row
+    if not isinstance(row, dict):
+        return ""
+    place = row.get("path") or row.get("file_path") or str(row.get("l") or "").rpartition(":")[0]
+    return str(place or "")
+
+
+def _seconds(text: str) -> float:
+    """Raises ValueError. A time without a zone is UTC."""
+    if not text:
+        return 0.0
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,276 @@
+"""Who is attached to this process through which door, who of them is asked, and who is told.
+
+One `Sessions` per process; each door attaches a `Session` for each of its clients and calls tools through it
+(`confirm.py`). Not here: how an editor shows a question or a progress bar (`surfaces/lsp`), what was asked
+(`activity.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from sidecar.model import Progress
+from sidecar.tools.activity import (
+    ActivityChanged,
+    ActivityLog,
+    ActivityParams,
+    ActivityResult,
+    AttachedSession,
+    Door,
+    iso,
+)
+from sidecar.tools.spec import Answer, Question
+
+T = TypeVar("T")
+
+
+class Job(Protocol):
+    """Work that is shown to a person: call it as a `Progress`, then finish it. From any thread."""
+
+    def __call__(self, done: int, total: int, message: str) -> None: ...
+
+    def finish(self, message: str) -> None: ...
+
+
+class Editor(Protocol):
+    """What a session with a person in front of it can do. Called on the loop on which it was attached."""
+
+    def can_ask(self) -> bool: ...
+
+    async def ask(self, question: Question) -> Answer:
+        """`nobody` when the client is gone or cannot show it, `timeout` when it does not answer in time. Cancelling
+        withdraws the question."""
+
+    def begin(self, title: str, cancel: Callable[[], None]) -> Job:
+        """Shows work that somebody else has asked for; `cancel` is called when the person wants it to end."""
+
+    def activity_changed(self, changed: ActivityChanged) -> None: ...
+
+
+@dataclass(eq=False)
+class Session:
+    """One attached client. `name` and `version` are known once it has said them; `workspaces` may change."""
+
+    id: int
+    door: Door
+    name: str
+    version: str
+    workspaces: tuple[str, ...]
+    since: float
+    editor: Editor | None
+    loop: asyncio.AbstractEventLoop | None
+    home: Sessions = field(repr=False)
+    calls: int = 0
+
+    def can_ask(self) -> bool:
+        return self.editor is not None and self.editor.can_ask()
+
+    def detach(self) -> None:
+        """The client is gone; harmless when called again."""
+        self.home.detach(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer, and the name of the client through which it came; empty where nobody gave one."""
+
+    answer: Answer
+    by: str = ""
+
+
+class Sessions:
+    """Every client of this process. Thread-safe; questions are asked on an event loop."""
+
+    def __init__(self, log_capacity: int | None = None, now: Callable[[], float] = time.time) -> None:
+        """`log_capacity`: how many calls `activity` remembers; 0 turns that off, None is the default."""
+        self.log = ActivityLog(changed=self._changed, now=now)
+        if log_capacity is not None:
+            self.log.capacity = log_capacity
+        self._now = now
+        self._ids = itertools.count(1)
+        self._attached: dict[int, Session] = {}
+        self._lock = threading.Lock()
+
+    # ------------------------------------------------------------ who is there
+
+    def attach(
+        self,
+        door: Door,
+        name: str = "",
+        version: str = "",
+        *,
+        workspaces: Iterable[str] = (),
+        editor: Editor | None = None,
+    ) -> Session:
+        """A client has come. With `editor` on that editor's event loop."""
+        loop = asyncio.get_running_loop() if editor is not None else None
+        session = Session(next(self._ids), door, name, version, tuple(workspaces), self._now(), editor, loop, self)
+        with self._lock:
+            self._attached[session.id] = session
+        self._changed()
+        return session
+
+    def detach(self, session: Session) -> None:
+        with self._lock:
+            there = self._attached.pop(session.id, None)
+        if there is not None:
+            self._changed()
+
+    def attached(self) -> list[Session]:
+        """Oldest first."""
+        with self._lock:
+            return list(self._attached.values())
+
+    def activity(self, params: ActivityParams, asker: Session | None = None) -> ActivityResult:
+        """Who is attached and what they asked; narrowed to the asker's folders unless `params` says otherwise."""
+        near = set(asker.workspaces) if asker else set()
+        everywhere = params.everywhere or asker is None
+        seen = [s for s in self.attached() if everywhere or s is asker or near & set(s.workspaces)]
+        return ActivityResult(
+            sessions=[
+                AttachedSession(
+                    id=s.id,
+                    door=s.door,
+                    name=s.name,
+                    version=s.version,
+                    workspaces=list(s.workspaces),
+                    since=iso(s.since),
+                    asks=s.can_ask(),
+                    calls=s.calls,
+                    you=s is asker,
+                )
+                for s in seen
+            ],
+            entries=self.log.select(params.model_copy(update={"everywhere": everywhere}), near),
+            revision=self.log.revision,
+            capacity=self.log.capacity,
+            forgotten=self.log.forgotten,
+        )
+
+    # ------------------------------------------------------------ asking
+
+    async def ask(
+        self, question: Question, workspace: str, asker: Session | None, own: Callable[[Question], Awaitable[Answer]]
+    ) -> Answered:
+        """Asks an editor that asks for itself there; else every editor of the workspace at once, whose first answer
+        counts; else the caller through `own`. Cancelling withdraws every question."""
+        if asker is not None and asker.can_ask():
+            return Answered(await own(question), asker.name)
+        unanswered = False
+        editors = [s for s in self.editors(workspace) if s is not asker and s.can_ask()]
+        if editors:
+            answered = await self._first_answer(question, editors)
+            if answered.answer not in ("nobody", "timeout"):
+                return answered
+            unanswered = answered.answer == "timeout"
+        answer = await own(question)
+        # Somebody was there and kept silent: that is a no, and not the same as nobody.
+        return Answered("timeout" if answer == "nobody" and unanswered else answer, asker.name if asker else "")
+
+    def editors(self, workspace: str) -> list[Session]:
+        return [s for s in self.attached() if s.editor is not None and workspace in s.workspaces]
+
+    async def _first_answer(self, question: Question, editors: list[Session]) -> Answered:
+        asked = {asyncio.ensure_future(_on_its_loop(s, s.editor.ask(question))): s for s in editors if s.editor}
+        answer: Answer = "nobody"
+        try:
+            waiting = set(asked)
+            while waiting:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for future in done:
+                    said = _answer_of(future)
+                    if said not in ("nobody", "timeout"):
+                        return Answered(said, asked[future].name)
+                    answer = "timeout" if said == "timeout" else answer
+            return Answered(answer)
+        finally:
+            for future in asked:
+                future.cancel()
+            await asyncio.gather(*asked, return_exceptions=True)
+
+    # ------------------------------------------------------------ telling
+
+    def begin(self, workspace: str, title: str, asker: Session | None, cancel: Callable[[], None]) -> list[Job]:
+        """Shows work in every editor of the workspace but the asker's own, which shows it anyway."""
+        jobs: list[Job] = []
+        for session in self.editors(workspace):
+            if session is not asker and session.editor is not None and session.loop is not None:
+                jobs.append(_RemoteJob(session.loop, session.editor, title, cancel))
+        return jobs
+
+    def _changed(self) -> None:
+        told = ActivityChanged(
+            revision=self.log.revision,
+            sessions=len(self.attached()),
+            running=self.log.count("running", "asking"),
+            asking=self.log.count("asking"),
+        )
+        for session in self.attached():
+            if session.editor is not None and session.loop is not None:
+                _call_on(session.loop, session.editor.activity_changed, told)
+
+
+class _RemoteJob:
+    """A job of an editor that lives on another loop or thread than the caller."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, editor: Editor, title: str, cancel: Callable[[], None]) -> None:
+        self._loop = loop
+        self._job: Job | None = None
+
+        def begin() -> None:
+            self._job = editor.begin(title, cancel)
+
+        _call_on(loop, begin)
+
+    def __call__(self, done: int, total: int, message: str) -> None:
+        def report() -> None:
+            if self._job is not None:
+                self._job(done, total, message)
+
+        _call_on(self._loop, report)
+
+    def finish(self, message: str) -> None:
+        def end() -> None:
+            if self._job is not None:
+                self._job.finish(message)
+
+        _call_on(self._loop, end)
+
+
+def shared_progress(progress: Progress, jobs: list[Job]) -> Progress:
+    """Reports to the caller and to everybody who watches."""
+    if not jobs:
+        return progress
+
+    def report(done: int, total: int, message: str) -> None:
+        progress(done, total, message)
+        for job in jobs:
+            job(done, total, message)
+
+    return report
+
+
+async def _on_its_loop(session: Session, work: Coroutine[Any, Any, T]) -> T:
+    if session.loop is None or session.loop is asyncio.get_running_loop():
+        return await work
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, session.loop))
+
+
+def _answer_of(future: asyncio.Future[Answer]) -> Answer:
+    """A client whose asking broke is nobody."""
+    if future.cancelled() or future.exception() is not None:
+        return "nobody"
+    return future.result()
+
+
+def _call_on(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *arguments: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(call, *arguments)
+    except RuntimeError:
+        return  # the loop has ended, and with it whoever would be told
