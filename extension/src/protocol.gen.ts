@@ -316,7 +316,7 @@ export interface DocumentResult {
   metadata: Record<string, JsonValue>;
 }
 
-export type JsonValue = Record<string, never>;
+export type JsonValue = unknown;
 
 export interface QueryParsed {
   terms: string[];

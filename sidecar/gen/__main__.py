@@ -8,14 +8,20 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sidecar.gen import markdown, typescript
+from sidecar.gen import manifest, markdown, typescript
 from sidecar.surfaces.http import openapi
 from sidecar.tools.registry import ALL_TOOLS
 
 
+ROOT = Path(__file__).resolve().parents[2]
+MANIFEST = "extension/package.json"
+
+
 def generated() -> Mapping[str, str]:
-    """Content by path relative to the checkout."""
+    """Content by path relative to the checkout. The extension's manifest is the checkout's, its settings made anew."""
     return {
+        MANIFEST: manifest.package_json((ROOT / MANIFEST).read_text(encoding="utf-8")),
+        "extension/src/settings.gen.ts": manifest.settings_table(),
         "docs/tools.md": markdown.tools_page(),
         "docs/cli.md": markdown.cli_page(),
         "docs/settings.md": markdown.settings_page(),
@@ -37,13 +43,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m sidecar.gen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
     check = parser.parse_args().check
-    root = Path(__file__).resolve().parents[2]
-    names = stale(root)
+    names = stale(ROOT)
     for name in names:
         sys.stdout.write(f"{'stale' if check else 'wrote'} {name}\n")
         if not check:
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(generated()[name], encoding="utf-8")
+            (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / name).write_text(generated()[name], encoding="utf-8")
     return 1 if check and names else 0
 
 

@@ -1,0 +1,76 @@
+// A connection to one sidecar over LSP, made by the editor's own language client.
+import type { CancellationToken } from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  RevealOutputChannelOn,
+  TransportKind,
+  type LanguageClientOptions,
+} from "vscode-languageclient/node";
+import type { Log } from "./log";
+import type { Connection } from "./server/life";
+import { environmentFor, type Program } from "./server/program";
+import { ask, type Asked } from "./server/questions";
+import type { FolderStatus } from "./sidecar";
+
+const STOP_WAIT_MS = 5000;
+
+export interface Opening {
+  program: Program;
+  /** The sidecar's settings, by key. */
+  options: Record<string, unknown>;
+  log: Log;
+  onStatus: (status: FolderStatus) => void;
+}
+
+/** Rejects with what hinders the start. */
+export async function connect({ program, options, log, onStatus }: Opening): Promise<Connection> {
+  let gone: () => void = () => undefined;
+  const ended = new Promise<void>((settle) => (gone = settle));
+  const client = new LanguageClient(
+    "sidecar",
+    "Sidecar",
+    {
+      command: program.command,
+      args: program.args,
+      transport: TransportKind.stdio,
+      options: { env: environmentFor(program, process.env) },
+    },
+    clientOptions(options, log, () => gone()),
+  );
+  client.onNotification("sidecar/status", onStatus);
+  client.onRequest("window/showMessageRequest", (asked: Asked, token: CancellationToken) => ask(asked, token));
+  try {
+    await client.start();
+  } catch (error) {
+    await client.dispose(STOP_WAIT_MS).catch(() => undefined);
+    throw error;
+  }
+  return {
+    ended,
+    request: (method, params, token) => client.sendRequest(method, params, token as CancellationToken | undefined),
+    stop: async () => {
+      await client.dispose(STOP_WAIT_MS).catch((error: unknown) => log.debug(`stopping: ${String(error)}`));
+    },
+  };
+}
+
+function clientOptions(options: Record<string, unknown>, log: Log, closed: () => void): LanguageClientOptions {
+  return {
+    documentSelector: [{ scheme: "file" }],
+    initializationOptions: options,
+    outputChannel: log,
+    traceOutputChannel: log,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    progressOnInitialization: false,
+    initializationFailedHandler: () => false,
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        closed();
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
+    },
+  };
+}

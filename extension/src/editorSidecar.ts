@@ -1,0 +1,109 @@
+// The sidecar of this window: its life joined to the editor's folders, trust and settings.
+import * as vscode from "vscode";
+import { connect } from "./client";
+import { asFailure } from "./failure";
+import type { Log } from "./log";
+import { Life } from "./server/life";
+import type { Program } from "./server/program";
+import { SECTION, launchSettings } from "./settings";
+import type { FolderStatus, Place, Requests, Sidecar, State } from "./sidecar";
+
+/** Rejects with a sentence for the person where there is no program. */
+export type FindProgram = () => Promise<Program>;
+
+export class EditorSidecar implements Sidecar, vscode.Disposable {
+  readonly statuses = new Map<string, FolderStatus>();
+  private readonly states = new vscode.EventEmitter<State>();
+  private readonly statusChanges = new vscode.EventEmitter<FolderStatus>();
+  readonly onDidChangeState = this.states.event;
+  readonly onStatus = this.statusChanges.event;
+  private readonly life: Life;
+  private readonly listeners: vscode.Disposable[];
+
+  constructor(
+    private readonly findProgram: FindProgram,
+    private readonly log: Log,
+    crashed: () => void,
+  ) {
+    this.life = new Life({
+      reasonToRest,
+      connect: () => this.connect(),
+      changed: (state) => this.changed(state),
+      crashed,
+    });
+    this.listeners = [
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()),
+      vscode.workspace.onDidChangeWorkspaceFolders((change) => this.foldersChanged(change)),
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        if (change.affectsConfiguration(SECTION) && !change.affectsConfiguration(`${SECTION}.trace`))
+          void this.restart();
+      }),
+    ];
+  }
+
+  get state(): State {
+    return this.life.state;
+  }
+
+  get problem(): string | undefined {
+    return this.life.problem;
+  }
+
+  async call<M extends keyof Requests>(
+    method: M,
+    params: Requests[M]["params"] & Place,
+    token?: vscode.CancellationToken,
+  ): Promise<Requests[M]["result"]> {
+    return (await this.life.request(method, params, token)) as Requests[M]["result"];
+  }
+
+  workspaceOf(uri: vscode.Uri): vscode.WorkspaceFolder | undefined {
+    return vscode.workspace.getWorkspaceFolder(uri);
+  }
+
+  restart(): Promise<void> {
+    return this.life.restart();
+  }
+
+  async dispose(): Promise<void> {
+    for (const listener of this.listeners) listener.dispose();
+    await this.life.dispose();
+    this.states.dispose();
+    this.statusChanges.dispose();
+  }
+
+  private async connect() {
+    try {
+      const program = await this.findProgram();
+      this.log.info(`starting ${[program.command, ...program.args].join(" ")}`);
+      const { options } = launchSettings();
+      return await connect({ program, options, log: this.log, onStatus: (status) => this.heard(status) });
+    } catch (error) {
+      this.log.error(asFailure(error).message);
+      throw error;
+    }
+  }
+
+  private heard(status: FolderStatus): void {
+    this.statuses.set(status.uri, status);
+    this.statusChanges.fire(status);
+  }
+
+  private changed(state: State): void {
+    this.log.info(this.problem === undefined ? state : `${state}: ${this.problem}`);
+    if (state !== "running") this.statuses.clear();
+    this.states.fire(state);
+  }
+
+  private foldersChanged({ removed }: vscode.WorkspaceFoldersChangeEvent): void {
+    for (const folder of removed) this.statuses.delete(folder.uri.toString());
+    // The language client tells a running sidecar of folders; it starts with the first and ends with the last.
+    if ((reasonToRest() === undefined) !== (this.state === "running")) void this.restart();
+  }
+}
+
+function reasonToRest(): string | undefined {
+  if (!vscode.workspace.isTrusted) return "This folder is not trusted, so nothing is started in it.";
+  const onDisk = (vscode.workspace.workspaceFolders ?? []).some((folder) => folder.uri.scheme === "file");
+  return onDisk ? undefined : "No folder is open.";
+}

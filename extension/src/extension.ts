@@ -1,0 +1,40 @@
+// Puts the extension together. Features are registered before the sidecar is started: they work, or say why not,
+// whether or not it comes up.
+import type * as vscode from "vscode";
+import { register as registerActivity } from "./activity/register";
+import { EditorSidecar } from "./editorSidecar";
+import type { Register } from "./features";
+import { register as registerIndex } from "./index/register";
+import { openLog } from "./log";
+import { register as registerResults } from "./results/register";
+import { register as registerSearch } from "./search/register";
+import { offerRestart, register as registerServer } from "./server/register";
+import { launchSettings } from "./settings";
+
+const FEATURES: readonly Register[] = [
+  registerServer,
+  registerSearch,
+  registerResults,
+  registerIndex,
+  registerActivity,
+];
+
+let stop: () => Promise<void> = () => Promise.resolve();
+
+export function activate(extension: vscode.ExtensionContext): void {
+  const log = openLog();
+  const sidecar = new EditorSidecar(
+    () => Promise.resolve({ command: launchSettings().path, args: [], env: launchSettings().environment }),
+    log,
+    () => void offerRestart(log, () => sidecar.restart()),
+  );
+  stop = () => sidecar.dispose();
+  for (const register of FEATURES) extension.subscriptions.push(...register({ extension, sidecar, log }));
+  extension.subscriptions.push(log);
+  void sidecar.restart();
+}
+
+/** Awaited by the editor, so that the sidecar has its time to end. */
+export function deactivate(): Promise<void> {
+  return stop();
+}

@@ -1,0 +1,32 @@
+// What a tool of the sidecar answers when it cannot: a code to tell failures apart, a sentence for the person.
+
+export class Failure extends Error {
+  /** `code` is the sidecar's (`INDEX_NOT_FOUND`, ...), or `NOT_RUNNING`; `message` is for the person. */
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly detail?: string,
+  ) {
+    super(message);
+    this.name = "Failure";
+  }
+}
+
+interface ErrorData {
+  code?: unknown;
+  userMessage?: unknown;
+  detail?: unknown;
+}
+
+const CANCELLED_NUMBER = -32800;
+
+/** Any error of a request, as a `Failure`. */
+export function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const { message, code, data } = error as { message?: unknown; code?: unknown; data?: ErrorData };
+  const facts = data ?? {};
+  const known = typeof facts.code === "string" ? facts.code : code === CANCELLED_NUMBER ? "CANCELLED" : "INTERNAL";
+  const said = [facts.userMessage, message].find((text) => typeof text === "string" && text !== "");
+  const detail = typeof facts.detail === "string" ? facts.detail : undefined;
+  return new Failure(known, typeof said === "string" ? said : String(error), detail);
+}

@@ -1,0 +1,91 @@
+// The life of the sidecar's process as a state: start, restart, its unforeseen end. What a connection is, is the
+// caller's; nothing here knows the editor.
+import { Coalesced } from "./coalesced";
+import { Failure, asFailure } from "../failure";
+import type { State } from "../sidecar";
+
+/** A sidecar that answers. `ended` settles when it is gone, whoever ended it. */
+export interface Connection {
+  readonly ended: Promise<void>;
+  request(method: string, params: object, token?: unknown): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+export interface Surroundings {
+  /** Why there should be no sidecar now (no folder, not trusted); undefined where there should. */
+  reasonToRest(): string | undefined;
+  connect(): Promise<Connection>;
+  changed(state: State): void;
+  /** It ended and nobody had asked it to. */
+  crashed(): void;
+}
+
+export class Life {
+  state: State = "stopped";
+  problem: string | undefined;
+  private connection: Connection | undefined;
+  private disposed = false;
+  private waiting: (() => void)[] = [];
+  private readonly restarts = new Coalesced(() => this.startAnew());
+
+  constructor(private readonly surroundings: Surroundings) {}
+
+  restart(): Promise<void> {
+    // At once, so that whoever calls now waits for the new one.
+    if (!this.disposed && this.surroundings.reasonToRest() === undefined) this.become("starting");
+    return this.restarts.run();
+  }
+
+  async request(method: string, params: object, token?: unknown): Promise<unknown> {
+    while (this.state === "starting") await new Promise<void>((go) => this.waiting.push(go));
+    const connection = this.connection;
+    if (connection === undefined) throw new Failure("NOT_RUNNING", this.problem ?? "Sidecar is not running.");
+    try {
+      return await connection.request(method, params, token);
+    } catch (error) {
+      if (this.connection !== connection) throw new Failure("NOT_RUNNING", "Sidecar ended before it had answered.");
+      throw asFailure(error);
+    }
+  }
+
+  async dispose(): Promise<void> {
+    this.disposed = true;
+    await this.restarts.run();
+  }
+
+  private async startAnew(): Promise<void> {
+    const former = this.connection;
+    this.connection = undefined;
+    await former?.stop().catch(() => undefined);
+    const reason = this.disposed ? "The extension is off." : this.surroundings.reasonToRest();
+    if (reason !== undefined) {
+      this.become("stopped", reason);
+      return;
+    }
+    this.become("starting");
+    try {
+      this.attach(await this.surroundings.connect());
+      this.become("running");
+    } catch (error) {
+      this.become("failed", asFailure(error).message);
+    }
+  }
+
+  private attach(connection: Connection): void {
+    this.connection = connection;
+    void connection.ended.then(() => {
+      if (this.connection !== connection) return;
+      this.connection = undefined;
+      this.become("failed", "Sidecar has ended unexpectedly.");
+      this.surroundings.crashed();
+    });
+  }
+
+  private become(state: State, problem?: string): void {
+    const same = this.state === state && this.problem === problem;
+    this.state = state;
+    this.problem = problem;
+    if (!same) this.surroundings.changed(state);
+    if (state !== "starting") for (const go of this.waiting.splice(0)) go();
+  }
+}

@@ -1,0 +1,54 @@
+// The settings in force. Only what somebody has set is passed on: the sidecar knows its defaults and has other layers.
+import * as vscode from "vscode";
+import { SIDECAR_SETTINGS, type SidecarSetting } from "./settings.gen";
+
+export const SECTION = "sidecar";
+
+export interface LaunchSettings {
+  /** One's own `sidecar`; empty: the private environment. */
+  path: string;
+  /** The Python that makes the private environment; empty: look for one. */
+  python: string;
+  /** The sidecar's settings that are set, for `initializationOptions`. */
+  options: Record<string, unknown>;
+  /** The same of those that it takes from its environment only, by variable. */
+  environment: Record<string, string>;
+}
+
+interface Inspected {
+  globalValue?: unknown;
+  workspaceValue?: unknown;
+  workspaceFolderValue?: unknown;
+}
+
+export function launchSettings(): LaunchSettings {
+  const values = vscode.workspace.getConfiguration(SECTION);
+  const set = (setting: SidecarSetting): unknown => chosen(setting, values.inspect(setting.key));
+  return {
+    path: values.get("path", "").trim(),
+    python: values.get("python", "").trim(),
+    ...split(SIDECAR_SETTINGS, set),
+  };
+}
+
+/** What a person set, the workspace's value first where it may speak. */
+export function chosen(setting: SidecarSetting, found: Inspected | undefined): unknown {
+  if (setting.scope === "user") return found?.globalValue;
+  return found?.workspaceFolderValue ?? found?.workspaceValue ?? found?.globalValue;
+}
+
+export function split(
+  settings: readonly SidecarSetting[],
+  value: (setting: SidecarSetting) => unknown,
+): Pick<LaunchSettings, "options" | "environment"> {
+  const options: Record<string, unknown> = {};
+  const environment: Record<string, string> = {};
+  for (const setting of settings) {
+    const set = value(setting);
+    if (set === undefined) continue;
+    // The sidecar takes these from nobody who may have written the workspace, and the editor's values might come thence.
+    if (setting.scope === "user") environment[setting.environment] = String(set as string | boolean);
+    else options[setting.key] = set;
+  }
+  return { options, environment };
+}

@@ -1,0 +1,45 @@
+// What the rest of the extension sees of the sidecar: calls, states of indexes, its own state.
+import type { CancellationToken, Event, Uri, WorkspaceFolder } from "vscode";
+import type { IndexStatus, SearchHit, SearchResult, SidecarRequests } from "./protocol.gen";
+
+export type Requests = SidecarRequests;
+
+/** `stopped`: no folder is open, the folder is not trusted, or somebody stopped it. `failed`: see `problem`. */
+export type State = "starting" | "running" | "stopped" | "failed";
+
+/** The state of one open folder's index. `workspace` is its path. */
+export type FolderStatus = IndexStatus & { workspace: string; uri: string };
+
+/** A hit of a search over several folders names its folder's path. */
+export type PlacedHit = SearchHit & { workspace?: string };
+export type PlacedResult = Omit<SearchResult, "results"> & { results: PlacedHit[] };
+
+/** Beside a tool's own parameters: which folder it is about (URI or path), and under which token it reports. */
+export interface Place {
+  workspace?: string;
+  workDoneToken?: string | number;
+}
+
+export interface Sidecar {
+  readonly state: State;
+  /** With state `failed` or `stopped`: why, in a sentence for the person. */
+  readonly problem: string | undefined;
+  readonly onDidChangeState: Event<State>;
+  /** Every change of an index, at most five a second and folder. */
+  readonly onStatus: Event<FolderStatus>;
+  /** The last state of each open folder, by URI as text. */
+  readonly statuses: ReadonlyMap<string, FolderStatus>;
+  /**
+   * Calls a tool; waits for a sidecar that is starting. Rejects with `Failure` only; its code is `NOT_RUNNING`
+   * where there is no sidecar and `CANCELLED` where the token was.
+   */
+  call<M extends keyof Requests>(
+    method: M,
+    params: Requests[M]["params"] & Place,
+    token?: CancellationToken,
+  ): Promise<Requests[M]["result"]>;
+  /** The open folder that holds a file. */
+  workspaceOf(uri: Uri): WorkspaceFolder | undefined;
+  /** Restarts that are asked for while one runs are merged into one more. */
+  restart(): Promise<void>;
+}

@@ -1,0 +1,64 @@
+"""The editor extension's settings: the part of its `package.json` that is derived, and the table its code reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from sidecar.gen.typescript import NOTICE
+from sidecar.settings.declare import DECLARATIONS, Declaration
+
+SECTION = "sidecar"
+TITLE = "Search settings"
+_SIZE = r"^[1-9][0-9]*(KB|MB)$"
+_TYPES = {"boolean": "boolean", "integer": "integer", "number": "number", "patterns": "array"}
+
+
+def package_json(current: str) -> str:
+    """The manifest with the sidecar's settings in `contributes.configuration`; the rest of it is written by hand."""
+    manifest = json.loads(current)
+    pages = manifest["contributes"]["configuration"]
+    ours = {"title": TITLE, "properties": {f"{SECTION}.{one.key}": _property(one) for one in DECLARATIONS}}
+    manifest["contributes"]["configuration"] = [page for page in pages if page["title"] != TITLE] + [ours]
+    return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+
+
+def settings_table() -> str:
+    """`settings.gen.ts`: key, environment variable and scope of each setting."""
+    return "\n".join(_table()) + "\n"
+
+
+def _table() -> Iterator[str]:
+    yield from (NOTICE, "")
+    yield "/** `user`: taken from nothing that the workspace's author may have written. */"
+    yield from ("export interface SidecarSetting {", "  key: string;", "  environment: string;")
+    yield from ('  scope: "workspace" | "user";', "}", "")
+    yield "export const SIDECAR_SETTINGS: readonly SidecarSetting[] = ["
+    for one in DECLARATIONS:
+        yield f'  {{ key: "{one.key}", environment: "{one.environment}", scope: "{one.scope}" }},'
+    yield "];"
+
+
+def _property(one: Declaration) -> dict[str, Any]:
+    """A user's setting is the machine's here: no workspace may set it."""
+    default = list(one.default) if isinstance(one.default, tuple) else one.default
+    schema: dict[str, Any] = {
+        "type": _TYPES.get(one.kind, "string"),
+        "default": default,
+        "markdownDescription": f"{one.description} Allowed: {one.allowed}.",
+        "scope": "machine" if one.scope == "user" else "window",
+    }
+    return schema | _limits(one)
+
+
+def _limits(one: Declaration) -> dict[str, Any]:
+    if one.kind == "choice":
+        return {"enum": list(one.choices)}
+    if one.kind == "patterns":
+        return {"items": {"type": "string"}} | ({} if one.may_be_empty else {"minItems": 1})
+    if one.kind in {"integer", "number"}:
+        return {"minimum": one.low, "maximum": one.high}
+    if one.kind == "text":
+        return {"minLength": one.low, "maxLength": one.high}
+    return {"pattern": _SIZE} if one.kind == "size" else {}
