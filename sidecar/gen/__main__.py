@@ -12,7 +12,6 @@ from sidecar.gen import manifest, markdown, typescript
 from sidecar.surfaces.http import openapi
 from sidecar.tools.registry import ALL_TOOLS
 
-
 ROOT = Path(__file__).resolve().parents[2]
 MANIFEST = "extension/package.json"
 
