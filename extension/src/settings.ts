@@ -47,7 +47,8 @@ export function split(
     const set = value(setting);
     if (set === undefined) continue;
     // The sidecar takes these from nobody who may have written the workspace, and the editor's values might come thence.
-    if (setting.scope === "user") environment[setting.environment] = typeof set === "string" ? set : JSON.stringify(set);
+    if (setting.scope === "user")
+      environment[setting.environment] = typeof set === "string" ? set : JSON.stringify(set);
     else options[setting.key] = set;
   }
   return { options, environment };
