@@ -5,6 +5,7 @@ Not here: who is attached and who is asked (`sessions.py`). Nothing of it is eve
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -221,7 +222,7 @@ class ActivityLog:
             and call.started >= since
             and params.agent in ("", call.agent)
             and params.tool in ("", call.tool)
-            and (params.everywhere or call.workspace in near)
+            and (params.everywhere or os.path.realpath(call.workspace) in near)
         ]
         return found[: params.limit]
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeVar
 
 from sidecar.model import Progress
 from sidecar.tools.activity import (
@@ -38,19 +41,28 @@ class Job(Protocol):
     def finish(self, message: str) -> None: ...
 
 
+@dataclass
+class Closing:
+    """Why a question that stands in an editor is taken back; filled in before its asking is cancelled."""
+
+    reason: Literal["answered", "cancelled"] = "cancelled"
+    by: str = ""
+
+
 class Editor(Protocol):
     """What a session with a person in front of it can do. Called on the loop on which it was attached."""
 
     def can_ask(self) -> bool: ...
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question, closing: Closing) -> Answer:
         """`nobody` when the client is gone or cannot show it, `timeout` when it does not answer in time. Cancelling
-        withdraws the question."""
+        withdraws the question, for the reason that `closing` says by then."""
 
     def begin(self, title: str, cancel: Callable[[], None]) -> Job:
         """Shows work that somebody else has asked for; `cancel` is called when the person wants it to end."""
 
-    def activity_changed(self, changed: ActivityChanged) -> None: ...
+    def activity_changed(self) -> None:
+        """`Sessions.activity` would answer otherwise now; called often."""
 
 
 @dataclass(eq=False)
@@ -67,6 +79,15 @@ class Session:
     loop: asyncio.AbstractEventLoop | None
     home: Sessions = field(repr=False)
     calls: int = 0
+
+    def open_folders(self, paths: Iterable[str]) -> None:
+        """The client has these folders open from now on."""
+        self.workspaces = _normal(paths)
+        self.home.changed()
+
+    def covers(self, workspace: str) -> bool:
+        """Whether the workspace lies in one of its folders."""
+        return any(Path(workspace).is_relative_to(folder) for folder in self.workspaces)
 
     def can_ask(self) -> bool:
         return self.editor is not None and self.editor.can_ask()
@@ -89,7 +110,7 @@ class Sessions:
 
     def __init__(self, log_capacity: int | None = None, now: Callable[[], float] = time.time) -> None:
         """`log_capacity`: how many calls `activity` remembers; 0 turns that off, None is the default."""
-        self.log = ActivityLog(changed=self._changed, now=now)
+        self.log = ActivityLog(changed=self.changed, now=now)
         if log_capacity is not None:
             self.log.capacity = log_capacity
         self._now = now
@@ -110,17 +131,17 @@ class Sessions:
     ) -> Session:
         """A client has come. With `editor` on that editor's event loop."""
         loop = asyncio.get_running_loop() if editor is not None else None
-        session = Session(next(self._ids), door, name, version, tuple(workspaces), self._now(), editor, loop, self)
+        session = Session(next(self._ids), door, name, version, _normal(workspaces), self._now(), editor, loop, self)
         with self._lock:
             self._attached[session.id] = session
-        self._changed()
+        self.changed()
         return session
 
     def detach(self, session: Session) -> None:
         with self._lock:
             there = self._attached.pop(session.id, None)
         if there is not None:
-            self._changed()
+            self.changed()
 
     def attached(self) -> list[Session]:
         """Oldest first."""
@@ -174,18 +195,26 @@ class Sessions:
         return Answered("timeout" if answer == "nobody" and unanswered else answer, asker.name if asker else "")
 
     def editors(self, workspace: str) -> list[Session]:
-        return [s for s in self.attached() if s.editor is not None and workspace in s.workspaces]
+        """Those that have the workspace open; where there are none, those that have a folder around it open."""
+        root = os.path.realpath(workspace)
+        editors = [s for s in self.attached() if s.editor is not None]
+        return [s for s in editors if root in s.workspaces] or [s for s in editors if s.covers(root)]
 
     async def _first_answer(self, question: Question, editors: list[Session]) -> Answered:
-        asked = {asyncio.ensure_future(_on_its_loop(s, s.editor.ask(question))): s for s in editors if s.editor}
+        closing = Closing()
+        asked = {
+            asyncio.ensure_future(_on_its_loop(s, s.editor.ask(question, closing))): s for s in editors if s.editor
+        }
         answer: Answer = "nobody"
         try:
             waiting = set(asked)
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                for future in done:
+                # Of two answers that came together, a no counts.
+                for future in sorted(done, key=lambda one: _answer_of(one) == "accept"):
                     said = _answer_of(future)
                     if said not in ("nobody", "timeout"):
+                        closing.reason, closing.by = "answered", asked[future].name
                         return Answered(said, asked[future].name)
                     answer = "timeout" if said == "timeout" else answer
             return Answered(answer)
@@ -196,24 +225,28 @@ class Sessions:
 
     # ------------------------------------------------------------ telling
 
-    def begin(self, workspace: str, title: str, asker: Session | None, cancel: Callable[[], None]) -> list[Job]:
-        """Shows work in every editor of the workspace but the asker's own, which shows it anyway."""
+    def begin(self, workspace: str, title: str, asker: Session | None, cancel: Callable[[str], None]) -> list[Job]:
+        """Shows work in every editor of the workspace but the asker's own, which shows it anyway. `cancel` is called
+        with the name of the editor in which a person ends it."""
         jobs: list[Job] = []
         for session in self.editors(workspace):
             if session is not asker and session.editor is not None and session.loop is not None:
-                jobs.append(_RemoteJob(session.loop, session.editor, title, cancel))
+                jobs.append(_RemoteJob(session.loop, session.editor, title, partial(cancel, session.name)))
         return jobs
 
-    def _changed(self) -> None:
-        told = ActivityChanged(
+    def changed(self) -> None:
+        """Tells the editors that `activity` would answer otherwise now."""
+        for session in self.attached():
+            if session.editor is not None and session.loop is not None:
+                _call_on(session.loop, session.editor.activity_changed)
+
+    def summary(self) -> ActivityChanged:
+        return ActivityChanged(
             revision=self.log.revision,
             sessions=len(self.attached()),
             running=self.log.count("running", "asking"),
             asking=self.log.count("asking"),
         )
-        for session in self.attached():
-            if session.editor is not None and session.loop is not None:
-                _call_on(session.loop, session.editor.activity_changed, told)
 
 
 class _RemoteJob:
@@ -241,6 +274,11 @@ class _RemoteJob:
                 self._job.finish(message)
 
         _call_on(self._loop, end)
+
+
+def _normal(paths: Iterable[str]) -> tuple[str, ...]:
+    """As the engine spells workspaces, so that two doors mean the same folder."""
+    return tuple(dict.fromkeys(os.path.realpath(path) for path in paths))
 
 
 def shared_progress(progress: Progress, jobs: list[Job]) -> Progress:

@@ -15,8 +15,10 @@ from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.merge import merge_paths, merge_searches, widened
 from sidecar.surfaces.lsp.progress import Token, Wire, WorkDone
 from sidecar.tools.confirm import call_with_questions
+from sidecar.surfaces.lsp.seat import Stops
 from sidecar.tools.service import Service
 from sidecar.tools.spec import ToolSpec
+from sidecar.tools.sessions import Session
 
 MERGED_BY_SCORE = frozenset({"search_code", "search_docs"})
 MERGED_BY_PATH = frozenset({"search_by_path"})
@@ -27,15 +29,21 @@ class ToolCalls:
     """Lives on the event loop. The service is there once the client has initialized."""
 
     def __init__(
-        self, service: Callable[[], Service], folders: Folders, buffers: Buffers, asker: Asker, wire: Wire
+        self,
+        service: Callable[[], Service],
+        folders: Folders,
+        buffers: Buffers,
+        asker: Asker,
+        wire: Wire,
+        stops: Stops,
     ) -> None:
         self._service = service
         self._folders = folders
         self._buffers = buffers
         self._asker = asker
         self._wire = wire
-        self._by_token: dict[Token, asyncio.Task[Any]] = {}
-        self.asked_by = ""
+        self._stops = stops
+        self.session: Session | None = None
         self.may_create_progress = False
 
     def tool(self, name: str) -> ToolSpec:
@@ -60,7 +68,7 @@ class ToolCalls:
         )
 
     async def request(self, name: str, params: Any, token: Token | None = None) -> dict[str, Any]:
-        """One `sidecar/<tool>` request. Raises `SidecarError`; cancelled is `Cancelled`."""
+        """One `sidecar/<tool>` request. Raises `JsonRpcException` and `SidecarError`; cancelled is `Cancelled`."""
         arguments, place, own_token = _split(params)
         tool = self.tool(name)
         tokens: list[Token] = []
@@ -68,7 +76,7 @@ class ToolCalls:
 
         def created(made: Token) -> None:
             if task is not None:
-                self._by_token[made] = task
+                self._stops.add(made, task.cancel)
                 tokens.append(made)
 
         title = f"sidecar: {tool.title.lower()}"
@@ -83,14 +91,8 @@ class ToolCalls:
             raise Cancelled() from None
         finally:
             for made in tokens:
-                self._by_token.pop(made, None)
+                self._stops.discard(made)
             await work.finish(message)
-
-    def cancel_progress(self, token: Token) -> None:
-        """The user has pressed cancel on a progress bar."""
-        task = self._by_token.get(token)
-        if task is not None:
-            task.cancel()
 
     async def _dispatch(
         self, tool: ToolSpec, arguments: dict[str, Any], place: Any, progress: Progress
@@ -120,7 +122,7 @@ class ToolCalls:
             workspace=folder,
             ask=self._asker.ask,
             progress=progress,
-            asked_by=self.asked_by,
+            session=self.session,
         )
 
     async def _all(

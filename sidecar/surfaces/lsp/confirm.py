@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from sidecar.tools.activity import QuestionClosed
+from sidecar.tools.dialect import CODE_SEARCH
+from sidecar.tools.sessions import Closing
 from sidecar.tools.spec import Answer, Question
 
 QUESTION_TIMEOUT_S = 120.0
@@ -19,6 +22,8 @@ class Asked(Protocol):
 
     def withdraw(self, request_id: str) -> None: ...
 
+    def notify(self, method: str, params: Any) -> None: ...
+
 
 class Asker:
     """Asks one person. No answer in time, a closed box and an unknown title all mean no."""
@@ -27,24 +32,46 @@ class Asker:
         self._wire = wire
         self._can_ask = can_ask
         self._timeout_s = timeout_s
+        self._gone = asyncio.Event()
 
-    async def ask(self, question: Question) -> Answer:
-        if not self._can_ask():
+    def can_ask(self) -> bool:
+        return self._can_ask() and not self._gone.is_set()
+
+    def leave(self) -> None:
+        """The client is gone: what it was asked is answered by nobody."""
+        self._gone.set()
+
+    async def ask(self, question: Question, closing: Closing | None = None) -> Answer:
+        """When this is cancelled the box is taken back, for the reason that `closing` says."""
+        if not self.can_ask():
             return "nobody"
-        request_id, future = self._wire.ask_client("window/showMessageRequest", _params(question))
+        params = _params(question)
+        request_id, future = self._wire.ask_client("window/showMessageRequest", params)
         # The future is never cancelled: pygls breaks on the answer to a cancelled one, and late answers do come.
         future.add_done_callback(_retrieved)
+        leaving = asyncio.ensure_future(self._gone.wait())
         try:
-            done, _ = await asyncio.wait({future}, timeout=self._timeout_s)
+            await asyncio.wait({future, leaving}, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            self._wire.withdraw(request_id)
+            why = closing or Closing()
+            self._close(
+                QuestionClosed(
+                    request=request_id, message=params["message"], reason=why.reason, answered_by=why.by or None
+                )
+            )
             raise
-        if not done:
-            self._wire.withdraw(request_id)
-            return "timeout"
-        if future.cancelled() or future.exception() is not None:
+        finally:
+            leaving.cancel()
+        if future.done():
+            return "nobody" if future.cancelled() or future.exception() else _answer(question, future.result())
+        if self._gone.is_set():
             return "nobody"
-        return _answer(question, future.result())
+        self._close(QuestionClosed(request=request_id, message=params["message"], reason="timeout"))
+        return "timeout"
+
+    def _close(self, closed: QuestionClosed) -> None:
+        self._wire.withdraw(closed.request)
+        self._wire.notify("sidecar/questionClosed", CODE_SEARCH.shape(closed))
 
 
 def _params(question: Question) -> dict[str, Any]:

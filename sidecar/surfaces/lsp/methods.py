@@ -10,8 +10,10 @@ from sidecar.surfaces.lsp.buffers import Buffers
 from sidecar.surfaces.lsp.calls import ToolCalls
 from sidecar.surfaces.lsp.envelope import named, text
 from sidecar.surfaces.lsp.protocol import Method
+from sidecar.surfaces.lsp.seat import Stops
 
 OWN = "sidecar/"
+ACTIVITY = "sidecar/activity"
 
 
 class Session(Protocol):
@@ -19,12 +21,15 @@ class Session(Protocol):
 
     buffers: Buffers
     calls: ToolCalls
+    stops: Stops
 
     def initialize(self, params: dict[str, Any]) -> types.InitializeResult: ...
 
     def client_ready(self) -> None: ...
 
     def change_folders(self, added: list[str], removed: list[str]) -> None: ...
+
+    def activity(self, params: dict[str, Any]) -> dict[str, Any]: ...
 
     async def wind_down(self) -> None: ...
 
@@ -40,6 +45,7 @@ class Methods:
             types.INITIALIZE: self._initialize,
             types.SHUTDOWN: self._shutdown,
             types.WORKSPACE_EXECUTE_COMMAND: self._execute_command,
+            ACTIVITY: self._activity,
         }
         self.notifications: dict[str, Method] = {
             types.INITIALIZED: self._initialized,
@@ -54,7 +60,7 @@ class Methods:
 
     def find_request(self, method: str) -> Method | None:
         """None where there is no such method. A tool that there is not fails when called, with advice."""
-        if not method.startswith(OWN):
+        if not method.startswith(OWN) or method in self._requests:
             return self._requests.get(method)
 
         async def call(params: Any) -> dict[str, Any]:
@@ -95,5 +101,8 @@ class Methods:
     async def _execute_command(self, params: Any) -> dict[str, Any]:
         return await self._session.calls.command(named(params))
 
+    def _activity(self, params: Any) -> dict[str, Any]:
+        return self._session.activity(named(params))
+
     def _cancel_progress(self, params: Any) -> None:
-        self._session.calls.cancel_progress(params["token"])
+        self._session.stops.stop(params["token"])

@@ -24,11 +24,15 @@ from sidecar.surfaces.lsp.confirm import QUESTION_TIMEOUT_S, Asker
 from sidecar.surfaces.lsp.documents import chosen_encoding
 from sidecar.surfaces.lsp.envelope import strings
 from sidecar.surfaces.lsp.folders import Folders
-from sidecar.surfaces.lsp.methods import Methods
+from sidecar.surfaces.lsp.methods import ACTIVITY, Methods
 from sidecar.surfaces.lsp.protocol import SidecarProtocol, converter
+from sidecar.surfaces.lsp.seat import Seat, Stops
 from sidecar.surfaces.lsp.status import StatusFeed
 from sidecar.surfaces.lsp.uris import uri_of
+from sidecar.tools.activity import activity_params
+from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.service import Service
+from sidecar.tools.sessions import Sessions
 
 ServiceSource: TypeAlias = Service | Callable[[Mapping[str, object]], Service]
 """A service, or what makes one from the editor's settings (`initializationOptions`)."""
@@ -74,11 +78,18 @@ class SidecarServer(JsonRPCServer):
     protocol: SidecarProtocol
 
     def __init__(
-        self, shared: SharedService, *, question_timeout_s: float, debounce_s: float, closes_service: bool
+        self,
+        shared: SharedService,
+        *,
+        question_timeout_s: float,
+        debounce_s: float,
+        closes_service: bool,
+        sessions: Sessions,
     ) -> None:
         super().__init__(SidecarProtocol, converter)
         self._shared = shared
         self._closes_service = closes_service
+        self._sessions = sessions
         self._capabilities: dict[str, Any] = {}
         self._settings: Mapping[str, object] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -88,13 +99,10 @@ class SidecarServer(JsonRPCServer):
         self.folders = Folders()
         self.buffers = Buffers(self.folders, self._workspace, debounce_s)
         self.status = StatusFeed(self._workspace, self.protocol.notify)
-        self.calls = ToolCalls(
-            lambda: shared.service,
-            self.folders,
-            self.buffers,
-            Asker(self.protocol, self._can_ask, question_timeout_s),
-            self.protocol,
-        )
+        self.stops = Stops()
+        asker = Asker(self.protocol, self._can_ask, question_timeout_s)
+        self._seat = Seat(self.protocol, asker, self.stops, sessions.summary)
+        self.calls = ToolCalls(lambda: shared.service, self.folders, self.buffers, asker, self.protocol, self.stops)
         methods = Methods(self)
         self.protocol.find_request, self.protocol.notifications = methods.find_request, methods.notifications
 
@@ -116,8 +124,11 @@ class SidecarServer(JsonRPCServer):
         self.client_pid = pid if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0 else None
         self.known_client.set()
         self.buffers.encoding = chosen_encoding(strings(self._capable("general", "positionEncodings")))
-        self.calls.asked_by = _client_name(params)
         self.calls.may_create_progress = self._capable("window", "workDoneProgress") is True
+        self._seat.may_create_progress = self.calls.may_create_progress
+        self.calls.session = self._sessions.attach(
+            "lsp", *_client_name(params), workspaces=self.folders.paths, editor=self._seat
+        )
         self.protocol.initialized = True
         return types.InitializeResult(
             capabilities=_capabilities(service, self.buffers.encoding),
@@ -135,11 +146,20 @@ class SidecarServer(JsonRPCServer):
             self.status.leave(folder)
         for folder in self.folders.add(added):
             self._start_watching(folder)
+        if self.calls.session is not None:
+            self.calls.session.open_folders(self.folders.paths)
         self.buffers.folders_changed()
+
+    def activity(self, params: dict[str, Any]) -> dict[str, Any]:
+        """`sidecar/activity`. Raises `InvalidParams`."""
+        return CODE_SEARCH.shape(self._sessions.activity(activity_params(params), self.calls.session))
 
     async def wind_down(self) -> None:
         """Everything this client has started comes to its end, and nothing new begins; harmless when called again."""
         self.protocol.shut_down = True
+        self._seat.leave()
+        if self.calls.session is not None:
+            self.calls.session.detach()
         running = [*self.protocol.running(), *self._tasks]
         for task in running:
             task.cancel()
@@ -181,11 +201,19 @@ def make_server(
     question_timeout_s: float = QUESTION_TIMEOUT_S,
     debounce_s: float = DEBOUNCE_S,
     closes_service: bool = True,
+    sessions: Sessions | None = None,
 ) -> SidecarServer:
-    """A server for one client; `attach` it to a stream. With `closes_service` the client's end is the service's."""
+    """A server for one client; `attach` it to a stream. With `closes_service` the client's end is the service's.
+
+    `sessions`: the registry of this process, where it has other doors too.
+    """
     shared = source if isinstance(source, SharedService) else SharedService(source)
     return SidecarServer(
-        shared, question_timeout_s=question_timeout_s, debounce_s=debounce_s, closes_service=closes_service
+        shared,
+        question_timeout_s=question_timeout_s,
+        debounce_s=debounce_s,
+        closes_service=closes_service,
+        sessions=sessions or Sessions(),
     )
 
 
@@ -207,7 +235,7 @@ def _capabilities(service: Service, encoding: str) -> types.ServerCapabilities:
         workspace=types.WorkspaceOptions(
             workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
         ),
-        experimental={"sidecar": {"requests": [tool.lsp_method for tool in service.tools]}},
+        experimental={"sidecar": {"requests": [*(tool.lsp_method for tool in service.tools), ACTIVITY]}},
     )
 
 
@@ -222,7 +250,10 @@ def _folder_uris(params: dict[str, Any]) -> list[str]:
     return [uri_of(path)] if isinstance(path, str) and path.startswith("/") else []
 
 
-def _client_name(params: dict[str, Any]) -> str:
+def _client_name(params: dict[str, Any]) -> tuple[str, str]:
+    """The client's name, for a person to read in a question, and its version."""
     client = params.get("clientInfo")
-    name = client.get("name") if isinstance(client, dict) else None
-    return name if isinstance(name, str) and name.strip() else "the editor"
+    told = client if isinstance(client, dict) else {}
+    name, version = told.get("name"), told.get("version")
+    named = name if isinstance(name, str) and name.strip() else "the editor"
+    return named[:80], version[:40] if isinstance(version, str) else ""
