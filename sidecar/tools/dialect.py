@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +22,14 @@ def camel(name: str) -> str:
 class Dialect:
     """Parameters keep the names of their model (snake_case); `field_case` spells the fields of results.
 
-    `error_body` makes the body that the family's specification demands of a failure; None: the house's own. `nulls`:
-    null stays where it says something (the models of the results decide); else every field that is None is left out.
+    `error_body` makes the body that the family's specification demands of a failure, from a code and the sentence for
+    the user; None: the house's own. `nulls`: null stays where it says something (the models of the results decide);
+    else every field that is None is left out.
     """
 
     name: str
     field_case: Callable[[str], str]
-    error_body: Callable[[SidecarError], dict[str, Any]] | None = None
+    error_body: Callable[[str, str], dict[str, Any]] | None = None
     nulls: bool = False
 
     def shape(self, result: BaseModel) -> dict[str, Any]:
@@ -36,13 +37,17 @@ class Dialect:
         return result.model_dump(mode="json", by_alias=True, exclude_none=not self.nulls)
 
     def shape_error(self, error: SidecarError) -> dict[str, Any]:
-        return error.as_dict() if self.error_body is None else self.error_body(error)
+        return error.as_dict() if self.error_body is None else self.error_body(error.code, error.message)
+
+    def with_both(self, own: Mapping[str, Any], code: str, message: str) -> dict[str, Any]:
+        """A failure in the house's spelling (`own`) and in the family's at once, where a protocol has room for it."""
+        return dict(own) if self.error_body is None else {**self.error_body(code, message), **own}
 
     def error_text(self, error: SidecarError) -> str:
         """What a model reads of a failed call: the family's body, else the code and the sentence."""
         if self.error_body is None:
             return f"{error.code}: {error.message}"
-        return json.dumps(self.error_body(error), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(self.shape_error(error), ensure_ascii=False, separators=(",", ":"))
 
 
 CODE_SEARCH = Dialect(name="code-search", field_case=camel)
@@ -73,8 +78,8 @@ class SnakeResult(BaseModel):
         return {name: value for name, value in values.items() if value is not None or fields[name].is_required()}
 
 
-def _kv_memory_error(error: SidecarError) -> dict[str, Any]:
-    return {"success": False, "message": error.message, "code": error.code}
+def _kv_memory_error(code: str, message: str) -> dict[str, Any]:
+    return {"success": False, "message": message, "code": code}
 
 
 MEMORY = Dialect(name="memory", field_case=snake, error_body=_kv_memory_error)
@@ -84,16 +89,16 @@ SEMANTIC = Dialect(name="semantic", field_case=snake)
 """Fields in snake_case; a failure is the protocol's error with one sentence."""
 
 
-def _document_error(error: SidecarError) -> dict[str, Any]:
-    return {"error": error.message}
+def _document_error(_: str, message: str) -> dict[str, Any]:
+    return {"error": message}
 
 
 DOCUMENTS = Dialect(name="documents", field_case=snake, error_body=_document_error, nulls=True)
 """`{"error": sentence}` for a failure; null is a value that a caller's metadata may hold."""
 
 
-def _inline_error(error: SidecarError) -> dict[str, Any]:
-    return {"status": "error", "error": error.message}
+def _inline_error(_: str, message: str) -> dict[str, Any]:
+    return {"status": "error", "error": message}
 
 
 INLINE = Dialect(name="inline", field_case=snake, error_body=_inline_error, nulls=True)

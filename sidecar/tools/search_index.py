@@ -6,6 +6,7 @@ hosts refuse a schema with `oneOf` at the top.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -16,6 +17,7 @@ from sidecar.tools.context import Context
 from sidecar.tools.dialect import DOCUMENTS, SEMANTIC
 from sidecar.tools.documents import (
     MAX_NAME,
+    SEARCH_DOCUMENT_INDEX,
     DocumentSearchResult,
     NoDocuments,
     SearchDocumentIndexParams,
@@ -76,6 +78,14 @@ def search_index(
     return index_patterns(context, PatternsParams.model_validate(given))
 
 
+def which(arguments: Mapping[str, object]) -> ToolSpec | None:
+    """The tool of the family that these arguments mean; None for what is neither or both."""
+    searches, indexes = (arguments.get(name) is not None for name in ("query", "patterns"))
+    if searches == indexes:
+        return None
+    return SEARCH_DOCUMENT_INDEX if searches else SEARCH_INDEX_PATTERNS
+
+
 SEARCH_INDEX_PATTERNS = ToolSpec(
     name="search_index",
     family=FAMILY,
@@ -99,6 +109,6 @@ SEARCH_INDEX = ToolSpec(
     run=search_index,
     read_only=False,
     idempotent=True,
-    alongside=True,
     dialect=DOCUMENTS,
+    meaning=which,
 )

@@ -54,6 +54,7 @@ class _Gated:
     """A call that has passed validation and its question: what is left to do."""
 
     tool: ToolSpec
+    meant: ToolSpec
     context: Context
     params: Params
     declined_by: Answer | None
@@ -153,7 +154,7 @@ class Service:
             gated = await loop.run_in_executor(self._readers, _guarded, name, gate)
             if isinstance(gated, Question):
                 return gated
-            at_once = gated.tool.read_only or gated.tool.alongside or gated.declined_by is not None
+            at_once = gated.meant.read_only or gated.meant.alongside or gated.declined_by is not None
             pool = self._readers if at_once else self._writer(workspace)
             return await loop.run_in_executor(pool, _guarded, name, lambda: _finish(gated))
         except asyncio.CancelledError:
@@ -180,25 +181,26 @@ class Service:
     def _gate(self, call: _Call) -> _Gated | Question:
         tool = self.tool(call.name)
         params = validate(tool, call.arguments)
+        meant = tool.meant_by(call.arguments)
         context = Context(self._workspaces.get(call.workspace), call.progress, call.cancelled, call.asked_by)
         question = tool.question(context, params) if tool.question else None
         if question is None:
-            return _Gated(tool, context, params, None)
+            return _Gated(tool, meant, context, params, None)
         confirm = self._confirm if isinstance(self._confirm, str) else self._confirm()
         if confirm == "never":
-            return _Gated(tool, context, params, None)
+            return _Gated(tool, meant, context, params, None)
         answer = call.answers.get(question.id)
         if answer is None:
             return question
         goes_on = answer == "accept" or (answer == "nobody" and confirm == "auto" and not question.destructive)
-        return _Gated(tool, context, params, None if goes_on else answer)
+        return _Gated(tool, meant, context, params, None if goes_on else answer)
 
 
 def _finish(gated: _Gated) -> Done:
     tool = gated.tool
     if gated.declined_by is not None and tool.declined is not None:
-        return Done(tool.dialect.shape(tool.declined(gated.context, gated.params, gated.declined_by)))
-    return Done(tool.dialect.shape(tool.run(gated.context, gated.params)))
+        return Done(gated.meant.dialect.shape(tool.declined(gated.context, gated.params, gated.declined_by)))
+    return Done(gated.meant.dialect.shape(tool.run(gated.context, gated.params)))
 
 
 def _guarded(name: str, work: Callable[[], T]) -> T:

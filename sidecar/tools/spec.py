@@ -49,6 +49,7 @@ class Params(BaseModel):
 Run: TypeAlias = Callable[[Context, Any], BaseModel]
 Ask: TypeAlias = Callable[[Context, Any], Question | None]
 Declined: TypeAlias = Callable[[Context, Any, Answer], BaseModel]
+Meaning: TypeAlias = "Callable[[Mapping[str, object]], ToolSpec | None]"
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class ToolSpec:
     `parameter_aliases` maps other accepted names of parameters to the real ones; `other_results` are shapes that
     `run` may return instead of `result` (the compact form of a search). `described_in` is the file of the description,
     without `.md`, where it is not called like the tool. `rest` are the paths where GET answers as well; one that two
-    enabled tools claim belongs to the one that is listed later.
+    enabled tools claim belongs to the one that is listed later. `alongside`: it changes something, but nothing that a
+    build of the index would be in the way of. `meaning`: of a name that two tools share, which one the arguments mean.
     """
 
     name: str
@@ -79,6 +81,12 @@ class ToolSpec:
     described_in: str = ""
     alongside: bool = False
     rest: tuple[str, ...] = ()
+    meaning: Meaning | None = None
+
+    def meant_by(self, arguments: object) -> ToolSpec:
+        """The tool whose spelling of results and errors holds, and beside what it may run."""
+        chosen = self.meaning(arguments) if self.meaning and isinstance(arguments, Mapping) else None
+        return chosen or self
 
     @property
     def lsp_method(self) -> str:

@@ -53,9 +53,7 @@ def test_texts_are_searched(drive: Drive) -> None:
 def test_the_dotted_name_answers_like_the_plain_one(drive: Drive, tool: str, arguments: dict[str, Any]) -> None:
     answer = drive(tool, **arguments)
     assert answer["status"] == "ok"
-    # An LSP method is never called so: its clients are made for this server.
-    if drive.name != "lsp":
-        assert drive(f"codomyrmex.{tool}", **arguments) == answer
+    assert drive(f"codomyrmex.{tool}", **arguments) == answer
 
 
 @requires(

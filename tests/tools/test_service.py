@@ -21,7 +21,7 @@ from sidecar.errors import (
 )
 from sidecar.tools.confirm import call_with_questions, call_with_questions_sync
 from sidecar.tools.registry import tools_of
-from sidecar.tools.service import Confirm, Done, Service
+from sidecar.tools.service import READERS, Confirm, Done, Service
 from sidecar.tools.spec import Answer, Question
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
@@ -183,7 +183,7 @@ async def test_a_second_create_while_one_runs_is_refused_at_once_and_status_answ
     status = await service.acall("get_index_status", {}, workspace=ROOT)
     assert isinstance(status, Done)
     assert status.value["status"] == "indexing"
-    assert status.value["progress"] == {"done": 0, "total": 3}
+    assert status.value["progress"] == {"done": 0, "total": 3, "percent": 0}
     go_on.set()
     done = await first
     assert isinstance(done, Done)
@@ -208,6 +208,30 @@ async def test_a_document_is_added_while_the_index_is_built() -> None:
     assert not build.done()
     go_on.set()
     await build
+    service.close()
+
+
+async def test_a_search_of_documents_under_the_shared_name_waits_for_no_indexing() -> None:
+    started, go_on = threading.Event(), threading.Event()
+
+    def before_work(path: str) -> None:
+        started.set()
+        assert go_on.wait(30)
+
+    workspaces = FakeWorkspaces(FakeWorkspace(FILES, before_work=before_work))
+    service = Service(workspaces, confirm="never", tools=tools_of("all"))
+    build = asyncio.create_task(service.acall("create_index", {}, workspace=ROOT))
+    await asyncio.to_thread(started.wait, 30)
+    indexing = [
+        asyncio.create_task(service.acall("search_index", {"patterns": ["*"]}, workspace=ROOT))
+        for _ in range(2 * READERS)
+    ]
+    found = await service.acall("search_index", {"query": "a text"}, workspace=ROOT)
+    assert isinstance(found, Done)
+    assert found.value["total_matches"] == 0
+    assert not any(task.done() for task in (build, *indexing))
+    go_on.set()
+    await asyncio.gather(build, *indexing, return_exceptions=True)
     service.close()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sidecar.errors import InvalidParams, NotFound
+from sidecar.errors import InvalidParams, NotFound, SidecarError
 from sidecar.surfaces.cli import render
 from sidecar.surfaces.cli.formats import Table, index_table, query_table, yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
@@ -175,13 +175,31 @@ def models(session: Session) -> int:
 
 
 def call(session: Session) -> int:
+    tool = session.service.tool(session.args.tool)
+    arguments: Mapping[str, object] = {}
     try:
-        arguments = json.loads(session.args.arguments)
-    except ValueError as error:
-        raise InvalidParams(f"The parameters must be one JSON object: {error}.") from error
-    result = session.call(session.args.tool, arguments)
+        arguments = _arguments(session)
+        result = session.call(session.args.tool, arguments)
+    except SidecarError as error:
+        dialect = tool.meant_by(arguments).dialect
+        if not session.args.json or dialect.error_body is None:
+            raise
+        write_json(session.stderr, dialect.shape_error(error))
+        return error.exit_status
     session.show(result, [json.dumps(result, indent=2)])
     return _confirmed(result)
+
+
+def _arguments(session: Session) -> Mapping[str, object]:
+    """What is too long for a command line comes on standard input."""
+    given = session.args.arguments
+    try:
+        arguments: Mapping[str, object] = json.loads(session.stdin.read() if given == "-" else given)
+    except RecursionError:
+        raise InvalidParams("The parameters are nested too deeply.") from None
+    except ValueError as error:
+        raise InvalidParams(f"The parameters must be one JSON object: {error}.") from error
+    return arguments
 
 
 def _deed(session: Session, tool: str, arguments: Mapping[str, object]) -> int:

@@ -191,7 +191,13 @@ def _add_explain(parser: argparse.ArgumentParser) -> None:
 
 def _add_call(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help="the tool's name, for example search_code")
-    parser.add_argument("arguments", metavar="JSON", nargs="?", default="{}", help="its parameters as one JSON object")
+    parser.add_argument(
+        "arguments",
+        metavar="JSON",
+        nargs="?",
+        default="{}",
+        help="its parameters as one JSON object; - reads them from stdin",
+    )
 
 
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
@@ -305,7 +311,8 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "call",
         "call a tool by name with JSON",
-        "Call any tool the way an agent does: by its name, with its parameters as JSON. Prints the result as JSON.",
+        "Call any tool the way an agent does: by its name, with its parameters as JSON. Prints the result as JSON.\n"
+        "With --json a failure is printed as the tool's family spells it.",
         '    sidecar call search_code \'{"query": "open a socket", "top_k": 3}\'\n'
         "    sidecar call create_index --yes\n",
         _add_call,

@@ -114,15 +114,17 @@ class _Endpoints:
         return endpoint
 
     async def _answered(self, request: Request, tool: ToolSpec, arguments: Arguments) -> Response:
+        sent: Mapping[str, object] = {}
         try:
             given = self._answers.given(request.headers.get(ANSWER_HEADER, ""))
-            return reply(200, await self._call(request, tool, await arguments(request, tool), given))
+            sent = await arguments(request, tool)
+            return reply(200, await self._call(request, tool, sent, given))
         except RequestFault as fault:
-            return reply(fault.status, fault.as_dict(), fault.headers)
+            return reply(fault.status, fault.spelt_for(tool.meant_by(sent).dialect), fault.headers)
         except ClientDisconnect:
             return Response(status_code=CLIENT_GONE)
         except SidecarError as error:
-            return _failed(tool, error)
+            return _failed(tool.meant_by(sent), error)
         except Exception:
             incident = uuid.uuid4().hex[:8]
             logger.exception("incident %s in %s", incident, tool.name)

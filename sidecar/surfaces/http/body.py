@@ -11,7 +11,7 @@ from starlette.requests import Request
 from sidecar.errors import InvalidParams
 from sidecar.surfaces.http.faults import not_json, too_large, too_slow
 
-MAX_BYTES = 8 * 1024**2
+MAX_BYTES = 16 * 1024**2
 MAX_SECONDS = 30.0
 _DRAINED = 8
 """This many times the limit is read and thrown away, so that a client which is still sending gets to read the 413."""

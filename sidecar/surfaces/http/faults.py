@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from sidecar.tools.dialect import Dialect
 from sidecar.tools.spec import Question
 
 
@@ -29,6 +30,10 @@ class RequestFault(Exception):
         """Spelt like an error of a tool."""
         body = {"code": self.code, "userMessage": self.message}
         return {**body, "detail": self.detail} if self.detail else body
+
+    def spelt_for(self, dialect: Dialect) -> dict[str, Any]:
+        """With the fields by which the tool's family tells a failure."""
+        return dialect.with_both(self.as_dict(), self.code, f"{self.message} {self.detail}".strip())
 
 
 def unauthorized() -> RequestFault:

@@ -25,7 +25,7 @@ REQUEST_FAULTS: Mapping[int, str] = {
     404: "There is no such path or tool; or what the tool was to work on is not there.",
     405: "The method is not taken here; Allow names those that are.",
     408: "The body did not come in time.",
-    413: "The body is larger than 8 MiB.",
+    413: "The body is larger than 16 MiB.",
     415: "The body is not application/json.",
     504: "A tool that only reads did not answer in time.",
 }

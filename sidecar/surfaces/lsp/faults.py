@@ -5,6 +5,7 @@ from __future__ import annotations
 from pygls.exceptions import JsonRpcException
 
 from sidecar.errors import Cancelled, Internal, InvalidParams, SidecarError, UnknownTool
+from sidecar.tools.dialect import CODE_SEARCH, Dialect
 
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -23,10 +24,12 @@ _NUMBERS: tuple[tuple[type[SidecarError], int], ...] = (
 )
 
 
-def fault(error: SidecarError) -> JsonRpcException:
-    """The answer to a request that failed: `data` is the error's `as_dict()`, whose `code` tells kinds apart."""
+def fault(error: SidecarError, dialect: Dialect = CODE_SEARCH) -> JsonRpcException:
+    """The answer to a request that failed: `data` is the error's `as_dict()`, whose `code` tells kinds apart, and
+    beside it the fields by which the tool's family tells a failure."""
     number = next(number for kind, number in _NUMBERS if isinstance(error, kind))
-    return JsonRpcException(message=error.message, code=number, data=error.as_dict())
+    body = dialect.with_both(error.as_dict(), error.code, error.message)
+    return JsonRpcException(message=error.message, code=number, data=body)
 
 
 def bad_params(reason: str) -> JsonRpcException:

@@ -10,6 +10,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from sidecar.surfaces.mcp.server import make_server
 from sidecar.tools.service import Service
 
+MAX_BYTES = 16 * 1024**2
+"""Of one message: as REST takes."""
+
 
 def make_http_app(service: Service, workspace: str, hosts: Iterable[str], path: str) -> Any:
     """An ASGI application with a `router.lifespan_context` that must be entered while it serves.
@@ -24,4 +27,6 @@ def make_http_app(service: Service, workspace: str, hosts: Iterable[str], path: 
         allowed_origins=[f"http://{host}" for host in allowed],
     )
     server = make_server(service, workspace, one_client=False)
-    return server.streamable_http_app(streamable_http_path=path, transport_security=security)
+    return server.streamable_http_app(
+        streamable_http_path=path, transport_security=security, max_request_body_size=MAX_BYTES
+    )

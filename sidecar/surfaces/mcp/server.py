@@ -103,7 +103,7 @@ class _Calls:
         except InputNeededError as needed:
             return needed.result
         except SidecarError as error:
-            return failure(tool, error)
+            return failure(tool.meant_by(params.arguments), error)
 
     async def open_ahead(self, ctx: Ctx, params: NotificationParams) -> None:
         """Opens the workspace behind the handshake, so that the first call need not wait for it."""

@@ -22,12 +22,13 @@ Answer: TypeAlias = Literal["accept", "decline"]
 
 
 class ToolFailed(Exception):
-    """What the door reported: the specification's code, and the whole message for the user."""
+    """What the door reported: the specification's code, the whole message for the user, and the answer as it came."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, body: Mapping[str, Any] | None = None) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
+        self.body = dict(body or {})
 
 
 class Door(Protocol):

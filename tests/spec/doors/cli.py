@@ -23,6 +23,8 @@ COMMANDS = {
     "reindex_project": "reindex",
 }
 OPTIONS = {"top_k": "-k", "mode": "-m", "alpha": "-a"}
+LONGEST = 100_000
+"""What is longer comes on standard input: Linux takes 128 KiB for one argument."""
 
 
 class Door:
@@ -40,28 +42,34 @@ class Door:
 
     async def call(self, tool: str, arguments: dict[str, Any], answer: Answer | None = None) -> dict[str, Any]:
         words = ["--json", "--quiet", *(["--yes"] if answer == "accept" else []), *command_line(tool, arguments)]
-        status, out, err = await self._run(words, typed="n\n" if answer == "decline" else None)
+        status, out, err = await self._run(
+            words, typed="n\n" if answer == "decline" else None, given=json.dumps(arguments) if words[-1] == "-" else ""
+        )
         if status in (0, NOT_CONFIRMED):
             value: dict[str, Any] = json.loads(out)
             assert (status == NOT_CONFIRMED) is (value.get("status") == "cancelled")
             return value
-        error = json.loads(err[err.index("{") :])["error"]
         assert out == ""
-        raise ToolFailed(error["code"], f"{error['userMessage']} {error.get('detail', '')}".strip())
+        body = json.loads(err[err.index("{") :])
+        error = body.get("error")
+        if isinstance(error, dict):
+            raise ToolFailed(error["code"], f"{error['userMessage']} {error.get('detail', '')}".strip(), error)
+        raise ToolFailed(body.get("code", f"exit {status}"), body.get("message") or error, body)
 
-    async def _run(self, words: list[str], typed: str | None) -> tuple[int, str, str]:
+    async def _run(self, words: list[str], typed: str | None, given: str) -> tuple[int, str, str]:
         person, terminal = pty.openpty() if typed is not None else (None, None)
+        nobody = asyncio.subprocess.PIPE if given else asyncio.subprocess.DEVNULL
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "sidecar", *words),
             cwd=self._workspace,
             env=self._env,
-            stdin=terminal if terminal is not None else asyncio.subprocess.DEVNULL,
+            stdin=terminal if terminal is not None else nobody,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
         if person is not None and terminal is not None and typed is not None:
             os.write(person, typed.encode())
-        out, err = await process.communicate()
+        out, err = await process.communicate(given.encode() or None)
         for end in (person, terminal):
             if end is not None:
                 os.close(end)
@@ -80,7 +88,8 @@ def command_line(tool: str, arguments: dict[str, Any]) -> list[str]:
         return [COMMANDS[tool], *options, *(["--compact"] if arguments.get("compact") else []), arguments["query"]]
     if tool in COMMANDS and not arguments:
         return [COMMANDS[tool]] if not tool.startswith("search") else ["call", tool]
-    return ["call", tool, json.dumps(arguments)]
+    given = json.dumps(arguments)
+    return ["call", tool, given if len(given) < LONGEST else "-"]
 
 
 def typable(arguments: dict[str, Any]) -> bool:

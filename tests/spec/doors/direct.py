@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sidecar.errors import SidecarError
+from sidecar.errors import SidecarError, UnknownTool
 from sidecar.tools.assemble import make_service
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.spec import Answer as FullAnswer
@@ -37,4 +37,9 @@ class Door:
                 self._service, tool, arguments, workspace=self._workspace, ask=ask, asked_by="A test"
             )
         except SidecarError as error:
-            raise ToolFailed(error.code, error.message) from error
+            raise ToolFailed(error.code, error.message, self._spelt(tool, arguments, error)) from error
+
+    def _spelt(self, tool: str, arguments: dict[str, Any], error: SidecarError) -> dict[str, Any]:
+        if isinstance(error, UnknownTool):
+            return error.as_dict()
+        return self._service.tool(tool).meant_by(arguments).dialect.shape_error(error)

@@ -46,12 +46,13 @@ class Door:
         assert self._client is not None
         self._answers.append(answer)
         head, *rest = tool.split("_")
-        method = f"sidecar/{head}{''.join(word.capitalize() for word in rest)}"
+        camel = f"{head}{''.join(word.capitalize() for word in rest)}"
+        method = f"sidecar/{tool if '.' in tool else camel}"
         try:
             result: dict[str, Any] = await asyncio.to_thread(self._client.request, method, arguments)
         except Failed as failed:
-            code = failed.body["code"] if isinstance(failed.body, dict) else str(failed.number)
-            raise ToolFailed(code, failed.message) from failed
+            body = failed.body if isinstance(failed.body, dict) else {}
+            raise ToolFailed(body.get("code", str(failed.number)), failed.message, body) from failed
         finally:
             self._answers.remove(answer)
         return result

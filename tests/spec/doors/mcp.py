@@ -101,6 +101,6 @@ def _failed(error: dict[str, Any], text: str) -> ToolFailed:
     """From the structured error, and from what the model reads: the code and sentence, or the family's own body."""
     code: str = error["code"]
     if text.startswith(f"{code}: "):
-        return ToolFailed(code, text.removeprefix(f"{code}: "))
+        return ToolFailed(code, text.removeprefix(f"{code}: "), error)
     body = json.loads(text)
-    return ToolFailed(code, body.get("message") or body["error"])
+    return ToolFailed(code, body.get("message") or body["error"], body)

@@ -40,8 +40,8 @@ class Door:
         if reply.status == 200:
             return body
         if "userMessage" in body:
-            raise ToolFailed(body["code"], f"{body['userMessage']} {body.get('detail', '')}".strip())
-        raise ToolFailed(body.get("code", str(reply.status)), body.get("message") or body.get("error") or "")
+            raise ToolFailed(body["code"], f"{body['userMessage']} {body.get('detail', '')}".strip(), body)
+        raise ToolFailed(body.get("code", str(reply.status)), body.get("message") or body.get("error") or "", body)
 
     def _send(self, tool: str, arguments: dict[str, Any], answer: str | None) -> Reply:
         if tool in GET and all(type(value) is TYPES.get(name) for name, value in arguments.items()):
