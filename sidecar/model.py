@@ -235,9 +235,18 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ExcerptLine:
+    """A line that shows why its chunk was found, cut to be read at a glance. `line` is 1-based. Every second piece,
+    from the second on, is a word of the query as it is spelled there."""
+
+    line: int
+    pieces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A chunk with its final score (0-1). `parts` maps each contribution's name to its value (only when asked);
-    `why` says the largest ones in words."""
+    `why` says the largest ones in words, `shares` sums them by family, `excerpt` is at most two lines."""
 
     path: str
     start_line: int
@@ -250,6 +259,8 @@ class Hit:
     enclosing: tuple[str, ...] = ()
     parts: dict[str, float] = field(default_factory=dict)
     why: tuple[str, ...] = ()
+    shares: dict[str, float] = field(default_factory=dict)
+    excerpt: tuple[ExcerptLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +341,7 @@ class StatusAnswer:
     errors: tuple[tuple[str, str], ...] = ()
     progress_done: int = 0
     progress_total: int = 0
+    seconds_left: float | None = None
     warning: str = ""
     generation: int = 0
 
@@ -512,8 +524,9 @@ class Workspace(Protocol):
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """Definitions by name: exact, by its beginning, by the words it is made of."""
 
-    def find_similar(self, path: str, line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        """Chunks of its collection like the one at this place, which is left out. Scores are similarities, 0-1."""
+    def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
+        """Chunks of its collection like the one at this place, or like these lines; the place itself is left out.
+        Scores are similarities, 0-1."""
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
         """Chunks of code and documentation by meaning alone, with at least this similarity (0-1)."""

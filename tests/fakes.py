@@ -164,7 +164,7 @@ class FakeWorkspace:
         ]
         return SymbolsAnswer(tuple(found[:limit]), len(found))
 
-    def find_similar(self, path: str, line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
+    def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
         self._check()
         if path not in self._present():
             raise FileNotFound(path)

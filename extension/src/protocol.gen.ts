@@ -48,8 +48,13 @@ export interface SearchCodeParams {
   kinds?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
-  /** Add what each score is made of. */
+  /** Add what each score is made of, and the telling lines. */
   explain?: boolean;
+}
+
+export interface ExcerptLine {
+  line: number;
+  pieces: string[];
 }
 
 export interface SearchHit {
@@ -63,6 +68,8 @@ export interface SearchHit {
   names: string[];
   parts?: Record<string, number>;
   why?: string[];
+  shares?: Record<string, number>;
+  excerpt?: ExcerptLine[];
 }
 
 export interface SearchResult {
@@ -110,7 +117,7 @@ export interface SearchDocsParams {
   kinds?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
-  /** Add what each score is made of. */
+  /** Add what each score is made of, and the telling lines. */
   explain?: boolean;
 }
 
@@ -142,6 +149,8 @@ export interface HybridSearch {
 export interface StatusProgress {
   done: number;
   total: number;
+  percent: number;
+  secondsLeft?: number;
 }
 
 export interface Withheld {
@@ -270,6 +279,8 @@ export interface SimilarParams {
   path: string;
   /** A line of the code to compare, 1-based. */
   line: number;
+  /** Compare just the lines up to this one; 0: all around line. */
+  end_line?: number;
   /** How many results. */
   limit?: number;
 }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.excerpt import excerpt
 from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot, StoredText
 from sidecar.engine.rank.evidence import Groups
-from sidecar.engine.rank.features import in_words
+from sidecar.engine.rank.features import FEATURES, in_words
 from sidecar.model import Hit
 from sidecar.parts.lexical.bm25 import Floats
 
@@ -147,8 +148,15 @@ def _alike(one: str, other: str) -> bool:
     return len(first & second) >= _SHARED_WORDS * len(first | second)
 
 
-def to_hit(snapshot: SearchedSnapshot, span: Span, stored: Sequence[StoredText], parts: dict[str, float]) -> Hit:
-    """A hit with the text of its chunks; lines that two chunks share stand once."""
+def to_hit(
+    snapshot: SearchedSnapshot,
+    span: Span,
+    stored: Sequence[StoredText],
+    parts: dict[str, float],
+    terms: Sequence[str] | None = None,
+) -> Hit:
+    """A hit with the text of its chunks; lines that two chunks share stand once. With the query's terms it has an
+    excerpt."""
     first = stored[0]
     content, end = first.text, int(snapshot.chunk_end[span.rows[0]])
     for row, chunk in zip(span.rows[1:], stored[1:], strict=True):
@@ -169,7 +177,18 @@ def to_hit(snapshot: SearchedSnapshot, span: Span, stored: Sequence[StoredText],
         enclosing=first.enclosing,
         parts=parts,
         why=in_words(parts),
+        shares=_by_family(parts),
+        excerpt=excerpt(content, span.start_line, terms) if terms is not None else (),
     )
+
+
+def _by_family(parts: Mapping[str, float]) -> dict[str, float]:
+    """What words, meaning and everything else (`prior`) added up to; empty without parts."""
+    families = {feature.name: feature.family for feature in FEATURES}
+    sums: dict[str, float] = {"word": 0.0, "meaning": 0.0, "prior": 0.0} if parts else {}
+    for name, value in parts.items():
+        sums[families.get(name, "prior")] += value
+    return {family: round(value, 4) for family, value in sums.items()}
 
 
 def within_budget(hits: Sequence[Hit], token_budget: int) -> tuple[Hit, ...]:

@@ -111,6 +111,7 @@ class Searcher:
                     span,
                     [next(texts) for _ in span.rows],
                     self._combiner.contributions(seen.features[span.position], found.alpha) if request.explain else {},
+                    query.terms if request.explain else None,
                 )
                 for span in page
             ]

@@ -45,21 +45,35 @@ class SimilarSearch:
         return self._answer(snapshot, vector, allowed, limit, threshold, cancelled, start)
 
     def similar(
-        self, snapshot: SearchedSnapshot, path: str, line: int, limit: int, cancelled: IsCancelled
+        self, snapshot: SearchedSnapshot, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled
     ) -> SearchAnswer:
-        """To the chunk at a place, in its collection, without itself; asks no model.
+        """To the chunk at a place, in its collection, without itself; asks no model. With an `end_line` of at least
+        `line` to just these lines, without the chunks that hold them.
 
-        Raises FileNotFound, InvalidParams, Cancelled.
+        Raises FileNotFound, InvalidParams, ModelLoadFailed, Cancelled.
         """
         start = time.perf_counter()
         row = chunk_at(snapshot, path, line)
-        vectors, found = snapshot.vectors(np.array([row], np.int32))
-        if not found[0]:
-            raise InvalidParams(f"{path}:{line} is still being embedded; try again in a moment.")
         collections = snapshot.file_collection[snapshot.chunk_file]
         allowed = np.asarray(collections == collections[row])
-        allowed[row] = False
-        return self._answer(snapshot, vectors[0], allowed, limit, 0.5, cancelled, start)
+        if end_line < line:
+            allowed[row] = False
+            vector = self._kept_vector(snapshot, row, f"{path}:{line}")
+        else:
+            same_file = snapshot.chunk_file == snapshot.chunk_file[row]
+            held = same_file & (snapshot.chunk_start <= end_line) & (line <= snapshot.chunk_end)
+            allowed &= ~held
+            text = _text_between(snapshot, np.flatnonzero(held), line, end_line)
+            if not text.strip():
+                raise InvalidParams(f"{path}:{line}-{end_line} is empty: there is nothing to compare.")
+            vector = self.embedder().embed_documents([text])[0]
+        return self._answer(snapshot, vector, allowed, limit, 0.5, cancelled, start)
+
+    def _kept_vector(self, snapshot: SearchedSnapshot, row: int, place: str) -> NDArray[np.float32]:
+        vectors, found = snapshot.vectors(np.array([row], np.int32))
+        if not found[0]:
+            raise InvalidParams(f"{place} is still being embedded; try again in a moment.")
+        return np.asarray(vectors[0])
 
     def _answer(
         self,
@@ -94,6 +108,16 @@ class SimilarSearch:
             for (row, similarity), stored in zip(page, snapshot.stored_chunks([row for row, _ in page]), strict=True)
         )
         return SearchAnswer(hits, len(close), "vector", (time.perf_counter() - start) * 1000)
+
+
+def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int, end_line: int) -> str:
+    """The lines from `line` to `end_line` as far as the chunks hold them."""
+    rows = rows[np.argsort(snapshot.chunk_start[rows], kind="stable")]
+    lines: list[str] = []
+    for row, stored in zip(rows.tolist(), snapshot.stored_chunks(rows.tolist()), strict=True):
+        first = int(snapshot.chunk_start[row])
+        lines += stored.text.split("\n")[max(0, line - first) : end_line - first + 1]
+    return "\n".join(lines)
 
 
 def chunk_at(snapshot: SearchedSnapshot, path: str, line: int) -> int:

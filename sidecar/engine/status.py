@@ -35,11 +35,13 @@ class Activity:
         self.kind = ""
         self.done = 0
         self.total = 0
+        self._began: tuple[float, int] | None = None
         self.failure = ""
 
     @contextmanager
     def running(self, kind: str) -> Iterator[None]:
         self.kind, self.done, self.total = kind, 0, 0
+        self._began = None
         try:
             yield
             self.failure = ""
@@ -55,11 +57,21 @@ class Activity:
         """The same progress, also seen by status."""
 
         def report(done: int, total: int, message: str) -> None:
+            if self._began is None or self.total != total:
+                self._began = (time.monotonic(), done)
             self.done, self.total = done, total
             progress(done, total, message)
             self.commit()
 
         return report
+
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None while nothing tells the pace."""
+        if self._began is None:
+            return None
+        start, already = self._began
+        done = self.done - already
+        return (time.monotonic() - start) / done * (self.total - self.done) if done > 0 else None
 
     def commit(self) -> None:
         """Something became visible."""
@@ -117,6 +129,7 @@ class Reporter:
             device_note=embedder.device_note if embedder else "",
             progress_done=self._activity.done,
             progress_total=self._activity.total,
+            seconds_left=self._activity.seconds_left(),
         )
         if self._directory.current() is None:
             return replace(answer, status="indexing") if self._activity.kind else answer

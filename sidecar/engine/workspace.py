@@ -213,10 +213,10 @@ class IndexedWorkspace:
         notice = self._current_notice()
         return replace(self._on_snapshot(lambda snapshot: find_symbols(snapshot, name, kinds, limit)), notice=notice)
 
-    def find_similar(self, path: str, line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
+    def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
         relative = relative_path(self._root, path)
         notice = self._current_notice()
-        answer = self._on_snapshot(lambda s: self._similar.similar(s, relative, line, limit, cancelled))
+        answer = self._on_snapshot(lambda s: self._similar.similar(s, relative, line, end_line, limit, cancelled))
         return replace(answer, notice=notice)
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from sidecar.errors import InvalidParams
 from sidecar.model import SymbolHit
 from sidecar.tools.code_search import FAMILY, SearchHit, Whole, Word
 from sidecar.tools.context import Context
@@ -21,6 +22,9 @@ class SimilarParams(Params):
         min_length=1, max_length=4096, description="Path relative to the workspace root.", examples=["src/app.py"]
     )
     line: Whole = Field(ge=1, le=10_000_000, description="A line of the code to compare, 1-based.", examples=[42])
+    end_line: Whole = Field(
+        0, ge=0, le=10_000_000, description="Compare just the lines up to this one; 0: all around line.", examples=[48]
+    )
     limit: Whole = Field(10, ge=1, le=50, description="How many results.", examples=[10])
 
 
@@ -69,7 +73,9 @@ class SymbolsResult(CamelResult):
 
 
 def find_similar(context: Context, params: SimilarParams) -> SimilarResult:
-    answer = context.workspace.find_similar(params.path, params.line, params.limit, context.cancelled)
+    if 0 < params.end_line < params.line:
+        raise InvalidParams(f"end_line: {params.end_line} is before line {params.line}.")
+    answer = context.workspace.find_similar(params.path, params.line, params.end_line, params.limit, context.cancelled)
     return SimilarResult(
         results=[
             SearchHit(

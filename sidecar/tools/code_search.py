@@ -55,7 +55,7 @@ class SearchCodeParams(Params):
     max_tokens: Whole = Field(
         0, ge=0, le=1_000_000, description="Stop before this many tokens of content; 0: no limit.", examples=[4000]
     )
-    explain: bool = Field(False, description="Add what each score is made of.", examples=[True])
+    explain: bool = Field(False, description="Add what each score is made of, and the telling lines.", examples=[True])
 
 
 class SearchDocsParams(SearchCodeParams):
@@ -66,8 +66,16 @@ class SearchDocsParams(SearchCodeParams):
     )
 
 
+class ExcerptLine(CamelResult):
+    """A line that shows why its result was found. Every second piece, from the second on, is a word of the query."""
+
+    line: int
+    pieces: list[str]
+
+
 class SearchHit(CamelResult):
-    """One result. Lines are 1-based, end inclusive; the score is 0-1."""
+    """One result. Lines are 1-based, end inclusive; the score is 0-1. `shares`: the score's parts by words (`word`), by
+    meaning (`meaning`) and by everything else (`prior`)."""
 
     path: str
     content: str
@@ -79,6 +87,8 @@ class SearchHit(CamelResult):
     names: list[str]
     parts: dict[str, float] | None = None
     why: list[str] | None = None
+    shares: dict[str, float] | None = None
+    excerpt: list[ExcerptLine] | None = None
 
 
 class SearchResult(CamelResult):
@@ -202,6 +212,8 @@ def _hit(hit: Hit, explain: bool) -> SearchHit:
         names=list(hit.names),
         parts={name: round(value, 4) for name, value in hit.parts.items()} if explain else None,
         why=list(hit.why) if explain else None,
+        shares=hit.shares if explain else None,
+        excerpt=[ExcerptLine(line=e.line, pieces=list(e.pieces)) for e in hit.excerpt] if explain else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from sidecar.model import StatusAnswer
@@ -33,8 +34,12 @@ class FileError(CamelResult):
 
 
 class StatusProgress(CamelResult):
+    """Files; `percent` is rounded down. `seconds_left` is there once the pace can be told."""
+
     done: int
     total: int
+    percent: int
+    seconds_left: int | None = None
 
 
 class IndexStatus(CamelResult):
@@ -79,12 +84,21 @@ def index_status(answer: StatusAnswer) -> IndexStatus:
         config_path=answer.config_path,
         indexing_strategy=answer.strategy,
         watcher_active=answer.watcher_active,
-        progress=StatusProgress(done=answer.progress_done, total=answer.progress_total)
-        if answer.status == "indexing"
-        else None,
+        progress=_progress(answer) if answer.status == "indexing" else None,
         warning=answer.warning or None,
     )
     return status if answer.status == "not_found" else status.model_copy(update=_facts(answer))
+
+
+def _progress(answer: StatusAnswer) -> StatusProgress:
+    done, total = answer.progress_done, answer.progress_total
+    left = answer.seconds_left
+    return StatusProgress(
+        done=done,
+        total=total,
+        percent=done * 100 // total if total else 0,
+        seconds_left=None if left is None else math.ceil(left),
+    )
 
 
 def _facts(answer: StatusAnswer) -> dict[str, object]:

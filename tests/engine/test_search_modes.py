@@ -96,6 +96,15 @@ def test_explaining_names_the_contributions_which_add_up_to_the_score(index: Sma
     assert hit.parts["defines_symbol"] > 0
     assert any(line.startswith("it defines the name asked for (+") for line in hit.why)
     assert sum(hit.parts.values()) == pytest.approx(hit.score, abs=0.002)
+    assert set(hit.shares) == {"word", "meaning", "prior"}
+    assert sum(hit.shares.values()) == pytest.approx(hit.score, abs=0.002)
+
+
+def test_explaining_shows_the_telling_lines_with_the_words_of_the_query(index: SmallIndex) -> None:
+    (hit, *_) = index.search("LruCache", explain=True).hits
+    assert hit.excerpt[0].line == hit.start_line
+    assert hit.excerpt[0].pieces[:2] == ("class ", "LruCache")
+    assert index.search("LruCache").hits[0].excerpt == ()
 
 
 def test_every_stage_is_timed(index: SmallIndex) -> None:

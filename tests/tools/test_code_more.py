@@ -38,6 +38,21 @@ def test_similar_code_is_found_and_the_place_itself_is_not(tools: RealTools) -> 
     assert len(tools("find_similar", path="src/retry.py", line=5, limit=1)["results"]) == 1
 
 
+def test_chosen_lines_are_compared_by_themselves_and_not_found(tools: RealTools) -> None:
+    found = tools("find_similar", path="lib/twin.py", line=2, end_line=4)["results"]
+    assert "lib/twin.py" not in {hit["path"] for hit in found}
+    assert found[0]["path"] == "src/retry.py"
+    with pytest.raises(InvalidParams, match="before line"):
+        tools("find_similar", path="lib/twin.py", line=3, end_line=2)
+
+
+def test_lines_with_nothing_in_them_are_refused(tools: RealTools) -> None:
+    tools.room.write("lib/gap.py", "def one():\n    return 1\n\n\n\n\ndef two():\n    return 2\n")
+    tools("reindex_file", file_path="lib/gap.py")
+    with pytest.raises(InvalidParams, match="nothing to compare"):
+        tools("find_similar", path="lib/gap.py", line=4, end_line=5)
+
+
 def test_documentation_is_compared_with_documentation(tools: RealTools) -> None:
     paths = {hit["path"] for hit in tools("find_similar", path="docs/guide.md", line=3)["results"]}
     assert paths <= {"docs/guide.md", "README.md"}

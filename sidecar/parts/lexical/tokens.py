@@ -47,6 +47,12 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text) if text.isascii() else _word_with_marks().findall(text)
 
 
+def places(text: str) -> list[tuple[int, int, str]]:
+    """The words of `text` with where each starts and ends, in characters."""
+    pattern = _WORD if text.isascii() else _word_with_marks()
+    return [(*match.span(), match.group()) for match in pattern.finditer(text)]
+
+
 @lru_cache(maxsize=1)
 def _word_with_marks() -> re.Pattern[str]:
     """`\\w+` that does not break Indic, Arabic or Thai words at their vowel signs, as Python's `\\w` does."""

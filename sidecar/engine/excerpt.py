@@ -1,0 +1,74 @@
+"""The two lines of a hit that show best why it was found, with the query's words told apart from the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sidecar.model import ExcerptLine
+from sidecar.parts.lexical.tokens import places, terms_of
+
+WIDTH = 160
+"""Characters of a line; a longer one is cut around its first hit word."""
+_LINES = 2
+_BEFORE = 40
+_DOTS = "\u2026"
+
+
+@dataclass(frozen=True)
+class _Line:
+    """`spans`: start and end of each hit word; `terms`: the terms of the query that they have."""
+
+    index: int
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    terms: frozenset[str]
+
+
+def excerpt(content: str, start_line: int, terms: Collection[str]) -> tuple[ExcerptLine, ...]:
+    """At most two lines of `content`, in their order: those that hold most of `terms` between them, else the first ones
+    that are not blank. `start_line` is the number of the first line."""
+    wanted = frozenset(terms)
+    lines = [_look_at(i, text, wanted) for i, text in enumerate(content.split("\n")) if text.strip()]
+    return tuple(_shown(line, start_line) for line in sorted(_chosen(lines), key=lambda line: line.index))
+
+
+def _look_at(index: int, text: str, wanted: frozenset[str]) -> _Line:
+    spans: list[tuple[int, int]] = []
+    found: set[str] = set()
+    for start, end, word in places(text):
+        common = wanted.intersection(terms_of(word))
+        if common:
+            spans.append((start, end))
+            found |= common
+    return _Line(index, text, tuple(spans), frozenset(found))
+
+
+def _chosen(lines: Sequence[_Line]) -> list[_Line]:
+    """Each next line is the one that adds most terms; among equals the one with more hit words, then the earlier."""
+    chosen: list[_Line] = []
+    seen: frozenset[str] = frozenset()
+    while len(chosen) < min(_LINES, len(lines)):
+        rest = [line for line in lines if line not in chosen]
+        best = max(rest, key=lambda line: (len(line.terms - seen), len(line.terms), len(line.spans), -line.index))
+        chosen.append(best)
+        seen |= best.terms
+    return chosen
+
+
+def _shown(line: _Line, start_line: int) -> ExcerptLine:
+    first = len(line.text) - len(line.text.lstrip())
+    text = line.text.rstrip()
+    begin = first
+    if len(text) - first > WIDTH and line.spans:
+        begin = max(first, min(line.spans[0][0] - _BEFORE, len(text) - WIDTH))
+    end = min(len(text), begin + WIDTH)
+    pieces, at = [], begin
+    for start, stop in line.spans:
+        if start >= begin and stop <= end:
+            pieces += [text[at:start], text[start:stop]]
+            at = stop
+    pieces.append(text[at:end] + (_DOTS if end < len(text) else ""))
+    if begin > first:
+        pieces[0] = _DOTS + pieces[0]
+    return ExcerptLine(start_line + line.index, tuple(pieces))
