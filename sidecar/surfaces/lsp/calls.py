@@ -11,18 +11,19 @@ from sidecar.model import Progress
 from sidecar.surfaces.lsp.buffers import Buffers
 from sidecar.surfaces.lsp.confirm import Asker
 from sidecar.surfaces.lsp.envelope import named
+from sidecar.surfaces.lsp.faults import fault
 from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.merge import merge_paths, merge_searches, widened
 from sidecar.surfaces.lsp.progress import Token, Wire, WorkDone
-from sidecar.tools.confirm import call_with_questions
 from sidecar.surfaces.lsp.seat import Stops
+from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Service
-from sidecar.tools.spec import ToolSpec
 from sidecar.tools.sessions import Session
+from sidecar.tools.spec import ToolSpec
 
 MERGED_BY_SCORE = frozenset({"search_code", "search_docs"})
 MERGED_BY_PATH = frozenset({"search_by_path"})
-COMMAND_PREFIX = "sidecar."
+COMMAND_PREFIX, METHOD_PREFIX = "sidecar.", "sidecar/"
 
 
 class ToolCalls:
@@ -49,14 +50,13 @@ class ToolCalls:
     def tool(self, name: str) -> ToolSpec:
         """By name, alias, LSP method, or `sidecar.` with either. Raises `UnknownTool`."""
         service = self._service()
-        if name.startswith(COMMAND_PREFIX):
-            bare = name.removeprefix(COMMAND_PREFIX)
-            for spelled in (f"sidecar/{bare}", bare):
-                try:
-                    return service.tool(spelled)
-                except UnknownTool:
-                    continue
-        return service.tool(name)
+        bare = name.removeprefix(COMMAND_PREFIX).removeprefix(METHOD_PREFIX)
+        for spelled in (f"{METHOD_PREFIX}{bare}", bare):
+            try:
+                return service.tool(spelled)
+            except UnknownTool:
+                continue
+        return service.tool(bare)
 
     async def command(self, params: dict[str, Any]) -> dict[str, Any]:
         """`workspace/executeCommand`: the tool's parameters are the one argument, or there is none."""
@@ -89,6 +89,8 @@ class ToolCalls:
         except asyncio.CancelledError:
             message = "cancelled"
             raise Cancelled() from None
+        except SidecarError as error:
+            raise fault(error, tool.meant_by(arguments).dialect) from error
         finally:
             for made in tokens:
                 self._stops.discard(made)
