@@ -12,20 +12,22 @@ import type { Log } from "./log";
 import type { Connection } from "./server/life";
 import { environmentFor, type Program } from "./server/program";
 import { ask, type Asked } from "./server/questions";
-import type { FolderStatus } from "./sidecar";
+import type { Notifications } from "./sidecar";
 
 const STOP_WAIT_MS = 5000;
+const NOTIFICATIONS = ["sidecar/status", "sidecar/activityChanged", "sidecar/questionClosed"] as const;
 
 export interface Opening {
   program: Program;
   /** The sidecar's settings, by key. */
   options: Record<string, unknown>;
   log: Log;
-  onStatus: (status: FolderStatus) => void;
+  /** Every notification of the sidecar's own. */
+  heard: <N extends keyof Notifications>(method: N, sent: Notifications[N]) => void;
 }
 
 /** Rejects with what hinders the start. */
-export async function connect({ program, options, log, onStatus }: Opening): Promise<Connection> {
+export async function connect({ program, options, log, heard }: Opening): Promise<Connection> {
   let gone: () => void = () => undefined;
   const ended = new Promise<void>((settle) => (gone = settle));
   const client = new LanguageClient(
@@ -39,7 +41,8 @@ export async function connect({ program, options, log, onStatus }: Opening): Pro
     },
     clientOptions(options, log, () => gone()),
   );
-  client.onNotification("sidecar/status", onStatus);
+  for (const method of NOTIFICATIONS)
+    client.onNotification(method, (sent: Notifications[typeof method]) => heard(method, sent));
   client.onRequest("window/showMessageRequest", (asked: Asked, token: CancellationToken) => ask(asked, token));
   try {
     await client.start();

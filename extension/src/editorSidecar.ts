@@ -6,17 +6,22 @@ import type { Log } from "./log";
 import { Life } from "./server/life";
 import type { Program } from "./server/program";
 import { SECTION, launchSettings } from "./settings";
-import type { FolderStatus, Place, Requests, Sidecar, State } from "./sidecar";
+import type { FolderStatus, Notifications, Place, Requests, Sidecar, State } from "./sidecar";
 
 /** Rejects with a sentence for the person where there is no program. */
 export type FindProgram = () => Promise<Program>;
 
+interface Notification {
+  method: keyof Notifications;
+  sent: Notifications[keyof Notifications];
+}
+
 export class EditorSidecar implements Sidecar, vscode.Disposable {
   readonly statuses = new Map<string, FolderStatus>();
   private readonly states = new vscode.EventEmitter<State>();
-  private readonly statusChanges = new vscode.EventEmitter<FolderStatus>();
+  private readonly notifications = new vscode.EventEmitter<Notification>();
   readonly onDidChangeState = this.states.event;
-  readonly onStatus = this.statusChanges.event;
+  readonly onStatus: vscode.Event<FolderStatus> = (listener) => this.on("sidecar/status", listener);
   private readonly life: Life;
   private readonly listeners: vscode.Disposable[];
 
@@ -57,6 +62,12 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     return (await this.life.request(method, params, token)) as Requests[M]["result"];
   }
 
+  on<N extends keyof Notifications>(method: N, listener: (sent: Notifications[N]) => void): vscode.Disposable {
+    return this.notifications.event((heard) => {
+      if (heard.method === method) listener(heard.sent as Notifications[N]);
+    });
+  }
+
   workspaceOf(uri: vscode.Uri): vscode.WorkspaceFolder | undefined {
     return vscode.workspace.getWorkspaceFolder(uri);
   }
@@ -69,7 +80,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     for (const listener of this.listeners) listener.dispose();
     await this.life.dispose();
     this.states.dispose();
-    this.statusChanges.dispose();
+    this.notifications.dispose();
   }
 
   private async connect() {
@@ -77,16 +88,19 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
       const program = await this.findProgram();
       this.log.info(`starting ${[program.command, ...program.args].join(" ")}`);
       const { options } = launchSettings();
-      return await connect({ program, options, log: this.log, onStatus: (status) => this.heard(status) });
+      return await connect({ program, options, log: this.log, heard: (method, sent) => this.heard(method, sent) });
     } catch (error) {
       this.log.error(asFailure(error).message);
       throw error;
     }
   }
 
-  private heard(status: FolderStatus): void {
-    this.statuses.set(status.uri, status);
-    this.statusChanges.fire(status);
+  private heard<N extends keyof Notifications>(method: N, sent: Notifications[N]): void {
+    if (method === "sidecar/status") {
+      const status = sent as FolderStatus;
+      this.statuses.set(status.uri, status);
+    }
+    this.notifications.fire({ method, sent });
   }
 
   private changed(state: State): void {

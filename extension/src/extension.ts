@@ -9,9 +9,11 @@ import { openLog } from "./log";
 import { register as registerResults } from "./results/register";
 import { register as registerSearch } from "./search/register";
 import { offerRestart, register as registerServer } from "./server/register";
-import { launchSettings } from "./settings";
+import { Programs } from "./setup/programs";
+import { register as registerSetup } from "./setup/register";
 
 const FEATURES: readonly Register[] = [
+  registerSetup,
   registerServer,
   registerSearch,
   registerResults,
@@ -23,13 +25,14 @@ let stop: () => Promise<void> = () => Promise.resolve();
 
 export function activate(extension: vscode.ExtensionContext): void {
   const log = openLog();
+  const programs = new Programs(extension, log, () => void sidecar.restart());
   const sidecar = new EditorSidecar(
-    () => Promise.resolve({ command: launchSettings().path, args: [], env: launchSettings().environment }),
+    () => programs.find(),
     log,
     () => void offerRestart(log, () => sidecar.restart()),
   );
   stop = () => sidecar.dispose();
-  for (const register of FEATURES) extension.subscriptions.push(...register({ extension, sidecar, log }));
+  for (const register of FEATURES) extension.subscriptions.push(...register({ extension, sidecar, log, programs }));
   extension.subscriptions.push(log);
   void sidecar.restart();
 }

@@ -1,14 +1,13 @@
 // What the rest of the extension sees of the sidecar: calls, states of indexes, its own state.
-import type { CancellationToken, Event, Uri, WorkspaceFolder } from "vscode";
-import type { IndexStatus, SearchHit, SearchResult, SidecarRequests } from "./protocol.gen";
+import type { CancellationToken, Disposable, Event, Uri, WorkspaceFolder } from "vscode";
+import type { FolderStatus, SearchHit, SearchResult, SidecarNotifications, SidecarRequests } from "./protocol.gen";
 
 export type Requests = SidecarRequests;
+export type Notifications = SidecarNotifications;
+export type { FolderStatus } from "./protocol.gen";
 
 /** `stopped`: no folder is open, the folder is not trusted, or somebody stopped it. `failed`: see `problem`. */
 export type State = "starting" | "running" | "stopped" | "failed";
-
-/** The state of one open folder's index. `workspace` is its path. */
-export type FolderStatus = IndexStatus & { workspace: string; uri: string };
 
 /** A hit of a search over several folders names its folder's path. */
 export type PlacedHit = SearchHit & { workspace?: string };
@@ -38,6 +37,8 @@ export interface Sidecar {
     params: Requests[M]["params"] & Place,
     token?: CancellationToken,
   ): Promise<Requests[M]["result"]>;
+  /** Hears a notification of this sidecar and of every later one. */
+  on<N extends keyof Notifications>(method: N, listener: (sent: Notifications[N]) => void): Disposable;
   /** The open folder that holds a file. */
   workspaceOf(uri: Uri): WorkspaceFolder | undefined;
   /** Restarts that are asked for while one runs are merged into one more. */

@@ -1,0 +1,120 @@
+// Where this window's sidecar is: one's own, or that of the private environment, which is made when it is missing.
+import { access, constants } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
+import * as vscode from "vscode";
+import type { Log } from "../log";
+import type { Program } from "../server/program";
+import { launchSettings } from "../settings";
+import { Environment } from "./environment";
+import { expand } from "./expand";
+import { SetUpProblem, remedies, type Remedy } from "./problem";
+import { findPython } from "./python";
+import { selectedPython } from "./pythonExtension";
+import { run } from "./run";
+import { carriedWheel } from "./wheel";
+
+const PYTHON_PAGE = "https://www.python.org/downloads/";
+
+export class Programs {
+  constructor(
+    private readonly extension: vscode.ExtensionContext,
+    private readonly log: Log,
+    private readonly again: () => void,
+  ) {}
+
+  /** Rejects with `SetUpProblem`, which the person has then been told of. */
+  async find(): Promise<Program> {
+    try {
+      return await this.locate();
+    } catch (error) {
+      if (error instanceof SetUpProblem) void this.tell(error);
+      throw error;
+    }
+  }
+
+  /** What an agent is told to start: it outlives updates of the extension. Makes nothing. */
+  async forAgents(): Promise<string> {
+    const own = this.own();
+    return own ?? (await this.environment()).launcher;
+  }
+
+  /** Removes the private environment; the next `find` makes it anew. */
+  async forget(): Promise<void> {
+    await (await this.environment()).remove();
+  }
+
+  private async locate(): Promise<Program> {
+    const { environment: env } = launchSettings();
+    const own = this.own();
+    if (own !== undefined) {
+      await checkRuns(own);
+      return { command: own, args: [], env };
+    }
+    const environment = await this.environment();
+    if (!(await environment.isComplete())) await this.make(environment);
+    await environment.used().catch((error: unknown) => this.log.warn(String(error)));
+    return { command: environment.program, args: [], env };
+  }
+
+  private own(): string | undefined {
+    const { path } = launchSettings();
+    return path === "" ? undefined : expand(path, variables());
+  }
+
+  private async environment(): Promise<Environment> {
+    const wanted = expand(launchSettings().python, variables());
+    return new Environment({
+      storage: this.extension.globalStorageUri.fsPath,
+      wheel: await carriedWheel(this.extension.extensionPath),
+      wanted,
+      platform: process.platform,
+      run,
+      findPython: () => findPython(run, { setting: wanted, selected: selectedPython, platform: process.platform }),
+    });
+  }
+
+  private make(environment: Environment): Thenable<void> {
+    const options = { location: vscode.ProgressLocation.Notification, title: "Sidecar set-up", cancellable: true };
+    return vscode.window.withProgress(options, async (progress, token) => {
+      const stop = new AbortController();
+      token.onCancellationRequested(() => stop.abort());
+      await environment.make({
+        step: (message) => progress.report({ message }),
+        log: (line) => this.log.info(line),
+        signal: stop.signal,
+      });
+    });
+  }
+
+  private async tell(problem: SetUpProblem): Promise<void> {
+    const chosen = await vscode.window.showErrorMessage(`Sidecar: ${problem.message}`, ...remedies(problem));
+    if (chosen !== undefined) await this.remedy(chosen);
+  }
+
+  private async remedy(chosen: Remedy): Promise<void> {
+    const actions: Record<Remedy, () => unknown> = {
+      "Try Again": this.again,
+      "Open Settings": () =>
+        vscode.commands.executeCommand("workbench.action.openSettings", "@ext:sidecar-search.sidecar"),
+      "Get Python": () => vscode.env.openExternal(vscode.Uri.parse(PYTHON_PAGE)),
+      "Show Log": () => this.log.show(),
+    };
+    await actions[chosen]();
+  }
+}
+
+function variables() {
+  return { home: homedir(), workspace: vscode.workspace.workspaceFolders?.[0]?.uri.fsPath, env: process.env };
+}
+
+async function checkRuns(path: string): Promise<void> {
+  // A bare name is looked up in PATH by whoever starts it.
+  if (!isAbsolute(path) && !/[/\\]/.test(path)) return;
+  const problem = (what: string): SetUpProblem =>
+    new SetUpProblem("no-program", `${path} (setting sidecar.path) ${what}`);
+  if (!isAbsolute(path)) throw problem("is no absolute path.");
+  await access(path, constants.X_OK).catch(() => {
+    throw problem("is not there, or is no program.");
+  });
+}

@@ -1,0 +1,16 @@
+// The sidecar that the extension carries: `bundled/wheel.json` names the wheel beside it and its hash.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Wheel } from "./environment";
+import { SetUpProblem } from "./problem";
+
+export async function carriedWheel(extensionFolder: string): Promise<Wheel> {
+  const folder = join(extensionFolder, "bundled");
+  try {
+    const { file, sha256 } = JSON.parse(await readFile(join(folder, "wheel.json"), "utf8")) as Wheel;
+    return { file: join(folder, file), sha256 };
+  } catch {
+    const message = "This build of the extension carries no sidecar: name your own in the setting sidecar.path.";
+    throw new SetUpProblem("no-program", message);
+  }
+}
