@@ -80,10 +80,12 @@ class Session:
     home: Sessions = field(repr=False)
     calls: int = 0
 
-    def open_folders(self, paths: Iterable[str]) -> None:
-        """The client has these folders open from now on."""
-        self.workspaces = _normal(paths)
-        self.home.changed()
+    def introduce(self, name: str, version: str, workspaces: Iterable[str]) -> None:
+        """What the client says of itself from now on."""
+        said = (name, version, _normal(workspaces))
+        if said != (self.name, self.version, self.workspaces):
+            self.name, self.version, self.workspaces = said
+            self.home.changed()
 
     def covers(self, workspace: str) -> bool:
         """Whether the workspace lies in one of its folders."""

@@ -1,7 +1,7 @@
 """A person's answers, brought by the caller in a header: never in the body, where a tool's parameters are.
 
 A question that stands is shown under an id that only this process can make, so an answer counts only for a question
-that was asked here and that the caller was shown.
+that was asked here and that a caller was shown, and only once: while an editor is attached, the question goes there.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Answers:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
+        self._shown: set[str] = set()
 
     def shown_id(self, question: Question) -> str:
         return hmac.digest(self._key, question.id.encode(), "sha256").hex()[:32]
@@ -40,10 +41,19 @@ class Answers:
             answers[shown] = cast(Answer, said)
         return answers
 
-    def answer(self, question: Question, given: Mapping[str, Answer]) -> Answer:
-        """Raises `RequestFault` 409 with the question when it is not answered."""
+    def brought(self, question: Question, given: Mapping[str, Answer]) -> Answer | None:
+        """The answer to this question, where the caller was shown it; an answer counts once."""
         shown = self.shown_id(question)
-        answer = given.get(shown) or given.get("")
-        if answer is None:
-            raise unanswered(question, shown)
+        answer = given.get(shown)
+        if answer is None or shown not in self._shown:
+            return None
+        self._shown.discard(shown)
         return answer
+
+    def answer(self, question: Question, given: Mapping[str, Answer]) -> Answer:
+        """Raises `RequestFault` 409 with the question, unless the caller says that nobody can answer it."""
+        if "" in given:
+            return given[""]
+        shown = self.shown_id(question)
+        self._shown.add(shown)
+        raise unanswered(question, shown)

@@ -36,6 +36,7 @@ from sidecar.surfaces.http.query import arguments_of
 from sidecar.surfaces.http.routes import MCP, OPENAPI, TOOLS, get_paths, post_path
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Service
+from sidecar.tools.sessions import Sessions
 from sidecar.tools.spec import Answer, Question, ToolSpec
 
 READING_SECONDS = 120.0
@@ -54,9 +55,13 @@ def make_app(
     mcp: Any = None,
     mcp_lifespan: Lifespan | None = None,
     reading_seconds: float = READING_SECONDS,
+    sessions: Sessions | None = None,
 ) -> Starlette:
-    """The application, without its guard. `mcp` is an ASGI application for /mcp; its lifespan is entered with ours."""
-    endpoints = _Endpoints(service, workspace, reading_seconds)
+    """The application, without its guard. `mcp` is an ASGI application for /mcp; its lifespan is entered with ours.
+
+    `sessions`: the registry of this process, where it has other doors too.
+    """
+    endpoints = _Endpoints(service, workspace, reading_seconds, sessions or Sessions())
     routes = [
         Route("/", endpoints.about, methods=["GET"]),
         Route(OPENAPI, endpoints.openapi, methods=["GET"]),
@@ -80,8 +85,9 @@ def make_app(
 class _Endpoints:
     """What each route answers, for one service and one workspace."""
 
-    def __init__(self, service: Service, workspace: str, reading_seconds: float) -> None:
+    def __init__(self, service: Service, workspace: str, reading_seconds: float, sessions: Sessions) -> None:
         self._service = service
+        self._sessions = sessions
         self._workspace = workspace
         self._reading_seconds = reading_seconds
         self._answers = Answers()
@@ -138,9 +144,19 @@ class _Endpoints:
         async def ask(question: Question) -> Answer:
             return self._answers.answer(question, given)
 
+        def brought(question: Question) -> Answer | None:
+            return self._answers.brought(question, given)
+
+        session = self._sessions.attach("rest", _asker(request), workspaces=[self._workspace])
         calling = asyncio.ensure_future(
             call_with_questions(
-                self._service, tool.name, arguments, workspace=self._workspace, ask=ask, asked_by=_asker(request)
+                self._service,
+                tool.name,
+                arguments,
+                workspace=self._workspace,
+                ask=ask,
+                given=brought,
+                session=session,
             )
         )
         leaving = asyncio.ensure_future(_gone(request))
@@ -156,6 +172,7 @@ class _Endpoints:
             for task in (calling, leaving):
                 task.cancel()
             await asyncio.gather(calling, leaving, return_exceptions=True)
+            session.detach()
 
 
 def reply(status: int, value: object, headers: Mapping[str, str] | None = None) -> Response:

@@ -147,7 +147,8 @@ class SidecarServer(JsonRPCServer):
         for folder in self.folders.add(added):
             self._start_watching(folder)
         if self.calls.session is not None:
-            self.calls.session.open_folders(self.folders.paths)
+            session = self.calls.session
+            session.introduce(session.name, session.version, self.folders.paths)
         self.buffers.folders_changed()
 
     def activity(self, params: dict[str, Any]) -> dict[str, Any]:

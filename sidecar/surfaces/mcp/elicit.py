@@ -65,6 +65,10 @@ class MidCallAsker:
         self._ctx = ctx
         self._timeout_seconds = timeout_seconds
 
+    def given(self, question: Question) -> Answer | None:
+        """Nothing is asked before its call."""
+        return None
+
     async def __call__(self, question: Question) -> Answer:
         if not can_ask(self._ctx):
             return "nobody"
@@ -109,13 +113,15 @@ class Round:
         state = json.loads(params.request_state) if params.request_state else {}
         return cls(ctx, params.input_responses or {}, state.get("workspace"), tuple(state.get("asked", ())))
 
+    def given(self, question: Question) -> Answer | None:
+        """What the client has brought along for a question that it was asked."""
+        response = self.responses.get(question.id) if question.id in self.asked else None
+        return answer_of(response) if isinstance(response, ElicitResult) else None
+
     async def __call__(self, question: Question) -> Answer:
         """The `ask` of `call_with_questions`. Raises InputNeededError to ask in the next round."""
         if not can_ask(self.ctx):
             return "nobody"
-        response = self.responses.get(question.id) if question.id in self.asked else None
-        if isinstance(response, ElicitResult):
-            return answer_of(response)
         raise self._needs(question.id, ElicitRequest(params=form(question)))
 
     def root_uris(self) -> list[str]:

@@ -5,7 +5,9 @@ Not here: the transport (`pipe.py`, or the SDK's HTTP application), what tools d
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import AsyncIterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -28,12 +30,14 @@ from mcp.types import (
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from sidecar.errors import SidecarError, UnknownTool
+from sidecar.surfaces.mcp.clients import Clients
 from sidecar.surfaces.mcp.elicit import ANSWER_TIMEOUT_SECONDS, InputNeededError, MidCallAsker, Round
 from sidecar.surfaces.mcp.progress import ProgressRelay
 from sidecar.surfaces.mcp.results import failure, listing, success
 from sidecar.surfaces.mcp.roots import Places
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Service
+from sidecar.tools.sessions import Sessions
 from sidecar.tools.spec import ToolSpec
 
 NAME = "sidecar"
@@ -54,17 +58,27 @@ def make_server(
     *,
     one_client: bool = True,
     answer_timeout_seconds: float = ANSWER_TIMEOUT_SECONDS,
+    sessions: Sessions | None = None,
 ) -> Server[Any]:
     """A server over `service`. `workspace` fixes the folder of every call; None asks the client's roots.
 
-    `one_client` says that all calls come from one client, as over stdio.
+    `one_client` says that all calls come from one client, as over stdio. `sessions`: the registry of this process,
+    where it has other doors too.
     """
     places = Places(workspace, str(Path.cwd()), remember=one_client)
-    calls = _Calls(service, places, answer_timeout_seconds)
+    clients = Clients(sessions or Sessions(), one_client)
+    calls = _Calls(service, places, clients, answer_timeout_seconds)
     tools = ListToolsResult(tools=[listing(tool) for tool in service.tools])
 
     async def list_tools(ctx: Ctx, params: PaginatedRequestParams | None) -> ListToolsResult:
         return tools
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        try:
+            yield {}
+        finally:
+            clients.leave()
 
     async def roots_changed(ctx: Ctx, params: NotificationParams) -> None:
         places.forget()
@@ -74,6 +88,7 @@ def make_server(
         version=_version(),
         title="sidecar code search",
         instructions=INSTRUCTIONS,
+        lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=calls.call,
         cache_hints={"tools/list": CacheHint(ttl_ms=TOOLS_FRESH_MS, scope="public")},
@@ -87,9 +102,10 @@ def make_server(
 class _Calls:
     """Answers `tools/call`."""
 
-    def __init__(self, service: Service, places: Places, answer_timeout_seconds: float) -> None:
+    def __init__(self, service: Service, places: Places, clients: Clients, answer_timeout_seconds: float) -> None:
         self._service = service
         self._places = places
+        self._clients = clients
         self._answer_timeout_seconds = answer_timeout_seconds
 
     async def call(self, ctx: Ctx, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
@@ -109,6 +125,7 @@ class _Calls:
         """Opens the workspace behind the handshake, so that the first call need not wait for it."""
         try:
             root = self._places.without_asking(ctx) or await self._places.ask(ctx)
+            self._clients.come(ctx, root)
             await anyio.to_thread.run_sync(self._service.workspace, root, abandon_on_cancel=True)
         except SidecarError as error:
             logger.info("%s: %s", error.code, error.message)
@@ -121,15 +138,17 @@ class _Calls:
         else:
             ask = MidCallAsker(ctx, self._answer_timeout_seconds)
             workspace = self._places.without_asking(ctx) or await self._places.ask(ctx)
-        async with ProgressRelay(ctx.session.report_progress) as progress:
+        relay = ProgressRelay(ctx.session.report_progress)
+        async with self._clients.calling(ctx, workspace) as session, relay as progress:
             return await call_with_questions(
                 self._service,
                 tool.name,
                 params.arguments or {},
                 workspace=workspace,
                 ask=ask,
+                given=ask.given,
                 progress=progress,
-                asked_by=_client_name(ctx),
+                session=session,
             )
 
     def _modern_workspace(self, asked: Round) -> str:
@@ -138,12 +157,6 @@ class _Calls:
         if asked.workspace is None:
             asked.workspace = self._places.choose(asked.root_uris())
         return asked.workspace
-
-
-def _client_name(ctx: Ctx) -> str:
-    """As the client calls itself, for a person to read in a question."""
-    client = ctx.session.client_params
-    return (client.client_info.title or client.client_info.name)[:80] if client is not None else ""
 
 
 def _version() -> str:
