@@ -15,7 +15,9 @@ MAX_BYTES = 16 * 1024**2
 """Of one message: as REST takes."""
 
 
-def make_http_app(service: Service, workspace: str, hosts: Iterable[str], path: str) -> Any:
+def make_http_app(
+    service: Service, workspace: str, hosts: Iterable[str], path: str, sessions: Sessions | None = None
+) -> Any:
     """An ASGI application with a `router.lifespan_context` that must be entered while it serves.
 
     `hosts` are the values of Host that mean this server; an Origin must be one of them by http. Sessions are stateful,
