@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 VALUES = ("model", "errors")
 SETTINGS = ("settings",)
-SHARED_PARTS = ("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database")
+SHARED_PARTS = ("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child")
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
 ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.slots", "parts.lexical")
@@ -31,7 +31,6 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
-    ("engine.checkup", ("parts", *SETTINGS, *VALUES)),
     ("engine", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),

@@ -11,16 +11,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from sidecar.engine.apart import Piece
 from sidecar.engine.pipeline import run_stages
 from sidecar.engine.plan import Plan, batches
 from sidecar.engine.ports import Kept, Parts
-from sidecar.engine.prepare import Failed, Gone, LeftOut, Outcome, Prepared, Preparer, Touched
+from sidecar.engine.prepare import Failed, Gone, LeftOut, Outcome, Prepared, Preparer, Touched, path_of
 from sidecar.errors import Cancelled
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, Rule
 from sidecar.parts.manifest import KnownFile, Manifest
 
 _EMBED_BATCH = 256
 _INLINE = 4
+# Starting a process takes as long as preparing this much.
+_APART_BYTES = 1_000_000
 _MOST_NOTICED = 10_000
 
 
@@ -144,22 +147,45 @@ class Indexer:
             for some in pieces():
                 yield self._embed(self._write_new(self._prepare(some)))
             return
-        yield from run_stages(pieces(), [self._prepare, self._write_new, self._embed])
+        if self._parts.prepare_apart is None or sum(f.stat.size for f in files) < _APART_BYTES:
+            yield from run_stages(pieces(), [self._prepare, self._write_new, self._embed])
+            return
+        with self._parts.prepare_apart(self._preparer.root, self._preparer.settings) as apart:
+            prepared = apart.prepare(self._with_known(some) for some in pieces())
+            yield from run_stages(prepared, [self._received, self._write_new, self._embed])
+
+    def _with_known(self, files: Sequence[FoundFile]) -> list[tuple[FoundFile, KnownFile | None]]:
+        return [(f, self._manifest.known_file(f.path)) for f in files]
+
+    def _received(self, prepared: tuple[Piece, Sequence[Outcome]]) -> _Batch:
+        """What came from another process, which knows nothing of unsaved text."""
+        piece, outcomes = prepared
+        return _Batch(
+            [
+                self._preparer.prepare(found, known) if self._preparer.has_buffer(found.path) else outcome
+                for (found, known), outcome in zip(piece, outcomes, strict=True)
+            ],
+            {found.path: known for found, known in piece if known},
+        )
 
     def _prepare(self, files: Sequence[FoundFile], *, force: bool = False) -> _Batch:
         known = {f.path: k for f in files if (k := self._manifest.known_file(f.path))}
         return _Batch([self._preparer.prepare(f, None if force else known.get(f.path)) for f in files], known)
 
     def _write_new(self, batch: _Batch) -> _Batch:
-        prepared = [o for o in batch.outcomes if isinstance(o, Prepared)]
-        new = [o for o in prepared if o.new.path not in batch.known]
-        held = [o for o in prepared if o.new.path in batch.known]
         with self._manifest.transaction():
-            for outcome in batch.outcomes:
+            current = [o for o in batch.outcomes if not self._is_overtaken(path_of(o), batch)]
+            prepared = [o for o in current if isinstance(o, Prepared)]
+            held = [o for o in prepared if o.new.path in batch.known]
+            for outcome in current:
                 self._write_plain(outcome)
-            written = self._write_files(new)
+            written = self._write_files([o for o in prepared if o.new.path not in batch.known])
         self._on_commit()
         return _Batch(batch.outcomes, batch.known, written, held)
+
+    def _is_overtaken(self, path: str, batch: _Batch) -> bool:
+        """Whether another run has written this file since it was looked up for this one: that reading is as fresh."""
+        return self._manifest.known_file(path) != batch.known.get(path)
 
     def _write_plain(self, outcome: Outcome) -> None:
         manifest = self._manifest
@@ -200,7 +226,7 @@ class Indexer:
         bodies = {h: body for p in prepared for h, body in zip(p.new.body_hashes, p.bodies, strict=True)}
         made, embedded = self._make_vectors(bodies, {p.new.path_hash: p.path_text for p in prepared})
         with self._manifest.transaction():
-            held = self._write_files(batch.held)
+            held = self._write_files([p for p in batch.held if not self._is_overtaken(p.new.path, batch)])
             chunks = [
                 (chunk, made[h]) for p, _, ids in batch.written for chunk, h in zip(ids, p.new.body_hashes, strict=True)
             ]

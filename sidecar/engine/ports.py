@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from sidecar.model import (
     VectorStore,
 )
 from sidecar.settings.load import Settings
+
+if TYPE_CHECKING:
+    from sidecar.engine.apart import PreparersApart
 
 
 class WalkResult(Protocol):
@@ -203,3 +206,5 @@ class Parts:
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]
+    prepare_apart: Callable[[str, Settings], PreparersApart] | None = None
+    """Processes that prepare the files of a big run; None: they are prepared in this one."""

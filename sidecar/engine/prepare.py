@@ -64,9 +64,9 @@ class Preparer:
     """Prepares files of one workspace; `buffers` holds the unsaved text of open editors by path."""
 
     def __init__(self, root: str, parts: Parts, settings: Settings, buffers: Mapping[str, str]) -> None:
-        self._root = root
+        self.root = root
+        self.settings = settings
         self._parts = parts
-        self._settings = settings
         self._buffers = buffers
         self._by_structure = settings.chunking_strategy == "code-aware"
         self._check_content: Callable[[str, FileContent], Decision] = parts.make_content_check(root)
@@ -83,6 +83,9 @@ class Preparer:
             # A parser that chokes on one file must not end the indexing of all others.
             return Failed(found.path, f"{type(error).__name__}: {error}")
 
+    def has_buffer(self, path: str) -> bool:
+        return path in self._buffers
+
     def _prepare(self, found: FoundFile, known: KnownFile | None) -> Outcome:
         content, buffered = self._read(found.path)
         settled = not buffered and time.time_ns() - content.stat.mtime_ns > SETTLING_NS
@@ -96,7 +99,7 @@ class Preparer:
     def _read(self, path: str) -> tuple[FileContent, bool]:
         text = self._buffers.get(path)
         if text is None:
-            return self._parts.read_file(self._root, path, self._settings.max_file_size), False
+            return self._parts.read_file(self.root, path, self.settings.max_file_size), False
         stat = Stat(len(text), 0, 0, 0)
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         return FileContent(text, stat, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "utf-8"), True
@@ -123,6 +126,12 @@ class Preparer:
             body_hashes=[text_hash(body) for body in bodies],
         )
         return Prepared(new, parts.lexical.analyse(path, parsed, collection), bodies, path_text)
+
+
+def path_of(outcome: Outcome) -> str:
+    if isinstance(outcome, Prepared):
+        return outcome.new.path
+    return outcome.skipped.path if isinstance(outcome, LeftOut) else outcome.path
 
 
 def text_hash(text: str) -> bytes:

@@ -5,11 +5,13 @@ Light to import: each heavy library waits for the constructor that needs it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sidecar.engine.apart import PreparersApart
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.enrich import body_text, path_text
 from sidecar.engine.generation import ModelFacts
@@ -29,8 +31,10 @@ from sidecar.settings.load import Settings, data_home, default_config_text, load
 from sidecar.settings.remembered import RememberedSettings
 
 if TYPE_CHECKING:
-    from sidecar.parts.embed.catalog import ModelFiles
+    from sidecar.parts.embed.catalog import Catalog, ModelFiles
     from sidecar.parts.watch import Changes
+
+MOST_PREPARERS = 4
 
 
 def open_workspaces(
@@ -66,6 +70,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_memories=MemoryFile,
         open_documents=DocumentFile,
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version},
+        prepare_apart=prepare_apart,
     )
 
 
@@ -152,6 +157,12 @@ def resolve_model(name: str) -> ModelFiles:
     return resolve(name)
 
 
+def load_catalog() -> Catalog:
+    from sidecar.parts.embed.catalog import load_catalog as load
+
+    return load()
+
+
 def make_embedder(settings: Settings) -> Embedder:
     from sidecar.parts.embed.onnx import OnnxEmbedder
 
@@ -174,6 +185,12 @@ def make_walker(root: str, settings: Settings) -> Walker:
             index_docs=settings.index_docs,
         ),
     )
+
+
+def prepare_apart(root: str, settings: Settings) -> PreparersApart:
+    """A process for every two cores: the other stages, and a person's editor, need some too."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return PreparersApart(root, settings, max(1, min(cores // 2, MOST_PREPARERS)))
 
 
 def make_content_check(root: str) -> Callable[[str, FileContent], Decision]:

@@ -66,7 +66,7 @@ class OnnxEmbedder:
     def __init__(self, files: ModelFiles, device: Device = "auto", threads: int = 0) -> None:
         self._model_id = files.verify()
         self._entry = files.entry
-        self._threads = threads or min(_MOST_THREADS, _cores())
+        self._threads = threads or _threads_for(files.entry.kind)
         self._tokenizer = _Tokenizer(files)
         self._cpu = _Graph(files, _CPU)
         self._probe_vectors = self._probe(self._cpu)
@@ -378,6 +378,11 @@ class _Tokenizer:
 
 def _in_turn(work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
     return [work(item) for item in items]
+
+
+def _threads_for(kind: str) -> int:
+    """A table is quicker than what feeds it, which needs the other cores; a transformer takes all."""
+    return max(1, min(_MOST_THREADS, _cores() // (2 if kind == "static" else 1)))
 
 
 def _cores() -> int:

@@ -8,7 +8,6 @@ never imports chromadb; `chroma_worker.py` does. What Chroma holds is never the 
 from __future__ import annotations
 
 import contextlib
-import os
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, StoreFailed
 from sidecar.model import Collection, Ids, Vectors
+from sidecar.parts.child import start_child
 
 from .frames import Frame, FrameError, read_frame, write_frame
 from .health import find_damage, find_waste
@@ -28,16 +28,7 @@ from .health import find_damage, find_waste
 SCHEMA_VERSION = 1
 _UPSERT_ROWS = 250  # a search waits for at most one such frame
 _DELETE_ROWS = 200
-_KEPT_VARIABLES = frozenset(
-    {"PATH", "PATHEXT", "HOME", "USERPROFILE", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP"}
-    | {"SYSTEMROOT", "WINDIR", "COMSPEC"}  # Windows starts nothing without them
-)
-# The worker has to find this very package, also where it is not installed; -I keeps everything else of the caller out.
-_BOOTSTRAP = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from sidecar.parts.vectors.chroma_worker import main; sys.exit(main(sys.argv[1]))"
-)
-_PACKAGE_PARENT = Path(__file__).resolve().parents[3]
+_WORKER = "sidecar.parts.vectors.chroma_worker"
 
 
 class ChromaStore:
@@ -215,19 +206,8 @@ class _Worker:
     def __init__(self, python: str, directory: Path) -> None:
         self.opened = False
         self._log = directory / "worker.log"
-        detached: dict[str, Any] = {"start_new_session": True}
-        if sys.platform == "win32":
-            detached = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [python, "-I", "-c", _BOOTSTRAP, str(_PACKAGE_PARENT), str(directory.resolve())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=directory,
-                env={name: value for name, value in os.environ.items() if name.upper() in _KEPT_VARIABLES},
-                **detached,
-            )
+            self._process = start_child(_WORKER, str(directory.resolve()), directory=directory, log=log, python=python)
         self._requests = cast(BinaryIO, self._process.stdin)
         self._replies = cast(BinaryIO, self._process.stdout)
 
