@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sidecar.errors import Cancelled, Internal, SidecarError
 from sidecar.model import IsCancelled, Progress, never_cancelled, no_progress
@@ -48,10 +47,11 @@ async def call_with_questions(
     """
     caller = session or Sessions(0).attach("shell", asked_by)
     tool = service.tool(name)
-    with _noted(caller, tool, arguments, workspace, asked_by or caller.name) as note:
-        title = f"sidecar: {tool.title.lower()} (for {note.agent or 'a caller'})"
-        jobs = [] if tool.read_only else caller.home.begin(workspace, title, caller, note.stop)
-        try:
+    note = _Note(caller, asked_by or caller.name)
+    title = f"sidecar: {tool.title.lower()} (for {note.agent or 'a caller'})"
+    jobs = [] if tool.read_only else caller.home.begin(workspace, title, caller, note.stop)
+    try:
+        with note.taking(tool, arguments, workspace):
             answers: dict[str, Answer] = {}
             while True:
                 outcome = await service.acall(
@@ -64,13 +64,13 @@ async def call_with_questions(
                     asked_by=note.agent,
                 )
                 if isinstance(outcome, Done):
-                    note.got(outcome.value)
+                    note.end(**outcome_of(outcome.value))
                     return outcome.value
                 _not_twice(outcome, answers)
                 answers[outcome.id] = await note.answer(outcome, workspace, given, ask)
-        finally:
-            for job in jobs:
-                job.finish(note.state)
+    finally:
+        for job in jobs:
+            job.finish(note.state)
 
 
 def call_with_questions_sync(
@@ -107,39 +107,57 @@ def _not_twice(question: Question, answers: Mapping[str, Answer]) -> None:
         raise Internal(f"{question.tool} asked the same question twice.")
 
 
-@dataclass
 class _Note:
     """One call in the log, and what ends it from elsewhere."""
 
-    caller: Session
-    agent: str
-    entry: int
-    state: str = "failed"
-    stopped_in: str = ""
-    ended: bool = False
-
-    def __post_init__(self) -> None:
+    def __init__(self, caller: Session, agent: str) -> None:
+        self.agent = agent
+        self.state = ""
+        self._caller = caller
+        self._log = caller.home.log
+        self._entry = 0
         self._stop = threading.Event()
-        self._started = time.monotonic()
+        self._stopped_in = ""
 
     def stop(self, where: str) -> None:
         """A person wants the work to end, in the client of this name."""
-        self.stopped_in = where
+        self._stopped_in = where
         self._stop.set()
 
     def stopped(self) -> bool:
         return self._stop.is_set()
 
-    def got(self, value: Mapping[str, object]) -> None:
-        facts = outcome_of(value)
-        self.end(**facts)
+    @contextmanager
+    def taking(self, tool: ToolSpec, arguments: Mapping[str, object], workspace: str) -> Iterator[None]:
+        """Logs the call, and its end by any exception."""
+        self._caller.calls += 1
+        self._started = time.monotonic()
+        if self._caller.door != "lsp" or tool.name not in ASKED_BY_EDITORS_THEMSELVES:
+            asked = asked_of(arguments)
+            self._entry = self._log.begin(self._caller.id, self.agent, self._caller.door, tool.name, workspace, asked)
+        try:
+            yield
+        except Cancelled as error:
+            if not self._stopped_in:
+                self.end(state="cancelled", message=error.message)
+                raise
+            self.end(state="cancelled", message=f"Cancelled in {self._stopped_in}.")
+            raise Cancelled(f"A person has cancelled it in {self._stopped_in}.") from None
+        except SidecarError as error:
+            self.end(state="failed", message=f"{error.code}: {error.message}")
+            raise
+        except asyncio.CancelledError:
+            self.end(state="cancelled", message="The caller has given up.")
+            raise
+        except BaseException:
+            # A surface whose protocol cannot ask in mid-call hands the question over and is called again.
+            self.end(state="refused", message="The question went to the caller, who may call again with an answer.")
+            raise
 
     def end(self, **facts: object) -> None:
-        if not self.ended:
-            self.ended = True
-            self.state = str(facts["state"])
-            took = (time.monotonic() - self._started) * 1000
-            self.caller.home.log.update(self.entry, took_ms=took, **facts)
+        """Fields of the log's entry, `state` among them."""
+        self.state = str(facts["state"])
+        self._log.update(self._entry, took_ms=(time.monotonic() - self._started) * 1000, **facts)
 
     async def answer(
         self,
@@ -148,41 +166,13 @@ class _Note:
         given: Callable[[Question], Answer | None],
         ask: Callable[[Question], Awaitable[Answer]],
     ) -> Answer:
+        """A person's answer, from wherever it comes."""
         brought = given(question)
         if brought is not None:
-            answered = Answered(brought, self.caller.name)
+            answered = Answered(brought, self._caller.name)
         else:
-            self.caller.home.log.update(self.entry, state="asking")
-            answered = await self.caller.home.ask(question, workspace, self.caller, ask)
+            self._log.update(self._entry, state="asking")
+            answered = await self._caller.home.ask(question, workspace, self._caller, ask)
         somebody = answered.answer in ("accept", "decline", "cancel")
-        self.caller.home.log.update(self.entry, state="running", answered_by=answered.by if somebody else "")
+        self._log.update(self._entry, state="running", answered_by=answered.by if somebody else "")
         return answered.answer
-
-
-@contextmanager
-def _noted(
-    caller: Session, tool: ToolSpec, arguments: Mapping[str, object], workspace: str, agent: str
-) -> Iterator[_Note]:
-    """Logs the call, its end, and an end by any exception."""
-    caller.calls += 1
-    entry = 0
-    if caller.door != "lsp" or tool.name not in ASKED_BY_EDITORS_THEMSELVES:
-        entry = caller.home.log.begin(caller.id, agent, caller.door, tool.name, workspace, asked_of(arguments))
-    note = _Note(caller, agent, entry)
-    try:
-        yield note
-    except Cancelled as error:
-        note.end(state="cancelled", message=f"Cancelled in {note.stopped_in}." if note.stopped_in else error.message)
-        if note.stopped_in:
-            raise Cancelled(f"A person has cancelled it in {note.stopped_in}.") from None
-        raise
-    except SidecarError as error:
-        note.end(state="failed", message=f"{error.code}: {error.message}")
-        raise
-    except asyncio.CancelledError:
-        note.end(state="cancelled", message="The caller has given up.")
-        raise
-    except BaseException:
-        # A surface whose protocol cannot ask in mid-call hands the question over and is called again.
-        note.end(state="refused", message="The question was handed to the caller, who may call again with an answer.")
-        raise

@@ -1,0 +1,369 @@
+"""Several doors over one service: whom a question reaches, who is shown the work, what the log tells."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.types import CallToolResult, ElicitResult, Implementation
+
+from sidecar.surfaces.http.app import make_app
+from sidecar.surfaces.http.faults import ANSWER_HEADER
+from sidecar.surfaces.lsp.server import SharedService
+from sidecar.surfaces.lsp.server import make_server as make_lsp
+from sidecar.surfaces.mcp.server import make_server as make_mcp
+from sidecar.tools.service import Confirm, Service
+from sidecar.tools.sessions import Sessions
+from tests.fakes import FakeWorkspace, FakeWorkspaces
+from tests.surfaces.lsp_client import NO_ANSWER
+from tests.surfaces.lsp_in_process import InProcessEditor
+
+FILES = {"src/retry.py": "def retry_with_backoff():\n    pass\n", "src/open.py": "def open_file():\n    pass\n"}
+ASK = "window/showMessageRequest"
+HANDSHAKE, STATELESS = "legacy", "2026-07-28"
+
+
+def says(title: str) -> Callable[[Any], Any]:
+    return lambda params: {"title": title}
+
+
+def silent(params: Any) -> Any:
+    return NO_ANSWER
+
+
+YES, NO = says("Delete index"), says("Cancel")
+
+
+class House:
+    """One process: a service over a fake workspace at a real folder, and doors that share one registry."""
+
+    def __init__(self, root: Path, confirm: Confirm = "auto", question_timeout_s: float = 60.0) -> None:
+        self.root = root
+        self.before_work: Callable[[str], None] = lambda path: None
+        self.workspace = FakeWorkspace(FILES, root=str(root), before_work=self._before)
+        self.workspace.refresh(lambda *_: None, lambda: False)
+        self.service = Service(FakeWorkspaces(self.workspace), confirm=confirm)
+        self.sessions = Sessions()
+        self._timeout = question_timeout_s
+
+    def _before(self, path: str) -> None:
+        self.before_work(path)
+
+    async def editor(self, name: str, answer: Callable[[Any], Any], **more: Any) -> InProcessEditor:
+        server = make_lsp(
+            SharedService(self.service),
+            closes_service=False,
+            sessions=self.sessions,
+            question_timeout_s=self._timeout,
+        )
+        editor = InProcessEditor(server, {ASK: answer})
+        await editor.start(self.root, name=name, **more)
+        return editor
+
+    def agent(self, era: str = HANDSHAKE, elicit: Any = None, name: str = "Claude") -> Client:
+        return Client(
+            make_mcp(self.service, str(self.root), sessions=self.sessions),
+            mode=era,
+            elicitation_callback=elicit,
+            client_info=Implementation(name=name, version="7"),
+        )
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    return House(tmp_path)
+
+
+@pytest.fixture(params=[HANDSHAKE, STATELESS])
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def posted(app: Any, tool: str, answer: str = "") -> dict[str, Any]:
+    """What REST answers to a call without parameters."""
+    sent: list[dict[str, Any]] = []
+    inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    inbox.put_nowait({"type": "http.request", "body": b"{}", "more_body": False})
+    headers = [(b"content-type", b"application/json"), (b"host", b"127.0.0.1")]
+    headers += [(ANSWER_HEADER.lower().encode(), answer.encode())] if answer else []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": f"/tools/{tool}", "headers": headers, "query_string": b""}
+    await app({**scope, "root_path": "", "http_version": "1.1", "scheme": "http"}, inbox.get, send)
+    body: dict[str, Any] = json.loads(b"".join(message.get("body", b"") for message in sent))
+    return body
+
+
+def status_of(result: CallToolResult) -> str:
+    assert result.structured_content is not None, result.content
+    return str(result.structured_content["status"])
+
+
+async def own_yes(ctx: Any, params: Any) -> ElicitResult:
+    return ElicitResult(action="accept", content={"confirm": True})
+
+
+async def never_asked(ctx: Any, params: Any) -> ElicitResult:
+    raise AssertionError("the caller is not to be asked while an editor is there")
+
+
+# ---------------------------------------------------------------- one editor
+
+
+async def test_an_agents_delete_is_answered_in_the_editor_and_names_agent_workspace_and_loss(
+    house: House, era: str
+) -> None:
+    editor = await house.editor("Code", YES)
+    async with house.agent(era, never_asked) as agent:
+        assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
+    (box,) = editor.all_of(ASK)
+    assert "Claude wants to permanently delete" in box["message"]
+    assert str(house.root) in box["message"]
+    assert "2 files and 2 chunks" in box["message"]
+    assert [action["title"] for action in box["actions"]] == ["Delete index", "Cancel"]
+
+
+@pytest.mark.parametrize("answer", [NO, lambda params: None, says("something else")])
+async def test_a_no_in_the_editor_is_a_cancelled_result_for_the_agent(house: House, era: str, answer: Any) -> None:
+    await house.editor("Code", answer)
+    async with house.agent(era, never_asked) as agent:
+        result = await agent.call_tool("delete_index", {})
+    assert status_of(result) == "cancelled"
+    assert house.workspace.status().status == "ready"
+
+
+async def test_without_an_editor_the_agents_own_client_is_asked(house: House, era: str) -> None:
+    async with house.agent(era, own_yes) as agent:
+        assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
+
+
+async def test_with_nobody_at_all_delete_is_cancelled_and_rebuild_goes_ahead(house: House, era: str) -> None:
+    async with house.agent(era) as agent:
+        assert status_of(await agent.call_tool("delete_index", {})) == "cancelled"
+        assert status_of(await agent.call_tool("reindex_project", {})) == "reindexed"
+
+
+async def test_an_editor_of_another_folder_is_not_asked(house: House, tmp_path_factory: pytest.TempPathFactory) -> None:
+    server = make_lsp(SharedService(house.service), closes_service=False, sessions=house.sessions)
+    elsewhere = InProcessEditor(server, {ASK: NO})
+    await elsewhere.start(tmp_path_factory.mktemp("elsewhere"))
+    async with house.agent(HANDSHAKE, own_yes) as agent:
+        assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
+    assert elsewhere.all_of(ASK) == []
+
+
+async def test_an_editor_whose_folder_holds_the_workspace_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    house = House(tmp_path / "inner")
+    server = make_lsp(SharedService(house.service), closes_service=False, sessions=house.sessions)
+    outer = InProcessEditor(server, {ASK: NO})
+    await outer.start(tmp_path)
+    async with house.agent(HANDSHAKE, never_asked) as agent:
+        assert status_of(await agent.call_tool("delete_index", {})) == "cancelled"
+    assert len(outer.all_of(ASK)) == 1
+
+
+async def test_an_editor_that_cannot_show_a_question_leaves_it_to_the_caller(house: House) -> None:
+    editor = await house.editor("Plain", NO, capabilities={})
+    async with house.agent(HANDSHAKE, own_yes) as agent:
+        assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
+    assert editor.all_of(ASK) == []
+
+
+async def test_an_editor_that_dies_while_asked_hands_the_question_on(house: House) -> None:
+    editor = await house.editor("Code", silent)
+    async with house.agent(HANDSHAKE, own_yes) as agent:
+        call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
+        await editor.expect_method(ASK)
+        await editor.die()
+        assert status_of(await call) == "deleted"
+
+
+async def test_an_editor_that_dies_while_asked_is_nobody_where_the_caller_cannot_be_asked(house: House) -> None:
+    editor = await house.editor("Code", silent)
+    async with house.agent() as agent:
+        call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
+        await editor.expect_method(ASK)
+        await editor.die()
+        result = await call
+    assert status_of(result) == "cancelled"
+    assert "Nobody could be asked" in str(result.structured_content)
+
+
+async def test_no_answer_in_time_goes_to_the_caller_and_without_one_is_a_no(tmp_path: Path) -> None:
+    house = House(tmp_path, question_timeout_s=0.2)
+    editor = await house.editor("Code", silent)
+    async with house.agent() as agent:
+        result = await agent.call_tool("reindex_project", {})
+    assert status_of(result) == "cancelled"
+    assert "not answered in time" in str(result.structured_content)
+    closed = await editor.expect_method("sidecar/questionClosed")
+    assert closed["reason"] == "timeout"
+    assert closed["message"] == editor.all_of(ASK)[0]["message"]
+    async with house.agent(HANDSHAKE, own_yes) as agent:
+        assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
+
+
+async def test_a_caller_that_gives_up_takes_the_box_back(house: House) -> None:
+    editor = await house.editor("Code", silent)
+    async with house.agent() as agent:
+        call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
+        asked = await editor.expect(lambda m: m.get("method") == ASK)
+        call.cancel()
+        taken_back = await editor.expect_method("$/cancelRequest")
+        assert taken_back == {"id": asked["id"]}
+        assert (await editor.expect_method("sidecar/questionClosed"))["reason"] == "cancelled"
+    assert house.workspace.status().status == "ready"
+
+
+# ---------------------------------------------------------------- two editors
+
+
+async def test_of_two_editors_the_first_answer_counts_and_the_other_box_is_withdrawn(house: House) -> None:
+    slow = await house.editor("Window 1", silent)
+    await house.editor("Window 2", YES)
+    async with house.agent() as agent:
+        assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
+    asked = await slow.expect(lambda m: m.get("method") == ASK)
+    assert await slow.expect_method("$/cancelRequest") == {"id": asked["id"]}
+    closed = await slow.expect_method("sidecar/questionClosed")
+    assert (closed["reason"], closed["answeredBy"], closed["request"]) == ("answered", "Window 2", asked["id"])
+    slow.answer(asked["id"], {"title": "Delete index"})  # a late answer harms nobody
+    assert (await slow.request("sidecar/getIndexStatus", {}))["status"] == "not_found"
+
+
+async def test_when_one_of_two_editors_dies_the_other_still_answers(house: House) -> None:
+    dying, other = await house.editor("Window 1", silent), await house.editor("Window 2", silent)
+    async with house.agent() as agent:
+        call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
+        await dying.expect_method(ASK)
+        asked = await other.expect(lambda m: m.get("method") == ASK)
+        await dying.die()
+        other.answer(asked["id"], {"title": "Delete index"})
+        assert status_of(await call) == "deleted"
+
+
+async def test_an_editor_that_calls_is_the_only_one_that_is_asked(house: House) -> None:
+    caller, other = await house.editor("Window 1", YES), await house.editor("Window 2", NO)
+    assert (await caller.request("sidecar/deleteIndex", {}))["status"] == "deleted"
+    assert other.all_of(ASK) == []
+
+
+# ---------------------------------------------------------------- REST
+
+
+async def test_a_rest_call_is_answered_in_the_editor(house: House) -> None:
+    editor = await house.editor("Code", YES)
+    app = make_app(house.service, str(house.root), sessions=house.sessions)
+    assert (await posted(app, "delete_index"))["status"] == "deleted"
+    assert "(REST) wants to" in editor.all_of(ASK)[0]["message"]
+
+
+async def test_an_answer_over_rest_counts_only_once(house: House) -> None:
+    app = make_app(house.service, str(house.root), sessions=house.sessions)
+    answer = f"{(await posted(app, 'delete_index'))['question']['id']}=accept"
+    await house.editor("Code", NO)
+    assert (await posted(app, "delete_index", answer))["status"] == "deleted"
+    house.workspace.refresh(lambda *_: None, lambda: False)
+    assert (await posted(app, "delete_index", answer))["status"] == "cancelled"
+
+
+# ---------------------------------------------------------------- what the others see
+
+
+async def test_a_job_that_an_agent_started_is_shown_in_the_editor_and_can_be_ended_there(house: House) -> None:
+    go_on = threading.Event()
+    house.before_work = lambda path: None
+    editor = await house.editor("Code", says("Rebuild"))
+    reached = threading.Event()
+
+    def hold(path: str) -> None:
+        if path == "src/retry.py":  # the second file: one report has been made
+            reached.set()
+            assert go_on.wait(30)
+
+    house.before_work = hold
+    async with house.agent() as agent:
+        call = asyncio.ensure_future(agent.call_tool("reindex_project", {}))
+        begun = await editor.expect_method("$/progress", lambda p: p["value"]["kind"] == "begin")
+        assert begun["value"]["title"] == "sidecar: reindex project (for Claude)"
+        assert await asyncio.to_thread(reached.wait, 30)
+        editor.notify("window/workDoneProgress/cancel", {"token": begun["token"]})
+        await editor.request("sidecar/getConfig", {})
+        go_on.set()
+        result = await call
+    assert result.is_error
+    assert "A person has cancelled it in Code" in str(result.content)
+    await editor.expect_method("$/progress", lambda p: p["value"] == {"kind": "end", "message": "cancelled"})
+
+
+async def test_every_editor_of_the_folder_hears_of_a_changed_index(house: House) -> None:
+    one, two = await house.editor("Window 1", says("Rebuild")), await house.editor("Window 2", says("Rebuild"))
+    async with house.agent() as agent:
+        await agent.call_tool("reindex_project", {})
+    for editor in (one, two):
+        told = await editor.expect_method("sidecar/status", lambda p: p.get("generation") == 2)
+        assert told["workspace"] == str(house.root)
+
+
+async def test_activity_lists_agents_and_what_each_asked_got_and_was_refused(house: House, era: str) -> None:
+    editor = await house.editor("Code", NO)
+    async with house.agent(era) as agent:
+        await agent.call_tool("search_code", {"query": "retry with backoff"})
+        await agent.call_tool("delete_index", {})
+        await agent.call_tool("explain_path", {"path": "../outside"})
+        await editor.request("sidecar/searchCode", {"query": "open"})
+        await editor.expect_method("sidecar/activityChanged", lambda p: p["running"] == 0 and p["revision"] > 4)
+        told = await editor.request("sidecar/activity", {})
+        only = await editor.request("sidecar/activity", {"agent": "Claude", "tool": "search_code"})
+        later = await editor.request("sidecar/activity", {"after": told["revision"]})
+    by_name = {session["name"]: session for session in told["sessions"]}
+    assert by_name["Code"]["you"] and by_name["Code"]["asks"] and by_name["Code"]["door"] == "lsp"
+    assert by_name["Claude"]["version"] == "7" and by_name["Claude"]["calls"] == 3
+    mine, failed, refused, search = told["entries"]
+    assert (mine["agent"], mine["tool"], mine["asked"]) == ("Code", "search_code", "open")
+    assert failed["state"] == "failed" and failed["message"].startswith("PATH_TRAVERSAL")
+    assert (refused["state"], refused["answeredBy"]) == ("refused", "Code")
+    assert (search["state"], search["asked"], search["results"]) == ("done", "retry with backoff", 1)
+    assert search["paths"] == ["src/retry.py"]
+    assert search["tookMs"] >= 0
+    assert only["entries"] == [search]
+    assert later["entries"] == []
+
+
+async def test_a_session_that_has_left_is_no_longer_listed_but_its_calls_are(house: House) -> None:
+    editor = await house.editor("Code", NO)
+    async with house.agent() as agent:
+        await agent.call_tool("search_code", {"query": "retry"})
+        assert len((await editor.request("sidecar/activity", {}))["sessions"]) == 2
+    await editor.expect_method("sidecar/activityChanged", lambda p: p["sessions"] == 1 and p["revision"] > 0)
+    told = await editor.request("sidecar/activity", {})
+    assert [session["name"] for session in told["sessions"]] == ["Code"]
+    assert told["entries"][0]["agent"] == "Claude"
+
+
+async def test_what_editors_ask_by_themselves_is_left_out_of_the_log(house: House) -> None:
+    editor = await house.editor("Code", NO)
+    await editor.request("sidecar/getIndexStatus", {})
+    await editor.request("sidecar/getConfig", {})
+    assert (await editor.request("sidecar/activity", {}))["entries"] == []
+
+
+async def test_a_question_that_stands_is_seen_as_asking(house: House) -> None:
+    editor = await house.editor("Code", silent)
+    async with house.agent() as agent:
+        call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
+        asked = await editor.expect(lambda m: m.get("method") == ASK)
+        await editor.expect_method("sidecar/activityChanged", lambda p: p["asking"] == 1)
+        (entry,) = (await editor.request("sidecar/activity", {}))["entries"]
+        assert entry["state"] == "asking"
+        editor.answer(asked["id"], {"title": "Cancel"})
+        assert status_of(await call) == "cancelled"
