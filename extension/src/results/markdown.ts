@@ -1,0 +1,32 @@
+// Results as Markdown, to be pasted into a chat.
+import { type Asked, titleOf } from "../search/find";
+import { isFile, linesText, scoreOf } from "../search/row";
+import type { PlacedHit } from "../sidecar";
+
+/** Names of languages as code fences want them, where they differ from the sidecar's. */
+const FENCES: Readonly<Record<string, string>> = { shell: "sh", text: "", notebook: "python", dockerfile: "docker" };
+
+export function markdownOfHits(asked: Asked, hits: readonly PlacedHit[], notice?: string): string {
+  const count = `${hits.length} ${hits.length === 1 ? "result" : "results"}`;
+  const told = notice === undefined ? "" : `\n> ${notice}\n`;
+  const body = hits.every(isFile) ? hits.map(fileLine).join("\n") : hits.map(markdownOfHit).join("\n\n");
+  return `## ${titleOf(asked)}: ${count}\n${told}\n${body}\n`;
+}
+
+export function markdownOfHit(hit: PlacedHit): string {
+  if (isFile(hit)) return fileLine(hit);
+  const fence = fenceFor(hit.content);
+  const language = FENCES[hit.language] ?? hit.language;
+  const heading = `### ${hit.path}:${linesText(hit).replace("–", "-")} (score ${scoreOf(hit)})`;
+  return `${heading}\n\n${fence}${language}\n${hit.content.replace(/\n+$/, "")}\n${fence}`;
+}
+
+function fileLine({ path }: PlacedHit): string {
+  return `- ${path}`;
+}
+
+/** Longer than every run of backticks in the text, so that the text cannot end it. */
+function fenceFor(text: string): string {
+  const runs = text.match(/`{3,}/g) ?? [];
+  return "`".repeat(Math.max(3, ...runs.map((run) => run.length + 1)));
+}

@@ -1,0 +1,69 @@
+// The results that are kept in view, and the searches of this workspace's past. Knows no editor.
+import { type Asked, type Found, sameAsked } from "../search/find";
+
+export interface Kept {
+  asked: Asked;
+  found: Found;
+}
+
+export interface Past {
+  asked: Asked;
+  /** How many there were; undefined: it failed or was not asked yet. */
+  results: number;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+export const MOST_PAST = 50;
+
+export class Shelf {
+  private kept: Kept | undefined;
+  private readonly listeners = new Set<() => void>();
+
+  /** `save` is given the whole history at every change of it. */
+  constructor(
+    private past: readonly Past[],
+    private readonly save: (past: readonly Past[]) => void,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  get results(): Kept | undefined {
+    return this.kept;
+  }
+
+  /** Latest first, each question once. */
+  get history(): readonly Past[] {
+    return this.past;
+  }
+
+  keep(kept: Kept | undefined): void {
+    this.kept = kept;
+    this.changed();
+  }
+
+  /** Notes a search that somebody made use of. */
+  note(asked: Asked, results: number): void {
+    const others = this.past.filter((entry) => !sameAsked(entry.asked, asked));
+    this.setPast([{ asked, results, at: this.now() }, ...others].slice(0, MOST_PAST));
+  }
+
+  forget(asked?: Asked): void {
+    this.setPast(asked === undefined ? [] : this.past.filter((entry) => !sameAsked(entry.asked, asked)));
+  }
+
+  /** Returns what takes the listener away. */
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private setPast(past: readonly Past[]): void {
+    this.past = past;
+    this.save(past);
+    this.changed();
+  }
+
+  private changed(): void {
+    for (const listener of this.listeners) listener();
+  }
+}

@@ -1,0 +1,61 @@
+// Asking while somebody types: waits for a pause, cancels what is superseded, and drops answers that come too late.
+
+export interface Clock {
+  /** Runs once after so many milliseconds, unless what it returns is called before. */
+  after(ms: number, run: () => void): () => void;
+}
+
+export const realClock: Clock = {
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+export type Outcome<Q, A> =
+  | { state: "asking"; question: Q }
+  | { state: "answered"; question: Q; answer: A }
+  | { state: "failed"; question: Q; error: unknown };
+
+export class Asking<Q, A> {
+  private running = new AbortController();
+  private cancelPause: () => void = () => undefined;
+
+  constructor(
+    private readonly ask: (question: Q, signal: AbortSignal) => Promise<A>,
+    private readonly show: (outcome: Outcome<Q, A>) => void,
+    private readonly pauseMs: number,
+    private readonly clock: Clock = realClock,
+  ) {}
+
+  /** Asks after a pause in which nothing else is wanted. */
+  soon(question: Q): void {
+    this.stop();
+    this.show({ state: "asking", question });
+    this.cancelPause = this.clock.after(this.pauseMs, () => void this.run(question));
+  }
+
+  now(question: Q): void {
+    this.stop();
+    this.show({ state: "asking", question });
+    void this.run(question);
+  }
+
+  /** Nothing is shown any more of what was asked before. */
+  stop(): void {
+    this.cancelPause();
+    this.running.abort();
+    this.running = new AbortController();
+  }
+
+  private async run(question: Q): Promise<void> {
+    const { signal } = this.running;
+    let outcome: Outcome<Q, A>;
+    try {
+      outcome = { state: "answered", question, answer: await this.ask(question, signal) };
+    } catch (error) {
+      outcome = { state: "failed", question, error };
+    }
+    if (!signal.aborted) this.show(outcome);
+  }
+}

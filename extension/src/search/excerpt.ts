@@ -1,0 +1,41 @@
+// The telling lines of a hit, as the sidecar took them apart, for places that can show marks in their own way.
+import type { ExcerptLine } from "../protocol.gen";
+import type { PlacedHit } from "../sidecar";
+
+const PLAIN_WIDTH = 160;
+
+export interface Highlighted {
+  label: string;
+  /** Start and end of each hit word. */
+  highlights: [number, number][];
+}
+
+/** At most two lines; of a hit without any (found by its likeness) the first two that are not blank. */
+export function linesOf(hit: Pick<PlacedHit, "content" | "excerpt" | "startLine">): ExcerptLine[] {
+  if (hit.excerpt !== undefined) return hit.excerpt;
+  return hit.content
+    .split("\n")
+    .map((text, at) => ({ line: hit.startLine + at, pieces: [shortened(text.trim())] }))
+    .filter(({ pieces }) => pieces[0] !== "")
+    .slice(0, 2);
+}
+
+/** Every second piece is a hit word. */
+export function highlighted(pieces: readonly string[]): Highlighted {
+  let label = "";
+  const highlights: [number, number][] = [];
+  pieces.forEach((piece, at) => {
+    if (at % 2 === 1) highlights.push([label.length, label.length + piece.length]);
+    label += piece;
+  });
+  return { label, highlights };
+}
+
+/** For places that show nothing but text. */
+export function marked(pieces: readonly string[], open: string, close: string): string {
+  return pieces.map((piece, at) => (at % 2 === 1 ? open + piece + close : piece)).join("");
+}
+
+function shortened(text: string): string {
+  return text.length > PLAIN_WIDTH ? `${text.slice(0, PLAIN_WIDTH)}…` : text;
+}

@@ -1,0 +1,111 @@
+// What can be searched for, each as one question that can be written down, and the request that answers it.
+import type { CancellationToken } from "vscode";
+import type { PathMatches, SearchHit } from "../protocol.gen";
+import type { Place, PlacedHit, PlacedResult, Sidecar } from "../sidecar";
+import { SYMBOL_KINDS, baseName } from "./kinds";
+import { type ModeId, modeOf, toolMode } from "./modes";
+
+export type Subject = "code" | "symbol" | "similar" | "path";
+
+/** A place whose code is compared with other code; `endLine` is there for a selection. */
+export interface Spot {
+  workspace: string;
+  path: string;
+  line: number;
+  endLine?: number;
+}
+
+/** Plain: it is kept between sessions. */
+export interface Asked {
+  subject: Subject;
+  query: string;
+  mode: ModeId;
+  spot?: Spot;
+}
+
+export interface Found {
+  hits: PlacedHit[];
+  /** How many there are in all, where that is more. */
+  available?: number;
+  /** Why the answer is partial or stale. */
+  notice?: string;
+  tookMs?: number;
+}
+
+const SHOWN = 30;
+const PATHS_SHOWN = 100;
+
+/** Rejects with `Failure`. */
+export function find(sidecar: Sidecar, asked: Asked, token: CancellationToken): Promise<Found> {
+  if (asked.subject === "path") return findPaths(sidecar, asked.query, token);
+  if (asked.subject === "similar") return findSimilar(sidecar, asked.spot, token);
+  return search(sidecar, asked, token);
+}
+
+async function search(sidecar: Sidecar, { subject, query, mode }: Asked, token: CancellationToken): Promise<Found> {
+  const kinds = subject === "symbol" ? { kinds: [...SYMBOL_KINDS] } : {};
+  const method = mode === "docs" && subject === "code" ? "sidecar/searchDocs" : "sidecar/searchCode";
+  const params = { query, mode: toolMode(mode), top_k: SHOWN, explain: true, ...kinds };
+  const result = (await sidecar.call(method, params, token)) as PlacedResult;
+  return found(result.results, result);
+}
+
+async function findSimilar(sidecar: Sidecar, spot: Spot | undefined, token: CancellationToken): Promise<Found> {
+  if (spot === undefined) return { hits: [] };
+  const { workspace, path, line, endLine } = spot;
+  const params = { path, line, ...(endLine === undefined ? {} : { end_line: endLine }), limit: SHOWN, workspace };
+  const result = await sidecar.call("sidecar/findSimilar", params, token);
+  return found(
+    result.results.map((hit: SearchHit) => ({ ...hit, workspace })),
+    result,
+  );
+}
+
+async function findPaths(sidecar: Sidecar, query: string, token: CancellationToken): Promise<Found> {
+  const params: { pattern: string; limit: number } & Place = { pattern: globOf(query), limit: PATHS_SHOWN };
+  const result: PathMatches & { workspaces?: string[] } = await sidecar.call("sidecar/searchByPath", params, token);
+  const hits = result.matches.map((path, at) => fileHit(path, result.workspaces?.[at]));
+  return { hits, ...(result.totalMatches > hits.length ? { available: result.totalMatches } : {}) };
+}
+
+function found(hits: PlacedHit[], told: { available?: number; notice?: string; searchTimeMs: number }): Found {
+  const { available, notice, searchTimeMs } = told;
+  return {
+    hits,
+    tookMs: searchTimeMs,
+    ...(available === undefined ? {} : { available }),
+    ...(notice === undefined ? {} : { notice }),
+  };
+}
+
+function fileHit(path: string, workspace: string | undefined): PlacedHit {
+  return {
+    path,
+    content: "",
+    score: 1,
+    startLine: 1,
+    endLine: 1,
+    language: "",
+    kind: "file",
+    names: [baseName(path)],
+    ...(workspace === undefined ? {} : { workspace }),
+  };
+}
+
+/** What a person types for a path: a glob as it is; else any path that has the text in it. */
+export function globOf(text: string): string {
+  const typed = text.trim();
+  if (/[*?[\]{}]/.test(typed)) return typed.includes("/") ? typed : `**/${typed}`;
+  return `{**/*${typed}*,**/*${typed}*/**}`;
+}
+
+/** For titles: what was searched, and how. */
+export function titleOf(asked: Asked): string {
+  if (asked.subject === "path") return `Paths with “${asked.query}”`;
+  if (asked.subject === "similar") return `Code like ${asked.query}`;
+  return `“${asked.query}”, ${asked.subject === "symbol" ? "symbols, " : ""}${modeOf(asked.mode).title}`;
+}
+
+export function sameAsked(one: Asked, other: Asked): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}

@@ -1,0 +1,43 @@
+// What a hit is, as an icon and as a name.
+import type { PlacedHit } from "../sidecar";
+
+/** Codicons by the sidecar's kinds. */
+const ICONS: Readonly<Record<string, string>> = {
+  class: "symbol-class",
+  type: "symbol-interface",
+  function: "symbol-function",
+  method: "symbol-method",
+  constructor: "symbol-constructor",
+  field: "symbol-field",
+  variable: "symbol-variable",
+  constant: "symbol-constant",
+  module: "symbol-module",
+  namespace: "symbol-namespace",
+  macro: "symbol-operator",
+  section: "symbol-string",
+  cell: "notebook",
+  file: "file",
+};
+const OTHER = "symbol-snippet";
+
+/** Kinds that have a name to go to. */
+export const SYMBOL_KINDS: readonly string[] = ["class", "type", "function", "method", "constructor", "macro"];
+
+export function iconOf(kind: string): string {
+  return ICONS[kind] ?? OTHER;
+}
+
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+export function folderOf(path: string): string {
+  const end = path.lastIndexOf("/");
+  return end < 0 ? "" : path.slice(0, end);
+}
+
+/** The hit's first name and how many more there are; its file's name where it defines nothing. */
+export function nameOf(hit: Pick<PlacedHit, "names" | "path">): { name: string; more: number } {
+  const [first, ...others] = hit.names;
+  return first === undefined ? { name: baseName(hit.path), more: 0 } : { name: first, more: others.length };
+}

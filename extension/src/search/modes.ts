@@ -1,0 +1,34 @@
+// The ways of searching that a person switches between, and what each asks of the sidecar.
+
+export type ModeId = "hybrid" | "words" | "meaning" | "docs";
+
+export interface Mode {
+  id: ModeId;
+  title: string;
+  /** A codicon. */
+  icon: string;
+  tooltip: string;
+}
+
+export const MODES: readonly Mode[] = [
+  { id: "hybrid", title: "words and meaning", icon: "search-sparkle", tooltip: "Words and meaning" },
+  { id: "words", title: "words only", icon: "whole-word", tooltip: "Words only" },
+  { id: "meaning", title: "meaning only", icon: "sparkle", tooltip: "Meaning only" },
+  { id: "docs", title: "documentation", icon: "book", tooltip: "Documentation" },
+];
+
+const TOOL_MODES = { hybrid: "hybrid", words: "fts", meaning: "vector", docs: "hybrid" } as const;
+
+export function toolMode(id: ModeId): "hybrid" | "fts" | "vector" {
+  return TOOL_MODES[id];
+}
+
+/** Any text, such as one that was remembered, as a mode. */
+export function modeOf(id: string | undefined): Mode {
+  return MODES.find((mode) => mode.id === id) ?? (MODES[0] as Mode);
+}
+
+export function modeAfter(id: ModeId): Mode {
+  const at = MODES.findIndex((mode) => mode.id === id);
+  return MODES[(at + 1) % MODES.length] as Mode;
+}

@@ -1,0 +1,33 @@
+// Where hits are: files, ranges, and opening them.
+import * as vscode from "vscode";
+import type { PlacedHit } from "../sidecar";
+
+type Where = Pick<PlacedHit, "path" | "workspace" | "startLine" | "endLine">;
+
+/** Hits name no folder while only one is open. */
+export function uriOf(hit: Pick<PlacedHit, "path" | "workspace">): vscode.Uri {
+  const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
+  const root = hit.workspace === undefined ? folders[0]?.uri : vscode.Uri.file(hit.workspace);
+  if (root === undefined) throw new Error("No folder is open.");
+  return vscode.Uri.joinPath(root, hit.path);
+}
+
+export function rangeOf({ startLine, endLine }: Pick<PlacedHit, "startLine" | "endLine">): vscode.Range {
+  return new vscode.Range(startLine - 1, 0, Math.max(startLine, endLine) - 1, Number.MAX_SAFE_INTEGER);
+}
+
+/** The cursor is put at the start of the range; `line` says another place in it. */
+export function startOf(hit: Where, line?: number): vscode.Range {
+  const position = new vscode.Position((line ?? hit.startLine) - 1, 0);
+  return new vscode.Range(position, position);
+}
+
+export async function openHit(hit: Where, options: vscode.TextDocumentShowOptions = {}, line?: number): Promise<void> {
+  const selection = startOf(hit, line);
+  const editor = await vscode.window.showTextDocument(uriOf(hit), { ...options, selection });
+  editor.revealRange(rangeOf(hit), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}
+
+export function several(): boolean {
+  return (vscode.workspace.workspaceFolders ?? []).length > 1;
+}

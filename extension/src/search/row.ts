@@ -1,0 +1,52 @@
+// One hit as the two lines of a row: what it is and where, and the match with its words marked.
+import type { PlacedHit } from "../sidecar";
+import { linesOf, marked } from "./excerpt";
+import { baseName, folderOf, iconOf, nameOf } from "./kinds";
+
+export interface Row {
+  label: string;
+  description: string;
+  detail: string;
+}
+
+const OPEN = "❰";
+const CLOSE = "❱";
+const BETWEEN = "  ⋯  ";
+
+/** `several`: hits of more than one folder are listed, so each says which is its own. */
+export function rowOf(hit: PlacedHit, several = false): Row {
+  const { name, more } = nameOf(hit);
+  const suffix = more > 0 ? `  +${more}` : "";
+  return {
+    label: `$(${iconOf(hit.kind)}) ${escaped(name)}${suffix}`,
+    description: [placeOf(hit, several), ...(isFile(hit) ? [] : [scoreOf(hit)])].join("  ·  "),
+    detail: escaped(
+      linesOf(hit)
+        .map(({ pieces }) => marked(pieces, OPEN, CLOSE))
+        .join(BETWEEN),
+    ),
+  };
+}
+
+/** A hit that is a whole file, found by its path. */
+export function isFile(hit: Pick<PlacedHit, "kind">): boolean {
+  return hit.kind === "file";
+}
+
+export function placeOf(hit: PlacedHit, several = false): string {
+  const path = several && hit.workspace !== undefined ? `${baseName(hit.workspace)}/${hit.path}` : hit.path;
+  return isFile(hit) ? folderOf(path) : `${path}:${linesText(hit)}`;
+}
+
+export function linesText(hit: Pick<PlacedHit, "startLine" | "endLine">): string {
+  return hit.endLine > hit.startLine ? `${hit.startLine}–${hit.endLine}` : `${hit.startLine}`;
+}
+
+export function scoreOf(hit: Pick<PlacedHit, "score">): string {
+  return hit.score.toFixed(2);
+}
+
+/** Labels may hold icons: `$(name)`. Code does too, and means none. */
+function escaped(text: string): string {
+  return text.replaceAll("$(", "$\u200b(");
+}

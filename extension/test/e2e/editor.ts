@@ -1,0 +1,196 @@
+// The one place where the editor is started: a real VS Code on loopback, with its own data, extensions and folder.
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CODE_SERVER, NODE, SIDECAR, VSIX } from "./places";
+import { indexWorkspace, makeWorkspace } from "./workspace";
+
+export interface EditorOptions {
+  /** The Python package that is the folder's content. */
+  content: string;
+  /** Index the folder before the editor opens it. */
+  indexed: boolean;
+  trusted: boolean;
+  /** `own`: the checkout's sidecar. `carried`: what the extension makes from its wheel. */
+  program: "own" | "carried";
+  /** Of the machine: scope `machine` and `machine-overridable` are read from there only. */
+  machine: Record<string, unknown>;
+  user: Record<string, unknown>;
+  env: Record<string, string>;
+  /** Install the extension at all. */
+  extension: boolean;
+}
+
+export const DEFAULTS: EditorOptions = {
+  content: "starlette",
+  indexed: true,
+  trusted: true,
+  program: "own",
+  machine: {},
+  user: {},
+  env: {},
+  extension: true,
+};
+
+export interface Editor {
+  url: string;
+  /** The opened folder. */
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  /** Everything of this editor's is below it. */
+  root: string;
+  port: number;
+  /** The ids of the programs of this editor's sidecar, by a part of their command line. */
+  processes(part: string): number[];
+  /** The lines of the extension's log so far. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+const CALM: Record<string, unknown> = {
+  "telemetry.telemetryLevel": "off",
+  "workbench.startupEditor": "none",
+  "workbench.enableExperiments": false,
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
+  "workbench.reduceMotion": "on",
+  "workbench.tips.enabled": false,
+  "update.mode": "none",
+  "extensions.autoCheckUpdates": false,
+  "extensions.autoUpdate": false,
+  "extensions.ignoreRecommendations": true,
+  "git.openRepositoryInParentFolders": "never",
+  "remote.autoForwardPorts": false,
+};
+
+export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<Editor> {
+  const options = { ...DEFAULTS, ...wishes };
+  // Short: a socket's path has a limit.
+  const root = mkdtempSync(join(tmpdir(), "ed-"));
+  const folder = join(root, options.content);
+  const env = environment(root, options);
+  makeWorkspace(folder, options.content);
+  if (options.indexed) indexWorkspace(folder, env);
+  const common = settle(root, options);
+  const run = [CODE_SERVER, ...common];
+  if (options.extension) execFileSync(NODE, [...run, "--install-extension", VSIX, "--force"], { env, stdio: "pipe" });
+  const port = await freePort();
+  const trust = options.trusted ? ["--disable-workspace-trust"] : [];
+  const child = spawn(NODE, [...run, ...SERVING, "--bind-addr", `127.0.0.1:${port}`, ...trust, folder], {
+    detached: true,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  await listening(child);
+  return {
+    url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`,
+    folder,
+    env,
+    root,
+    port,
+    processes: (part) =>
+      ours(root)
+        .filter((one) => one.command.includes(part))
+        .map((one) => one.id),
+    log: () => extensionLog(root),
+    stop: () => stop(child, root),
+  };
+}
+
+const SERVING = [
+  ...["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"],
+  // Otherwise the extension host of a closed page, and its sidecar, live for hours.
+  ...["--reconnection-grace-time", "5"],
+];
+
+function environment(root: string, options: EditorOptions): NodeJS.ProcessEnv {
+  const { CI: _, ...own } = process.env;
+  return {
+    ...own,
+    HOME: root,
+    SIDECAR_HOME: join(root, "home"),
+    EXTENSIONS_GALLERY: '{"serviceUrl":"http://127.0.0.1:9/none"}',
+    ...options.env,
+  };
+}
+
+/** Writes the settings; returns the options that keep this editor to itself. */
+function settle(root: string, { machine, user, program }: EditorOptions): string[] {
+  const data = join(root, "data");
+  const write = (place: string, settings: Record<string, unknown>) => {
+    mkdirSync(join(data, place), { recursive: true });
+    writeFileSync(join(data, place, "settings.json"), JSON.stringify(settings));
+  };
+  write("User", { ...CALM, ...user });
+  write("Machine", { ...(program === "own" && { "sidecar.path": SIDECAR }), ...machine });
+  writeFileSync(join(root, "config.yaml"), "cert: false\n");
+  const extensions = join(root, "extensions");
+  mkdirSync(extensions);
+  return ["--config", join(root, "config.yaml"), "--user-data-dir", data, "--extensions-dir", extensions];
+}
+
+function freePort(): Promise<number> {
+  return new Promise((found) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => found(port));
+    });
+  });
+}
+
+function listening(child: ChildProcess): Promise<void> {
+  return new Promise((up, failed) => {
+    let said = "";
+    const heard = (bytes: Buffer) => {
+      said += String(bytes);
+      if (said.includes("HTTP server listening")) up();
+    };
+    child.stdout?.on("data", heard);
+    child.stderr?.on("data", heard);
+    child.on("exit", (status) => failed(new Error(`the editor ended (${status}): ${said}`)));
+  });
+}
+
+interface Process {
+  id: number;
+  command: string;
+}
+
+/** Every process that was started from this editor: they alone have its SIDECAR_HOME. Linux only. */
+function ours(root: string): Process[] {
+  const found: Process[] = [];
+  for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
+    try {
+      const env = readFileSync(`/proc/${name}/environ`, "utf8").split("\0");
+      const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ");
+      if (env.includes(`SIDECAR_HOME=${join(root, "home")}`)) found.push({ id: Number(name), command });
+    } catch {
+      continue; // it has ended meanwhile
+    }
+  }
+  return found;
+}
+
+function extensionLog(root: string): string {
+  const logs = join(root, "data/logs");
+  const files = readdirSync(logs, { recursive: true, encoding: "utf8" });
+  const own = files.filter((name) => name.includes("sidecar-search.sidecar") && name.endsWith(".log"));
+  return own.map((name) => readFileSync(join(logs, name), "utf8")).join("");
+}
+
+async function stop(child: ChildProcess, root: string): Promise<void> {
+  const gone = new Promise((over) => child.on("exit", over));
+  if (child.pid !== undefined && child.exitCode === null) {
+    process.kill(-child.pid, "SIGTERM");
+    await gone;
+  }
+  for (const { id } of ours(root)) {
+    try {
+      process.kill(id, "SIGKILL");
+    } catch {
+      continue;
+    }
+  }
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+}

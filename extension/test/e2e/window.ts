@@ -1,0 +1,112 @@
+// What a person sees and does in one window of the editor. Locators of the editor's inside are here and nowhere else.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, type Frame, type FrameLocator, type Locator, type Page } from "@playwright/test";
+import type { Editor } from "./editor";
+import { PICTURES } from "./places";
+
+const START_MS = 60_000;
+
+export class Window {
+  readonly input: Locator;
+  readonly rows: Locator;
+  readonly dialog: Locator;
+  readonly toasts: Locator;
+
+  constructor(
+    readonly page: Page,
+    readonly editor: Editor,
+  ) {
+    this.input = page.locator(".quick-input-widget input.input");
+    this.rows = page.locator(".quick-input-widget").getByRole("option");
+    this.dialog = page.locator(".monaco-dialog-box");
+    this.toasts = page.locator(".notification-toast");
+  }
+
+  /** Loads the page; with `running`, until the sidecar runs. */
+  async open(running = true): Promise<void> {
+    await this.page.goto(this.editor.url);
+    await expect(this.page.locator(".statusbar-item").first()).toBeVisible({ timeout: START_MS });
+    if (running) await this.sidecarRuns();
+  }
+
+  /** As its log tells, which is a file. */
+  async sidecarRuns(times = 1): Promise<void> {
+    const runs = () =>
+      this.editor
+        .log()
+        .split("\n")
+        .filter((line) => line.endsWith("[info] running")).length;
+    await expect.poll(runs, { timeout: START_MS }).toBeGreaterThanOrEqual(times);
+  }
+
+  /** Runs a command by its title, category included. */
+  async command(title: string): Promise<void> {
+    const row = this.rows.filter({ hasText: title }).first();
+    await expect(async () => {
+      await this.page.keyboard.press("Escape");
+      await this.page.keyboard.press("F1");
+      await this.input.fill(`>${title}`);
+      await expect(row).toBeVisible({ timeout: 3000 });
+    }).toPass({ timeout: 30_000 });
+    await row.click();
+  }
+
+  toast(text: string | RegExp): Locator {
+    return this.toasts.filter({ hasText: text });
+  }
+
+  /** The dialog or the notification with this text, whichever asks. */
+  question(text: string | RegExp): Locator {
+    return this.dialog.or(this.toasts).filter({ hasText: text });
+  }
+
+  button(within: Locator, name: string): Locator {
+    return within.getByRole("button", { name, exact: true });
+  }
+
+  statusItem(text: string | RegExp): Locator {
+    return this.page.locator(".statusbar-item", { hasText: text });
+  }
+
+  /** The tab of an open file. */
+  tab(name: string): Locator {
+    return this.page.locator(".tabs-container").getByRole("tab", { name: new RegExp(name.replaceAll(".", "\\.")) });
+  }
+
+  async cursorIsAt(line: number): Promise<void> {
+    await expect(this.statusItem(new RegExp(`Ln ${line}\\b`))).toBeVisible();
+  }
+
+  async openFile(path: string): Promise<void> {
+    await expect(async () => {
+      await this.page.keyboard.press("Escape");
+      await this.page.keyboard.press("Control+P");
+      await this.input.fill(path);
+      await expect(this.rows.first()).toContainText(path.split("/").at(-1) ?? path, { timeout: 3000 });
+    }).toPass({ timeout: 30_000 });
+    await this.page.keyboard.press("Enter");
+    await expect(this.tab(path.split("/").at(-1) ?? path)).toHaveAttribute("aria-selected", "true");
+  }
+
+  /** The content of the webview that is on screen. */
+  webview(): FrameLocator {
+    return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+  }
+
+  /** Keeps what is on screen as a file that a person can look at. */
+  async picture(name: string): Promise<void> {
+    mkdirSync(PICTURES, { recursive: true });
+    await this.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  }
+
+  /** Back to an empty editor: what a test has left open is closed, unsaved text is thrown away. */
+  async tidy(): Promise<void> {
+    for (const _ of [1, 2, 3]) await this.page.keyboard.press("Escape");
+    await this.command("View: Revert and Close Editor").catch(() => undefined);
+    await this.command("View: Close All Editors");
+    await this.command("Notifications: Clear All Notifications");
+  }
+}
+
+export type { Frame };
