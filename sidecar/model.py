@@ -40,7 +40,10 @@ class Rule(StrEnum):
     TOO_LARGE = "too-large"
     TOO_MANY = "too-many-files"
     SYMLINK = "symlink-out-of-workspace"
+    LINK = "symlink"
+    FOLDER = "folder"
     NOT_A_FILE = "not-a-regular-file"
+    MISSING = "no-such-file"
     UNREADABLE = "unreadable"
     DOCS_OFF = "documentation-not-indexed"
 
@@ -344,6 +347,7 @@ class StatusAnswer:
     seconds_left: float | None = None
     warning: str = ""
     generation: int = 0
+    problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

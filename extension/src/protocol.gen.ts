@@ -188,6 +188,7 @@ export interface IndexStatus {
   progress?: StatusProgress;
   generation?: number;
   warning?: string;
+  problems?: string[];
 }
 
 export interface ConfigResult {
@@ -682,6 +683,7 @@ export interface FolderStatus {
   progress?: StatusProgress;
   generation?: number;
   warning?: string;
+  problems?: string[];
   workspace: string;
   uri: string;
 }

@@ -1,6 +1,6 @@
 """Looks whether sidecar can work on this machine: each check runs the real part and says what to do when it fails.
 
-Like `wiring.py` it names concrete parts, because it is about them; it opens no workspace and no index.
+It takes the parts as `wiring.py` makes them, and opens no workspace and no index.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from sidecar import __version__
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.wiring import load_catalog, make_embedder, make_store
 from sidecar.errors import SidecarError
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 
@@ -52,15 +54,16 @@ class Model:
     in_use: bool
 
 
-def check_everything(flags: Mapping[str, object], env: Mapping[str, str]) -> Iterator[Check]:
-    """Every check in turn; one that breaks is a problem of its own and does not end the others."""
+def check_everything(flags: Mapping[str, object], env: Mapping[str, str], root: str) -> Iterator[Check]:
+    """Every check in turn; one that breaks is a problem of its own and does not end the others. `root`: the workspace
+    whose settings hold."""
     checks: tuple[tuple[str, Callable[[], Check]], ...] = (
         ("python", check_python),
         ("libraries", check_libraries),
         ("sqlite", check_sqlite),
-        ("settings", lambda: check_settings(_settings(flags, env))),
+        ("settings", lambda: check_settings(_settings(flags, env, root))),
         ("data folder", lambda: check_data_folder(data_home(env))),
-        ("model", lambda: check_model(_settings(flags, env))),
+        ("model", lambda: check_model(_settings(flags, env, root))),
         ("vector store", check_vector_store),
         ("file watching", lambda: check_watches(WATCH_LIMIT)),
     )
@@ -68,12 +71,10 @@ def check_everything(flags: Mapping[str, object], env: Mapping[str, str]) -> Ite
         yield _survived(name, check)
 
 
-def known_models(flags: Mapping[str, object], env: Mapping[str, str]) -> list[Model]:
+def known_models(flags: Mapping[str, object], env: Mapping[str, str], root: str) -> list[Model]:
     """The models of the catalog, and the folder in use when it is none of them. Raises `ModelLoadFailed`."""
-    from sidecar.parts.embed.catalog import load_catalog
-
     catalog = load_catalog()
-    used = catalog.resolve(_settings(flags, env).model).entry
+    used = catalog.resolve(_settings(flags, env, root).model).entry
     entries = catalog.models if used in catalog.models else (*catalog.models, used)
     return [Model(e.id, e.dimension, e.size, e.licence, e.source, e is used) for e in entries]
 
@@ -123,10 +124,7 @@ def check_data_folder(home: Path) -> Check:
 
 def check_model(settings: Settings) -> Check:
     """Verifies the files' hashes, loads the model and compares two related texts with an unrelated one."""
-    from sidecar.parts.embed.catalog import resolve_model
-    from sidecar.parts.embed.onnx import OnnxEmbedder
-
-    embedder = OnnxEmbedder(resolve_model(settings.model), settings.device, settings.threads)
+    embedder = make_embedder(settings)
     try:
         near, same, far = embedder.embed_documents(["open a file", "read text from a file", "matrix determinant"])
         found = (
@@ -140,11 +138,9 @@ def check_model(settings: Settings) -> Check:
 
 def check_vector_store() -> Check:
     """One round trip through Chroma in its worker process, in a folder of its own."""
-    from sidecar.parts.vectors.chroma import ChromaStore
-
     rows = np.eye(3, dtype=np.float32)
     with tempfile.TemporaryDirectory(prefix="sidecar-doctor-") as folder:
-        store = ChromaStore(Path(folder), 3, "doctor")
+        store = make_store(Path(folder), 3, "doctor")
         try:
             store.upsert("code", np.array([1, 2, 3], dtype=np.int64), rows)
             ids, _ = store.query("code", rows[1], 1)
@@ -175,8 +171,8 @@ def _survived(name: str, check: Callable[[], Check]) -> Check:
         return Check(name, False, f"{type(error).__name__}: {error}", "Please report this with the whole output.")
 
 
-def _settings(flags: Mapping[str, object], env: Mapping[str, str]) -> Settings:
-    return load_settings(None, user_config_file(env), env, {}, flags)
+def _settings(flags: Mapping[str, object], env: Mapping[str, str], root: str) -> Settings:
+    return load_settings(IndexDirectory(data_home(env), root).config, user_config_file(env), env, {}, flags)
 
 
 def _unless(fine: bool, advice: str) -> str:

@@ -23,11 +23,26 @@ def explain_path(
     except FileNotFound:
         found, exists = None, has_buffer
     decision = walker.decide(path) if found is None or isinstance(found, FoundFile) else found.decision
+    if decision.rule is Rule.FOLDER:
+        return Explanation(path, Decision(Rule.FOLDER, _held(path, generation)), exists, in_index=False, stale=False)
+    if decision.indexed and not exists:
+        decision = Decision(Rule.MISSING, "a file of this name would be indexed")
     sha256 = b""
     if isinstance(found, FoundFile):
         decision, sha256 = _judge_content(root, path, parts, settings, decision)
     answer = Explanation(path, decision, exists, in_index=False, stale=False)
     return answer if generation is None else _add_indexed(answer, generation, sha256, has_buffer)
+
+
+def _held(folder: str, generation: Generation | None) -> str:
+    if generation is None:
+        return "there is no index yet"
+    inside = f"{folder}/" if folder else ""
+    with generation.snapshots.open() as snapshot:
+        (count,) = snapshot.connection.execute(
+            "SELECT count(*) FROM files WHERE substr(path, 1, ?) = ?", (len(inside), inside)
+        ).fetchone()
+    return f"{count} of the files in it are indexed"
 
 
 def _judge_content(

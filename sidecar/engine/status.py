@@ -130,6 +130,7 @@ class Reporter:
             progress_done=self._activity.done,
             progress_total=self._activity.total,
             seconds_left=self._activity.seconds_left(),
+            problems=settings.problems,
         )
         if self._directory.current() is None:
             return replace(answer, status="indexing") if self._activity.kind else answer

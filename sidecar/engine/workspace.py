@@ -177,7 +177,7 @@ class IndexedWorkspace:
         if not isinstance(found, FoundFile):
             assert generation.writer is not None
             generation.writer.indexer.remove([relative])
-            raise FileExcluded(f"{relative}: {found.decision.rule.value} ({found.decision.detail}).")
+            raise FileExcluded(f"{relative or '.'}: {found.decision.rule.value} ({found.decision.detail}).")
         return FileReport("reindexed", relative, self._builder.index_one(generation, found))
 
     def delete(self) -> None:

@@ -210,11 +210,13 @@ class Walker:
 
     def found(self, path: str) -> FoundFile | SkippedPath:
         """One file as the walk would offer or skip it. Raises FileNotFound when nothing is there."""
+        if not path.strip("/"):
+            return SkippedPath("/", Decision(Rule.FOLDER, "it is the workspace"))
         decision, entry, folder = self._trace(path.strip("/"))
         if decision.indexed and entry.stat is None:
             raise errors.FileNotFound(f"{path} does not exist.")
         if decision.indexed and folder is not None:
-            return SkippedPath(f"{entry.path}/", Decision(Rule.NOT_A_FILE, "it is a folder"))
+            return SkippedPath(f"{entry.path}/", Decision(Rule.FOLDER, "it is a folder"))
         if decision.indexed and self._last_kept is not None and entry.path > self._last_kept:
             decision = self._too_many()
         if not decision.indexed:
@@ -300,8 +302,8 @@ class Walker:
         if not inside:
             return Decision(Rule.SYMLINK, "a symbolic link that leads out of the workspace")
         if not os.path.exists(target):  # noqa: PTH110
-            return Decision(Rule.SYMLINK, "a symbolic link that leads nowhere")
-        return Decision(Rule.SYMLINK, "a symbolic link; its target is indexed where it is")
+            return Decision(Rule.LINK, "a symbolic link that leads nowhere")
+        return Decision(Rule.LINK, "a symbolic link; what it leads to is looked at where it is")
 
     def _size(self, entry: _Entry) -> Decision | None:
         limit = self._options.max_file_size

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def run_checks(flags: Mapping[str, object], env: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+def run_checks(flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """One `{name, ok, found, advice}` per check; advice is empty when all is well. Raises nothing."""
     from sidecar.engine.checkup import check_everything
 
     environment = os.environ if env is None else env
     return [
         {"name": check.name, "ok": check.ok, "found": check.found, "advice": check.advice}
-        for check in check_everything(flags, environment)
+        for check in check_everything(flags, environment, root)
     ]
 
 
-def list_models(flags: Mapping[str, object], env: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+def list_models(flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """The models that ship and the one in use. Raises `ModelLoadFailed` when the catalog cannot be read."""
     from sidecar.engine.checkup import known_models
 
@@ -32,5 +32,5 @@ def list_models(flags: Mapping[str, object], env: Mapping[str, str] | None = Non
             "source": model.source,
             "inUse": model.in_use,
         }
-        for model in known_models(flags, environment)
+        for model in known_models(flags, environment, root)
     ]

@@ -43,7 +43,8 @@ class StatusProgress(CamelResult):
 
 
 class IndexStatus(CamelResult):
-    """Counts are left out while there is no index. Coverage: the share of chunks that have their vector, 0-1."""
+    """Counts are left out while there is no index. Coverage: the share of chunks that have their vector, 0-1.
+    `problems`: the settings that cannot be used, each with what is allowed."""
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
     project_path: str | None = None
@@ -73,6 +74,7 @@ class IndexStatus(CamelResult):
     progress: StatusProgress | None = None
     generation: int | None = None
     warning: str | None = None
+    problems: list[str] | None = None
 
 
 def index_status(answer: StatusAnswer) -> IndexStatus:
@@ -86,6 +88,7 @@ def index_status(answer: StatusAnswer) -> IndexStatus:
         watcher_active=answer.watcher_active,
         progress=_progress(answer) if answer.status == "indexing" else None,
         warning=answer.warning or None,
+        problems=list(answer.problems) or None,
     )
     return status if answer.status == "not_found" else status.model_copy(update=_facts(answer))
 

@@ -120,6 +120,18 @@ def test_doctor_finds_nothing_wrong_here(home: Path) -> None:
     assert done.returncode == (0 if told["ok"] else 1)
 
 
+def test_doctor_names_a_wrong_value_of_the_workspaces_config(home: Path) -> None:
+    config = Path(json.loads(run(home, "config", "--json").stdout)["configPath"])
+    before = config.read_text()
+    config.write_text(before.replace('"1MB"', '"1 tonne"'))
+    done = run(home, "doctor")
+    config.write_text(before)
+    assert done.returncode == 1
+    assert "problem  settings" in done.stdout
+    assert "maxFileSize in " in done.stdout
+    assert "digits followed by KB or MB" in done.stdout
+
+
 def test_doctor_names_a_model_that_is_not_there(home: Path) -> None:
     done = run(home, "doctor", "--model", "no-such-model")
     assert done.returncode == 1

@@ -159,7 +159,7 @@ def explain(session: Session) -> int:
 def doctor(session: Session) -> int:
     from sidecar.tools.diagnose import run_checks
 
-    checks = run_checks(_flags(session))
+    checks = run_checks(_flags(session), session.root)
     session.show(
         {"ok": all(check["ok"] for check in checks), "checks": checks}, render.check_lines(checks, session.style)
     )
@@ -169,7 +169,7 @@ def doctor(session: Session) -> int:
 def models(session: Session) -> int:
     from sidecar.tools.diagnose import list_models
 
-    known = list_models(_flags(session))
+    known = list_models(_flags(session), session.root)
     session.show({"models": known}, render.model_lines(known, session.style))
     return 0
 

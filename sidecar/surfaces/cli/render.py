@@ -48,6 +48,8 @@ def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[s
 
 def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
     yield from _pairs(_status_pairs(status), style)
+    for problem in status.get("problems", ()):
+        yield style.red(one_line(f"  setting {problem}"))
     for entry in status.get("withheld", ()):
         yield one_line(f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}")
     for entry in status.get("errors", ()):
@@ -91,10 +93,15 @@ def config_lines(config: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield json.dumps(config["config"], indent=2, ensure_ascii=False)
 
 
+_NO_FILE = {"folder": "is a folder", "no-such-file": "does not exist"}
+
+
 def explain_lines(told: Mapping[str, Any], style: Style) -> Iterator[str]:
-    verdict = "belongs in the index" if told["indexed"] else f"is left out: {told['rule']}"
+    verdict = "belongs in the index" if told["indexed"] else _NO_FILE.get(told["rule"], f"is left out: {told['rule']}")
     detail = f" ({told['detail']})" if told["detail"] else ""
     yield one_line(f"{told['path'] or '.'} {verdict}{detail}")
+    if told["rule"] in _NO_FILE and not told["inIndex"]:
+        return
     place = f"in the index with {told['chunks']} chunks, {told['embedded']} embedded" if told["inIndex"] else "no"
     pairs: list[tuple[str, object]] = [("exists", "yes" if told["exists"] else "no"), ("indexed", place)]
     if told["inIndex"]:
