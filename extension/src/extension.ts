@@ -2,23 +2,24 @@
 // whether or not it comes up.
 import type * as vscode from "vscode";
 import { register as registerActivity } from "./activity/register";
+import { register as registerAgents } from "./agents/register";
 import { EditorSidecar } from "./editorSidecar";
 import type { Register } from "./features";
 import { register as registerIndex } from "./index/register";
 import { openLog } from "./log";
-import { register as registerResults } from "./results/register";
 import { register as registerSearch } from "./search/register";
 import { offerRestart, register as registerServer } from "./server/register";
 import { Programs } from "./setup/programs";
 import { register as registerSetup } from "./setup/register";
+import { VirtualTexts } from "./virtualText";
 
 const FEATURES: readonly Register[] = [
   registerSetup,
   registerServer,
   registerSearch,
-  registerResults,
   registerIndex,
   registerActivity,
+  registerAgents,
 ];
 
 let stop: () => Promise<void> = () => Promise.resolve();
@@ -31,9 +32,11 @@ export function activate(extension: vscode.ExtensionContext): void {
     log,
     () => void offerRestart(log, () => sidecar.restart()),
   );
+  const texts = new VirtualTexts();
   stop = () => sidecar.dispose();
-  for (const register of FEATURES) extension.subscriptions.push(...register({ extension, sidecar, log, programs }));
-  extension.subscriptions.push(log);
+  for (const register of FEATURES)
+    extension.subscriptions.push(...register({ extension, sidecar, log, programs, texts }));
+  extension.subscriptions.push(texts, log);
   void sidecar.restart();
 }
 

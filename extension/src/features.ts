@@ -3,12 +3,14 @@ import type * as vscode from "vscode";
 import type { Log } from "./log";
 import type { Programs } from "./setup/programs";
 import type { Sidecar } from "./sidecar";
+import type { VirtualTexts } from "./virtualText";
 
 export interface Features {
   readonly extension: vscode.ExtensionContext;
   readonly sidecar: Sidecar;
   readonly log: Log;
   readonly programs: Programs;
+  readonly texts: VirtualTexts;
 }
 
 export type Register = (context: Features) => vscode.Disposable[];

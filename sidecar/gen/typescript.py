@@ -49,7 +49,7 @@ def _shapes() -> Iterator[type[BaseModel]]:
 def _interface(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
     properties = schema.get("properties", {})
     if not properties:
-        kind = "Record<string, never>" if schema.get("type") == "object" else "unknown"
+        kind = "Record<never, never>" if schema.get("type") == "object" else "unknown"
         yield f"export type {name} = {kind};"
         return
     yield f"export interface {name} {{"

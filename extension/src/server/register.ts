@@ -1,12 +1,18 @@
 // Commands on the sidecar itself, and what is offered when it has ended by itself.
 import * as vscode from "vscode";
+import { asFailure } from "../failure";
 import type { Features } from "../features";
 import type { Log } from "../log";
+import type { Sidecar } from "../sidecar";
+import { showDoctor } from "./doctor";
 
-export function register({ sidecar, log }: Features): vscode.Disposable[] {
+export function register(features: Features): vscode.Disposable[] {
+  const { sidecar, log, texts } = features;
   return [
     vscode.commands.registerCommand("sidecar.restart", () => sidecar.restart()),
     vscode.commands.registerCommand("sidecar.showLog", () => log.show()),
+    vscode.commands.registerCommand("sidecar.doctor", () => showDoctor(features, texts)),
+    vscode.commands.registerCommand("sidecar.openConfig", () => openConfig(sidecar)),
   ];
 }
 
@@ -15,4 +21,21 @@ export async function offerRestart(log: Log, restart: () => Promise<void>): Prom
   const chosen = await vscode.window.showErrorMessage("Sidecar has ended unexpectedly.", "Restart", "Show Log");
   if (chosen === "Restart") await restart();
   if (chosen === "Show Log") log.show();
+}
+
+async function openConfig(sidecar: Sidecar): Promise<void> {
+  const folder = await chosenFolder();
+  if (folder === undefined) return;
+  try {
+    const config = await sidecar.call("sidecar/getConfig", { workspace: folder.uri.toString() });
+    if (config.exists) await vscode.window.showTextDocument(vscode.Uri.file(config.configPath));
+    else void vscode.window.showInformationMessage(config.message);
+  } catch (error) {
+    void vscode.window.showErrorMessage(`Sidecar: ${asFailure(error).message}`);
+  }
+}
+
+function chosenFolder(): Thenable<vscode.WorkspaceFolder | undefined> {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  return folders.length > 1 ? vscode.window.showWorkspaceFolderPick() : Promise.resolve(folders[0]);
 }

@@ -1,0 +1,64 @@
+// Offers the sidecar to the editor's own agents: one MCP server for each open folder, started by the editor when asked.
+import * as vscode from "vscode";
+import type { Features } from "../features";
+import { environmentFor } from "../server/program";
+import { SECTION } from "../settings";
+
+export const PROVIDER = "sidecar.mcp";
+
+export function registerMcp({ extension, programs }: Features): vscode.Disposable[] {
+  // Editors made from older versions do not have it.
+  if (typeof (vscode.lm as Partial<typeof vscode.lm> | undefined)?.registerMcpServerDefinitionProvider !== "function")
+    return [];
+  const changes = new vscode.EventEmitter<void>();
+  const { version } = extension.extension.packageJSON as { version: string };
+  const provider: vscode.McpServerDefinitionProvider<vscode.McpStdioServerDefinition> = {
+    onDidChangeMcpServerDefinitions: changes.event,
+    provideMcpServerDefinitions: async () => {
+      const command = await programs.forAgents().catch(() => undefined);
+      return command === undefined ? [] : folders().map((folder) => definition(folder, command, version));
+    },
+    // Here the person has asked for it, so that the private environment may be made.
+    resolveMcpServerDefinition: async (server) => {
+      const program = await programs.find();
+      server.command = program.command;
+      server.env = onlyChanges(environmentFor(program, process.env), process.env);
+      return server;
+    },
+  };
+  return [
+    changes,
+    vscode.lm.registerMcpServerDefinitionProvider(PROVIDER, provider),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => changes.fire()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => changes.fire()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration(SECTION)) changes.fire();
+    }),
+  ];
+}
+
+function folders(): vscode.WorkspaceFolder[] {
+  const open = vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : [];
+  return open.filter((folder) => folder.uri.scheme === "file");
+}
+
+function definition(folder: vscode.WorkspaceFolder, command: string, version: string): vscode.McpStdioServerDefinition {
+  const label = folders().length > 1 ? `Sidecar (${folder.name})` : "Sidecar";
+  const server = new vscode.McpStdioServerDefinition(
+    label,
+    command,
+    ["mcp", "--workspace", folder.uri.fsPath],
+    {},
+    version,
+  );
+  server.cwd = folder.uri;
+  return server;
+}
+
+/** The editor gives its own environment; null removes a variable of it. */
+function onlyChanges(wanted: NodeJS.ProcessEnv, own: NodeJS.ProcessEnv): Record<string, string | null> {
+  const changed: Record<string, string | null> = {};
+  for (const name of new Set([...Object.keys(wanted), ...Object.keys(own)]))
+    if (wanted[name] !== own[name]) changed[name] = wanted[name] ?? null;
+  return changed;
+}
