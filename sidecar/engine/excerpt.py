@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from sidecar.model import ExcerptLine
-from sidecar.parts.lexical.tokens import places, terms_of
+from sidecar.parts.lexical.tokens import places, query_terms, terms_of
 
 WIDTH = 160
 """Characters of a line; a longer one is cut around its first hit word."""
@@ -31,6 +31,12 @@ def excerpt(content: str, start_line: int, terms: Collection[str]) -> tuple[Exce
     wanted = frozenset(terms)
     lines = [_look_at(i, text, wanted) for i, text in enumerate(content.split("\n")) if text.strip()]
     return tuple(_shown(line, start_line) for line in sorted(_chosen(lines), key=lambda line: line.index))
+
+
+def hit_words(query: str) -> Callable[[str], list[tuple[int, int]]]:
+    """Finds the words of a text that the query's words find, each as start and end; stop words find nothing."""
+    wanted = frozenset(query_terms(query))
+    return lambda text: [(start, end) for start, end, word in places(text) if wanted.intersection(terms_of(word))]
 
 
 def _look_at(index: int, text: str, wanted: frozenset[str]) -> _Line:

@@ -12,6 +12,7 @@ import pytest
 from sidecar.errors import IndexLocked
 from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
+from sidecar.surfaces.cli.render import search_lines
 from sidecar.surfaces.cli.terminal import Style
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -152,7 +153,12 @@ def test_colours_are_for_terminals_and_can_be_refused(shell: Shell) -> None:
     assert "\x1b" not in shell.out
     shell("search", "alpha", "--no-color", tty=True)
     assert "\x1b" not in shell.out
-    assert Style(True).words("An Alpha", ["alpha"]) == "An \x1b[1;33mAlpha\x1b[0m"
+
+
+def test_only_the_words_that_count_are_highlighted() -> None:
+    hit = {"path": "a.py", "content": "for the retries, Do it", "score": 0.5, "startLine": 1, "endLine": 1}
+    lines = search_lines({"results": [hit]}, "where do the retry for it".split(), Style(True))
+    assert list(lines)[1].endswith("for the \x1b[1;33mretries\x1b[0m, Do it")
 
 
 def test_paths_are_listed_and_the_rest_is_counted_on_standard_error(shell: Shell) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from sidecar.model import BuildReport
 from sidecar.surfaces.cli.terminal import Style, in_shell_words, one_line, printable
+
+if TYPE_CHECKING:
+    from sidecar.model import BuildReport
 
 
 def search_lines(result: Mapping[str, Any], words: list[str], style: Style) -> Iterator[str]:
     """`path:start-end  score`, then the text with line numbers, then an empty line."""
-    terms = [word for word in re.findall(r"\w+", " ".join(words)) if len(word) > 2]
+    found = _hit_words(" ".join(words), style)
     for hit in result["results"]:
         place = one_line(f"{hit['path']}:{hit['startLine']}-{hit['endLine']}")
         yield f"{style.cyan(place)}  {style.bold(format(hit['score'], '.3f'))}"
@@ -21,11 +22,20 @@ def search_lines(result: Mapping[str, Any], words: list[str], style: Style) -> I
             yield style.dim("  " + "  ".join(f"{name} {value:g}" for name, value in hit["parts"].items()))
         width = len(str(hit["endLine"]))
         for line, text in enumerate(hit["content"].split("\n"), hit["startLine"]):
-            yield f"{style.dim(f'{line:>{width}} |')} {style.words(printable(text), terms)}".rstrip()
+            shown = printable(text)
+            yield f"{style.dim(f'{line:>{width}} |')} {style.spans(shown, found(shown))}".rstrip()
         yield ""
     if "stagesMs" in result:
         stages = ", ".join(f"{stage} {ms:g} ms" for stage, ms in result["stagesMs"].items())
         yield style.dim(f"{result['searchTimeMs']:g} ms ({stages})")
+
+
+def _hit_words(query: str, style: Style) -> Callable[[str], list[tuple[int, int]]]:
+    if not style.on:
+        return lambda text: []
+    from sidecar.tools.highlight import hit_words
+
+    return hit_words(query)
 
 
 def compact_lines(result: Mapping[str, Any], style: Style) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -73,12 +73,13 @@ class Style:
     def cyan(self, text: str) -> str:
         return self._wrap("36", text)
 
-    def words(self, text: str, words: list[str]) -> str:
-        """`text` with each of `words` emphasised, whatever its case."""
-        if not self.on or not words:
-            return text
-        pattern = re.compile("|".join(re.escape(word) for word in words), re.IGNORECASE)
-        return pattern.sub(lambda found: self._wrap("1;33", found.group()), text)
+    def spans(self, text: str, spans: Sequence[tuple[int, int]]) -> str:
+        """`text` with these parts of it emphasised; they are in order and do not overlap."""
+        parts, at = [], 0
+        for start, end in spans:
+            parts += [text[at:start], self._wrap("1;33", text[start:end])]
+            at = end
+        return "".join([*parts, text[at:]])
 
     def _wrap(self, code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.on else text
