@@ -1,15 +1,19 @@
-"""The `sidecar` command: puts the shell's door together with those of editors and agents, each imported when served."""
+"""The `sidecar` command: puts the shell's door together with the others and the daemon, each imported when needed."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from sidecar import __version__
 from sidecar.surfaces.cli.main import Doors
 from sidecar.surfaces.cli.main import main as run_command_line
 
 if TYPE_CHECKING:
-    from sidecar.surfaces.cli.main import ServiceSource, Serving
+    from sidecar.surfaces.cli.main import DaemonDoor, ServiceSource, Serving
     from sidecar.tools.service import Service
 
 
@@ -17,9 +21,18 @@ _SWITCH_SECONDS = 0.001
 """Whoever answers a client waits this long for each thread that computes, not the usual five times as long."""
 
 
-def main() -> int:
+def main(version: str = __version__, command: Sequence[str] = ()) -> int:
+    """`version` and `command` (how the daemon is started) are given by tests that need another version."""
     sys.setswitchinterval(_SWITCH_SECONDS)
-    return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio, _serve))
+    daemon = partial(_daemon, version, command) if hasattr(os, "fork") else None
+    return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio, _serve, daemon))
+
+
+def _daemon(version: str, command: Sequence[str]) -> DaemonDoor:
+    from sidecar.daemon.client import Client
+    from sidecar.daemon.spawn import COMMAND
+
+    return Client(os.environ, version, command or COMMAND)
 
 
 def _lsp_stdio(source: ServiceSource) -> int:

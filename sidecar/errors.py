@@ -24,6 +24,7 @@
     ├── IndexCorrupt             INDEX_CORRUPT           unreadable, or made by another model or schema
     ├── ModelLoadFailed          MODEL_LOAD_FAILED
     ├── StoreFailed              STORE_FAILED            the vector store did not answer; searches go on without it
+    ├── DaemonEnded              DAEMON_ENDED            what was under way in it is lost; to be asked again
     ├── DiskFull                 DISK_FULL
     ├── PermissionDenied         PERMISSION_DENIED
     ├── ConfigInvalid            CONFIG_INVALID
@@ -162,6 +163,11 @@ class ModelLoadFailed(SidecarError):
 
 class StoreFailed(SidecarError):
     code, user_message = "STORE_FAILED", "The vector store did not answer."
+    http_status, exit_status = 503, 7
+
+
+class DaemonEnded(SidecarError):
+    code, user_message = "DAEMON_ENDED", "The sidecar daemon ended while this was under way."
     http_status, exit_status = 503, 7
 
 

@@ -33,6 +33,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
     ("engine", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
+    ("tools.places", ("parts.paths",)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
     ("surfaces", ("tools", *SETTINGS, *VALUES)),
     ("daemon", ("daemon", "surfaces", "tools", *SETTINGS, *VALUES)),

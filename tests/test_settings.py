@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigInvalid
-from sidecar.settings import DECLARATIONS, Settings, data_home, default_config_text, load_settings, user_config_file
-from sidecar.settings.declare import INDEX_CONFIG_KEYS
+from sidecar.settings.declare import DECLARATIONS, INDEX_CONFIG_KEYS
+from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
 
 NONE: Mapping[str, str] = {}
 

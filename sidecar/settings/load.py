@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
-from sidecar.errors import ConfigInvalid
-
 from .declare import DECLARATIONS, ENVIRONMENT_PREFIX, INDEX_CONFIG_KEYS, Declaration, Kind, Value
+from .home import data_home, own_home
+
+__all__ = ["Settings", "data_home", "default_config_text", "load_settings", "parse_size", "user_config_file"]
 
 Origin: TypeAlias = Literal["default", "user file", "index config", "environment", "editor", "flag"]
 
@@ -87,23 +88,10 @@ def default_config_text() -> str:
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-def data_home(env: Mapping[str, str]) -> Path:
-    """The folder that holds everything sidecar keeps: SIDECAR_HOME, else `sidecar` in the user's data folder.
-
-    Raises ConfigInvalid when SIDECAR_HOME is not an absolute path.
-    """
-    home = _home(env)
-    if home is not None:
-        return home
-    from platformdirs import user_data_path
-
-    return user_data_path("sidecar", appauthor=False)
-
-
 def user_config_file(env: Mapping[str, str]) -> Path:
     """The user's own settings file, which need not exist: config.json in SIDECAR_HOME, else in the user's
     configuration folder. Raises ConfigInvalid as `data_home` does."""
-    home = _home(env)
+    home = own_home(env)
     if home is not None:
         return home / "config.json"
     from platformdirs import user_config_path
@@ -203,16 +191,6 @@ class _Loader:
         near = difflib.get_close_matches(key, known, 1, 0.6)
         hint = f" Did you mean {near[0]}?" if near else f" Known keys: {', '.join(_BY_KEY)}."
         self._problems.append(f"{key} in {source} is not a setting.{hint}")
-
-
-def _home(env: Mapping[str, str]) -> Path | None:
-    text = env.get("SIDECAR_HOME", "")
-    if not text:
-        return None
-    home = Path(text).expanduser()
-    if not home.is_absolute():
-        raise ConfigInvalid(f"SIDECAR_HOME is {text!r}; it must be an absolute path, so that every folder finds it.")
-    return home
 
 
 def _given(layer: Mapping[str, object]) -> Mapping[str, object]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from sidecar.model import Workspace
-from sidecar.parts.paths import find_project_root
 from sidecar.settings.load import Settings, load_settings, user_config_file
 from sidecar.tools.context import Workspaces
 from sidecar.tools.registry import DEFAULT_TOOLSETS, tools_of
 from sidecar.tools.service import Service
+
+OpenEngine: TypeAlias = Callable[[Mapping[str, object], Mapping[str, object], Mapping[str, str]], Workspaces]
+"""The workspaces for these flags, editor's settings and environment."""
 
 
 def make_service(
@@ -24,8 +27,9 @@ def make_service(
     env: Mapping[str, str] | None = None,
     toolsets: str | Iterable[str] | None = None,
     unset_toolsets: str | Iterable[str] = DEFAULT_TOOLSETS,
+    engine: OpenEngine | None = None,
 ) -> Service:
-    """The service over the real engine. `flags` and `editor` hold settings by the keys of config.json.
+    """The service over the real engine, or over `engine`. `flags` and `editor` hold settings by config.json's keys.
 
     `toolsets` None: those of the settings, and `unset_toolsets` where no layer sets them.
     Raises `ConfigInvalid` when SIDECAR_HOME is not an absolute path, `InvalidParams` for an unknown toolset.
@@ -34,6 +38,8 @@ def make_service(
     environment = os.environ if env is None else env
 
     def open_engine() -> Workspaces:
+        if engine is not None:
+            return engine(flags, editor, environment)
         from sidecar.engine.wiring import open_workspaces
 
         return open_workspaces(flags, editor, environment)
@@ -47,14 +53,6 @@ def make_service(
         found = settings()
         toolsets = unset_toolsets if found.origins["toolsets"] == "default" else found.toolsets
     return Service(LazyWorkspaces(open_engine), confirm=lambda: settings().confirm, tools=tools_of(toolsets))
-
-
-def find_workspace(start: str) -> str:
-    """The project root that `start` lies in, found upwards; `start` itself where there is none. Absolute.
-
-    Raises `WorkspaceNotFound` when `start` is not a folder.
-    """
-    return find_project_root(start)
 
 
 class LazyWorkspaces:

@@ -29,7 +29,7 @@ class Inspector:
         """Exit status and the result."""
         ran = run_node(
             INSPECTOR, "--cli", sys.executable, "-m", "sidecar", "mcp", "--workspace", str(self._workspace),
-            "-e", f"SIDECAR_HOME={self._home}", "-e", f"PATH={os.environ['PATH']}",
+            "-e", "CI=1", "-e", f"SIDECAR_HOME={self._home}", "-e", f"PATH={os.environ['PATH']}",
             "--protocol-era", era, "--format", "json", "--method", method, *arguments,
         )  # fmt: skip
         assert ran.stdout, ran.stderr

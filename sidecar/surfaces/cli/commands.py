@@ -20,7 +20,7 @@ from sidecar.surfaces.cli.terminal import one_line
 def index(session: Session) -> int:
     started = time.monotonic()
     with interruptible() as interrupt, session.progress() as progress:
-        report = session.service.refresh(session.root, progress, interrupt.came)
+        report = session.tools.refresh(session.root, progress, interrupt.came)
     seconds = time.monotonic() - started
     value = {
         "status": "indexed",

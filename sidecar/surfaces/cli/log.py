@@ -25,8 +25,8 @@ def log_to_file() -> None:
 class LateFile(logging.Handler):
     """Opens the file for each record: nothing is made before there is something to log, no file stays open."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(logging.WARNING)
+    def __init__(self, path: Path, level: int = logging.WARNING) -> None:
+        super().__init__(level)
         self._path = path
         self.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
 

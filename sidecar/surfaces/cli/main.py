@@ -6,22 +6,28 @@ Starts light: the tools and the engine are imported by the command that needs th
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO, TypeAlias, Union
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, Union
 
 from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
 from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser, join_commands
 from sidecar.surfaces.cli.terminal import absent_stream, in_shell_words, one_line, silence_stdout
 
 if TYPE_CHECKING:
+    from sidecar.surfaces.cli.session import Tools
     from sidecar.tools.service import Service
 
 
 ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Service"]]
 """A service, or what makes one from the settings that an editor sends when it connects."""
 
+
+IN_THIS_PROCESS = frozenset({"doctor", "models"})
+"""The commands that look at this installation and not at a workspace."""
 
 LISTING = ("mcp", "serve")
 """The commands that serve agents: what they list costs an agent's tokens."""
@@ -40,14 +46,30 @@ class Serving:
     stderr: TextIO
 
 
+class DaemonDoor(Protocol):
+    """The one process per user that holds the open indexes. `asked`: workspace, flags, toolsets, unset_toolsets."""
+
+    def pipe(self, kind: str, **asked: Any) -> int | None:
+        """Serves an editor (lsp) or an agent (mcp) through it; None where it cannot be had."""
+
+    def tools(self, **asked: Any) -> Tools | None:
+        """None where none runs."""
+
+    def command(self, action: str, as_json: bool, lines: int, ready_fd: int | None, out: TextIO) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """The other surfaces, started by this one's options. Each returns the exit status when its client is gone."""
+    """The other surfaces, started by this one's options. Each returns the exit status when its client is gone.
+
+    `daemon`: None where there are no daemons, as in tests.
+    """
 
     lsp_stdio: Callable[[ServiceSource], int]
     lsp_tcp: Callable[[ServiceSource, str, int], int]
     mcp_stdio: Callable[[Service, str | None], int]
     serve: Callable[[Service, Serving], int]
+    daemon: Callable[[], DaemonDoor] | None = None
 
 
 def main(
@@ -93,54 +115,127 @@ def _run(
     if not serves and args.command is None:
         parser.print_help(streams[1])
         return 2
-    if serves and doors is None:
+    if (serves or args.command == "daemon") and doors is None:
         raise InvalidParams("This entry point cannot serve; run the sidecar command.")
+    if doors is not None and args.command == "daemon":
+        return _daemon(args, doors, streams[1])
+    attachable = service is None and doors is not None and doors.daemon is not None and not _standalone(args)
+    daemon = doors.daemon() if attachable and doors is not None and doors.daemon is not None else None
+    if daemon is not None and (args.stdio or args.command == "mcp"):
+        status = daemon.pipe("lsp" if args.stdio else "mcp", **_asked(args))
+        if status is not None:
+            return status
+    if doors is not None and serves:
+        return _serve(args, service, doors, streams)
+    return _command(args, service, daemon, streams)
+
+
+def _serve(
+    args: argparse.Namespace, service: Service | None, doors: Doors, streams: tuple[TextIO, TextIO, TextIO]
+) -> int:
+    """In this process."""
     address = _address(args.tcp) if args.tcp else None
     if service is None:
-        from sidecar.surfaces.cli.log import log_to_file
-
-        log_to_file()
-    if doors is not None and (args.stdio or address is not None):
-        return _serve_editors(service or (lambda editor: _make_service(args, editor)), doors, address)
+        _log()
+    if args.stdio:
+        return doors.lsp_stdio(service or (lambda editor: _make_service(args, editor)))
+    if address is not None:
+        return doors.lsp_tcp(service or (lambda editor: _make_service(args, editor)), *address)
     own = service or _make_service(args)
     try:
-        if doors is not None and args.command == "mcp":
-            return doors.mcp_stdio(own, args.workspace)
-        if doors is not None and args.command == "serve":
-            return doors.serve(own, _serving(args, streams))
-        from sidecar.surfaces.cli.commands import RUN
-        from sidecar.surfaces.cli.session import Session
-
-        return RUN[args.command](Session(args, own, *streams))
+        return (
+            doors.mcp_stdio(own, args.workspace) if args.command == "mcp" else doors.serve(own, _serving(args, streams))
+        )
     finally:
         if service is None:
             own.close()
 
 
-def _serve_editors(source: ServiceSource, doors: Doors, address: tuple[str, int] | None) -> int:
-    return doors.lsp_stdio(source) if address is None else doors.lsp_tcp(source, *address)
+def _command(
+    args: argparse.Namespace,
+    service: Service | None,
+    daemon: DaemonDoor | None,
+    streams: tuple[TextIO, TextIO, TextIO],
+) -> int:
+    """One command for a person: by the daemon that runs, else in this process."""
+    from sidecar.surfaces.cli.commands import RUN
+    from sidecar.surfaces.cli.session import OwnTools, Session
+
+    made: list[Service] = []
+
+    @cache
+    def own() -> Service:
+        if service is not None:
+            return service
+        _log()
+        made.append(_make_service(args))
+        return made[0]
+
+    root = str(args.workspace) if args.workspace else _workspace_here()
+    at_daemon = daemon is not None and args.command not in IN_THIS_PROCESS
+    remote = daemon.tools(**{**_asked(args), "workspace": root}) if daemon is not None and at_daemon else None
+    if remote is None:
+        own()
+    try:
+        return RUN[args.command](Session(args, remote or OwnTools(own), own, root, *streams))
+    finally:
+        for one in made:
+            one.close()
+
+
+def _daemon(args: argparse.Namespace, doors: Doors, out: TextIO) -> int:
+    if doors.daemon is None:
+        raise InvalidParams("There are no daemons on this system: everything runs in the process that is started.")
+    return doors.daemon().command(args.action, bool(args.json), args.lines, args.ready_fd, out)
+
+
+def _standalone(args: argparse.Namespace) -> bool:
+    """Whether everything stays in this process: asked for, or by CI, which must leave nothing behind."""
+    return bool(args.standalone) or os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    return {"workspace": args.workspace, "flags": _flags(args), **_offered(args)}
+
+
+def _flags(args: argparse.Namespace) -> dict[str, object]:
+    return {"model": args.model, "device": args.device, "toolsets": args.toolsets}
+
+
+def _offered(args: argparse.Namespace) -> dict[str, Any]:
+    """An editor and a person at a shell may name any tool; only what is listed to an agent costs."""
+    if args.command in LISTING:
+        return {}
+    if args.stdio or args.tcp or args.command == "call":
+        return {"unset_toolsets": "all"}
+    return {"toolsets": args.toolsets or "all"}
 
 
 def _make_service(args: argparse.Namespace, editor: Mapping[str, object] | None = None) -> Service:
     from sidecar.settings.load import load_settings
     from sidecar.tools.assemble import make_service
 
-    flags = {"model": args.model, "device": args.device, "toolsets": args.toolsets}
+    flags = _flags(args)
     problems = load_settings(None, None, {}, {}, flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
-    if args.command in LISTING:
-        return make_service(flags=flags, editor=editor)
-    # An editor and a person at a shell may name any tool; only what is listed to an agent costs.
-    if args.stdio or args.tcp or args.command == "call":
-        return make_service(flags=flags, editor=editor, unset_toolsets="all")
-    return make_service(flags=flags, editor=editor, toolsets=args.toolsets or "all")
+    return make_service(flags=flags, editor=editor, **_offered(args))
+
+
+def _log() -> None:
+    from sidecar.surfaces.cli.log import log_to_file
+
+    log_to_file()
+
+
+def _workspace_here() -> str:
+    from sidecar.tools.places import find_workspace
+
+    return find_workspace(".")
 
 
 def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -> Serving:
-    from sidecar.tools.assemble import find_workspace
-
-    workspace = str(args.workspace) if args.workspace else find_workspace(".")
+    workspace = str(args.workspace) if args.workspace else _workspace_here()
     if not isinstance(args.port, int) or not 0 <= args.port <= 65535:
         raise InvalidParams(f'--port takes a number from 0 (any free one) to 65535, not "{args.port}".')
     return Serving(workspace, args.host, args.port, args.token_file or "", bool(args.json), *streams[1:])

@@ -33,6 +33,8 @@ exit status:
 TOOLSETS_HELP = """\
 tools to offer: code, documents, inline, memory, semantic with commas between, or all (agents: code; shell: all)"""
 
+STANDALONE_HELP = "do everything in this process, without the daemon (the default where CI is set)"
+
 NOT_CONFIRMED = 9
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -99,6 +101,7 @@ def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
     group.add_argument("-q", "--quiet", action="store_true", default=off, help="no progress and no notices")
     group.add_argument("--no-color", action="store_true", default=off, help="no colours (so does NO_COLOR)")
     group.add_argument("-y", "--yes", action="store_true", default=off, help="answer every question with yes")
+    group.add_argument("--standalone", action="store_true", default=off, help=STANDALONE_HELP)
     group.add_argument("--model", metavar="NAME", default=unset, help="embedding model: a catalog name or a folder")
     group.add_argument("--device", metavar="D", default=unset, help="auto, cpu or cuda")
     group.add_argument("--toolsets", metavar="NAMES", default=unset, help=TOOLSETS_HELP)
@@ -198,6 +201,17 @@ def _add_call(parser: argparse.ArgumentParser) -> None:
         default="{}",
         help="its parameters as one JSON object; - reads them from stdin",
     )
+
+
+def _add_daemon(parser: argparse.ArgumentParser) -> None:
+    actions = ("start", "stop", "status", "logs", "run")
+    parser.add_argument(
+        "action", metavar="ACTION", choices=actions, help="start, stop, status, logs, or run: stay here"
+    )
+    parser.add_argument(
+        "-n", "--lines", metavar="N", type=int, default=20, help="how many lines of the log (default 20)"
+    )
+    parser.add_argument("--ready-fd", type=int, help=argparse.SUPPRESS)
 
 
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
@@ -334,6 +348,15 @@ COMMANDS: tuple[Command, ...] = (
         "    sidecar serve\n    sidecar serve --port 7777 --token-file ~/.sidecar-token --toolsets code,memory\n"
         "    sidecar serve --json\n",
         _add_serve,
+    ),
+    Command(
+        "daemon",
+        "the process that editors, agents and shells share",
+        "One process per user holds the open indexes; editors (--stdio) and agents (mcp) attach to it and start it\n"
+        "when there is none, a shell uses it when it runs. It leaves after 30 minutes without sessions, or as many\n"
+        "as SIDECAR_DAEMON_IDLE_MINUTES says. status exits with 3 when none runs.",
+        "    sidecar daemon status\n    sidecar daemon stop\n    sidecar daemon logs -n 50\n",
+        _add_daemon,
     ),
 )
 

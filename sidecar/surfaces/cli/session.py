@@ -10,33 +10,68 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from sidecar.surfaces.cli.terminal import ProgressBar, Style, make_ask
 
 if TYPE_CHECKING:
+    from sidecar.model import BuildReport, IsCancelled, Progress
     from sidecar.tools.service import Service
+    from sidecar.tools.spec import Answer, Question
 
 Q = TypeVar("Q")
 A = TypeVar("A")
 
 
+class Tools(Protocol):
+    """What calls a tool: this process (`OwnTools`) or the daemon. Both raise `SidecarError` only."""
+
+    def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        workspace: str,
+        ask: Callable[[Question], Answer],
+        progress: Progress,
+        cancelled: IsCancelled,
+        asked_by: str,
+    ) -> dict[str, Any]: ...
+
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport: ...
+
+
+class OwnTools:
+    """`Tools` of this process."""
+
+    def __init__(self, service: Callable[[], Service]) -> None:
+        self._service = service
+
+    def call(self, tool: str, arguments: Mapping[str, object], **more: Any) -> dict[str, Any]:
+        from sidecar.tools.confirm import call_with_questions_sync
+
+        return call_with_questions_sync(self._service(), tool, arguments, **more)
+
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        return self._service().refresh(workspace, progress, cancelled)
+
+
 @dataclass(frozen=True)
 class Session:
-    """What a command works with. `service` is the engine's door; standard output takes data only."""
+    """What a command works with; standard output takes data only. `make_service`: the tools of this process, made
+    where they are needed, which opens nothing yet."""
 
     args: argparse.Namespace
-    service: Service
+    tools: Tools
+    make_service: Callable[[], Service]
+    root: str
     stdin: TextIO
     stdout: TextIO
     stderr: TextIO
 
-    @cached_property
-    def root(self) -> str:
-        """`--workspace` as it is, else the project around the current folder."""
-        from sidecar.tools.assemble import find_workspace
-
-        return str(self.args.workspace) if self.args.workspace else find_workspace(".")
+    @property
+    def service(self) -> Service:
+        return self.make_service()
 
     @cached_property
     def style(self) -> Style:
@@ -47,11 +82,8 @@ class Session:
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
         """The tool's result; a question goes to who typed the command. Raises `SidecarError`."""
-        from sidecar.tools.confirm import call_with_questions_sync
-
         with interruptible() as interrupt, self.progress() as progress:
-            return call_with_questions_sync(
-                self.service,
+            return self.tools.call(
                 tool,
                 arguments,
                 workspace=self.root,

@@ -54,6 +54,15 @@ def run_tcp(source: ServiceSource, host: str, port: int, *, question_timeout_s: 
     return asyncio.run(_serve_tcp(shared, _listening(host, port), make))
 
 
+async def serve_connection(connection: socket.socket, server: SidecarServer) -> None:
+    """One client on a connected socket, in the running loop, until it leaves or the task is cancelled.
+
+    Whether the client still lives is for the caller to see: this ends with the connection.
+    """
+    ending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    await _session(SocketStream(connection), server, ending, watch_client=False)
+
+
 def _listening(host: str, port: int) -> socket.socket:
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -93,8 +93,18 @@ class Wire:
     def __init__(self, fd_in: int, fd_out: int) -> None:
         self._fd_in = fd_in
         self._fd_out = fd_out
-        self._outgoing: queue.SimpleQueue[tuple[bytes, Callable[[bool], None]]] = queue.SimpleQueue()
+        self._outgoing: queue.SimpleQueue[tuple[bytes, Callable[[bool], None]] | None] = queue.SimpleQueue()
         self.lost = asyncio.Event()
+        self._threads = (
+            threading.Thread(target=self._read, name="mcp-read", daemon=True),
+            threading.Thread(target=self._write, name="mcp-write", daemon=True),
+        )
+
+    def join(self, timeout_s: float) -> bool:
+        """Whether both threads are done with the descriptors, which may be closed then; not on the loop's thread."""
+        for thread in self._threads:
+            thread.join(timeout_s)
+        return not any(thread.is_alive() for thread in self._threads)
 
     async def __aenter__(
         self,
@@ -102,8 +112,8 @@ class Wire:
         self._loop = asyncio.get_running_loop()
         self._to_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         to_client, self._from_server = anyio.create_memory_object_stream[SessionMessage](0)
-        threading.Thread(target=self._read, name="mcp-stdin", daemon=True).start()
-        threading.Thread(target=self._write, name="mcp-stdout", daemon=True).start()
+        for thread in self._threads:
+            thread.start()
         self._forwarding = asyncio.create_task(self._forward())
         return from_client, to_client
 
@@ -111,6 +121,7 @@ class Wire:
         self._forwarding.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._forwarding
+        self._outgoing.put(None)
 
     def _read(self) -> None:
         """In its own thread: a slow server holds the reading back, since each message is handed over in person."""
@@ -154,8 +165,8 @@ class Wire:
 
     def _write(self) -> None:
         """In its own thread: a client that does not read blocks only this."""
-        while True:
-            line, tell = self._outgoing.get()
+        while (taken := self._outgoing.get()) is not None:
+            line, tell = taken
             with contextlib.suppress(RuntimeError):
                 tell(self._write_whole(line))
 

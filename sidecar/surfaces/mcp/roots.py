@@ -16,7 +16,7 @@ from mcp.types import ListRootsRequest, ListRootsResult
 from pydantic import ValidationError
 
 from sidecar.errors import WorkspaceNotFound
-from sidecar.tools.assemble import find_workspace
+from sidecar.tools.places import find_workspace
 
 ROOTS_TIMEOUT_SECONDS = 5.0
 logger = logging.getLogger("sidecar.mcp")

@@ -59,13 +59,14 @@ def make_server(
     one_client: bool = True,
     answer_timeout_seconds: float = ANSWER_TIMEOUT_SECONDS,
     sessions: Sessions | None = None,
+    working_directory: str | None = None,
 ) -> Server[Any]:
     """A server over `service`. `workspace` fixes the folder of every call; None asks the client's roots.
 
     `one_client` says that all calls come from one client, as over stdio. `sessions`: the registry of this process,
-    where it has other doors too.
+    where it has other doors too. `working_directory` is the client's, where it is not this process's.
     """
-    places = Places(workspace, str(Path.cwd()), remember=one_client)
+    places = Places(workspace, working_directory or str(Path.cwd()), remember=one_client)
     clients = Clients(sessions or Sessions(), one_client)
     calls = _Calls(service, places, clients, answer_timeout_seconds)
     tools = ListToolsResult(tools=[listing(tool) for tool in service.tools])

@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import threading
 from typing import Any
+
+from mcp.server.lowlevel import Server
 
 from sidecar.surfaces.mcp.pipe import Wire, claim_stdio
 from sidecar.surfaces.mcp.server import make_server
@@ -15,6 +18,7 @@ from sidecar.tools.service import Service
 
 CLOSING_SECONDS = 10.0
 """Time for running work to notice that it is cancelled; the store's worker ends with this process in any case."""
+JOINING_SECONDS = 5.0
 
 
 def run_stdio(service: Service, workspace: str | None) -> int:
@@ -30,20 +34,38 @@ def run_stdio(service: Service, workspace: str | None) -> int:
         backstop.cancel()
 
 
+async def serve_connection(connection: socket.socket, server: Server[Any]) -> None:
+    """One client on a connected socket, in the running loop, until it leaves or the task is cancelled."""
+    connection.setblocking(True)
+    loop = asyncio.get_running_loop()
+    wire = Wire(connection.fileno(), connection.fileno())
+    try:
+        await _run(server, wire, loop.create_future())
+    finally:
+        with contextlib.suppress(OSError):  # the client was quicker
+            connection.shutdown(socket.SHUT_RDWR)
+        if not await loop.run_in_executor(None, wire.join, JOINING_SECONDS):
+            connection.detach()  # a thread that still reads must not meet another file under this number
+
+
 async def _serve(service: Service, workspace: str | None, wire_in: int, wire_out: int) -> int:
-    server = make_server(service, workspace)
     told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     _on_signals(told)
-    wire = Wire(wire_in, wire_out)
+    return await _run(make_server(service, workspace), Wire(wire_in, wire_out), told)
+
+
+async def _run(server: Server[Any], wire: Wire, told: asyncio.Future[int]) -> int:
     async with wire as (read_stream, write_stream):
         serving = asyncio.create_task(server.run(read_stream, write_stream, server.create_initialization_options()))
         leaving = asyncio.create_task(wire.lost.wait())
         ends: list[asyncio.Future[Any]] = [serving, leaving, told]
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-        for task in (serving, leaving):
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        try:
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (serving, leaving):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
     return told.result() if told.done() else 0
 
 

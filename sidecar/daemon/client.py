@@ -1,0 +1,186 @@
+"""What the sidecar command does with the daemon: a pipe for an editor or an agent, calls for a shell, `sidecar daemon`.
+
+Light: every command starts here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from sidecar.daemon.greeting import Greeting, of_here, read_line
+from sidecar.daemon.place import Place, is_locked
+from sidecar.daemon.spawn import COMMAND, Daemon, NotReachedError
+from sidecar.errors import Conflict, NotFound, SidecarError
+from sidecar.settings.home import data_home
+
+if TYPE_CHECKING:
+    from sidecar.daemon.remote import RemoteTools
+
+STOPPING_S = 30.0
+_POLL_S = 0.02
+
+
+class Client:
+    """`version` and `command` are this installation's; tests give others."""
+
+    def __init__(self, env: Mapping[str, str], version: str, command: Sequence[str] = COMMAND) -> None:
+        self._env = env
+        self.place = Place(data_home(env), version)
+        self._daemon = Daemon(self.place, env, command)
+
+    # ------------------------------------------------------------ sessions
+
+    def pipe(self, kind: str, **asked: Any) -> int | None:
+        """Serves the client at stdin and stdout; the exit status. None where no daemon can be had: nothing has been
+        read then. Raises the daemon's own error, such as ConfigInvalid."""
+        greeting = of_here("lsp" if kind == "lsp" else "mcp", self._env, **asked)
+        try:
+            connection = self._daemon.attach(greeting)
+        except NotReachedError as error:
+            sys.stderr.write(f"sidecar: no daemon, working without one. {error}\n")
+            return None
+        from sidecar.daemon.pipe import Pipe, end_on_signals, take_stdio
+
+        fds = take_stdio()
+        end_on_signals()
+        script, make_cutter = _protocol(kind)
+        # An orderly leave takes the record away first; a crash leaves it.
+        pipe = Pipe(script, make_cutter, lambda: self._daemon.attach(greeting), lambda: not self.place.record(), fds)
+        return pipe.run(connection)
+
+    def tools(self, **asked: Any) -> RemoteTools | None:
+        """For a shell; None where no daemon runs."""
+        greeting = of_here("call", self._env, **asked)
+        try:
+            connection = self._daemon.attach_running(greeting)
+        except NotReachedError as error:
+            sys.stderr.write(f"sidecar: working without the daemon. {error}\n")
+            return None
+        if connection is None:
+            return None
+        from sidecar.daemon.remote import RemoteTools
+
+        return RemoteTools(connection)
+
+    # ------------------------------------------------------------ sidecar daemon
+
+    def command(self, action: str, as_json: bool, lines: int, ready_fd: int | None, out: TextIO) -> int:
+        """`start`, `stop`, `status`, `logs`, `run`; the exit status. Raises SidecarError."""
+        if action == "run":
+            from sidecar.daemon.run import run_daemon
+
+            return run_daemon(self.place, self._env, ready_fd)
+        told, text = getattr(self, f"_{action}")(lines)
+        out.write(json.dumps(told, indent=2) + "\n" if as_json else text)
+        return 0 if told.get("running", True) or action == "stop" else NotFound.exit_status
+
+    def _start(self, _: int) -> tuple[dict[str, Any], str]:
+        running = self._ask("status")
+        if running is None:
+            try:
+                self._daemon.attach(Greeting("control", pid=os.getpid())).close()
+            except NotReachedError as error:
+                raise Conflict(str(error)) from error
+        told = self._ask("status") or {}
+        word = "started" if running is None else "runs already"
+        return {"running": True, "started": running is None, **told}, f"The daemon {word}: process {told.get('pid')}.\n"
+
+    def _stop(self, _: int) -> tuple[dict[str, Any], str]:
+        told = self._ask("stop")
+        pid = told["pid"] if told else self._unreachable_pid()
+        if pid is None:
+            return {"running": False, "stopped": False}, "No daemon runs.\n"
+        self._wait_for_end(pid)
+        return {"running": False, "stopped": True, "pid": pid}, f"The daemon has ended: process {pid}.\n"
+
+    def _status(self, _: int) -> tuple[dict[str, Any], str]:
+        told = self._ask("status")
+        if told is None:
+            pid = self._unreachable_pid()
+            why = "No daemon runs." if pid is None else f"The daemon does not answer: process {pid}."
+            return {"running": False, "pid": pid}, why + "\n"
+        return {"running": True, **told}, _status_text(told)
+
+    def _logs(self, lines: int) -> tuple[dict[str, Any], str]:
+        path = self.place.home / "logs" / "daemon.log"
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            text = ""
+        last = text.splitlines()[-lines:] if lines > 0 else []
+        return {"log": str(path), "lines": last}, "\n".join([f"# {path}", *last]) + "\n"
+
+    def _ask(self, word: str) -> dict[str, Any] | None:
+        """A control word's answer; None where no daemon answers."""
+        try:
+            connection = self._daemon.attach_running(Greeting("control", pid=os.getpid()))
+        except (NotReachedError, SidecarError, ValueError):
+            return None
+        if connection is None:
+            return None
+        with connection:
+            connection.settimeout(STOPPING_S)
+            try:
+                connection.sendall(word.encode() + b"\n")
+                told = json.loads(read_line(connection) or b"null")
+            except (OSError, ValueError):
+                return None
+        return told if isinstance(told, dict) else None
+
+    def _unreachable_pid(self) -> int | None:
+        """The process of a daemon that lives but does not answer."""
+        record = self.place.record()
+        return record.pid if record is not None and is_locked(self.place.lock) else None
+
+    def _wait_for_end(self, pid: int) -> None:
+        """Until the lock is free. A daemon that did not answer is sent signals: one to leave, one to die."""
+        import signal
+
+        signals = iter((signal.SIGTERM, signal.SIGKILL))
+        for patience in (STOPPING_S, STOPPING_S / 3, 5.0):
+            deadline = time.monotonic() + patience
+            while time.monotonic() < deadline:
+                if not is_locked(self.place.lock):
+                    return
+                time.sleep(_POLL_S)
+            try:
+                os.kill(pid, next(signals, signal.SIGKILL))
+            except ProcessLookupError:
+                return
+        raise Conflict(f"Process {pid} does not end.")
+
+
+def _protocol(kind: str) -> tuple[Any, Any]:
+    if kind == "mcp":
+        from sidecar.daemon.script_mcp import LineCutter, McpScript
+
+        return McpScript(), LineCutter
+    from sidecar.daemon.pipe import end_with
+    from sidecar.daemon.script_lsp import HeaderCutter, LspScript
+
+    def watch(pid: int) -> None:
+        threading.Thread(target=end_with, args=(pid,), name="sidecar-editor", daemon=True).start()
+
+    return LspScript(watch), HeaderCutter
+
+
+def _status_text(told: Mapping[str, Any]) -> str:
+    lines = [
+        f"process   {told['pid']}, version {told['version']}, since {told['since']}",
+        f"memory    {told['memoryBytes'] / 1e6:.0f} MB",
+        f"data      {told['home']}",
+        f"socket    {told['socket']}",
+        f"log       {told['log']}",
+        f"leaves    after {told['idleMinutes']:g} minutes without sessions",
+        f"sessions  {len(told['sessions'])}",
+    ]
+    lines += [
+        f"  {one['kind']:<4} process {one['pid']} in {one['folder']}, since {one['since']}" for one in told["sessions"]
+    ]
+    return "\n".join(lines) + "\n"

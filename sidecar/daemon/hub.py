@@ -1,0 +1,201 @@
+"""The daemon's middle: takes connections, gives each to the door it asks for, and knows when to leave.
+
+Not here: what a door does (`doors.py`), the process and its lock (`run.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidecar.daemon.calls import Lines, as_line
+from sidecar.daemon.greeting import Greeting
+from sidecar.errors import Internal, SidecarError
+
+GREETING_S = 10.0
+CLOSING_S = 15.0
+logger = logging.getLogger("sidecar.daemon")
+
+Door = Callable[[socket.socket, Greeting], Awaitable[None]]
+"""Serves one session until its client leaves or the task is cancelled. Raises SidecarError before the first byte."""
+
+
+@dataclass(eq=False)
+class Attended:
+    """One session."""
+
+    id: int
+    greeting: Greeting
+    since: float
+    task: asyncio.Task[None]
+
+
+class Hub:
+    """One loop for all sessions. `doors` by the greeting's kind; `control` is the hub's own."""
+
+    def __init__(
+        self,
+        doors: Mapping[str, Door],
+        facts: Callable[[], Mapping[str, object]],
+        idle_s: float,
+        lock_out: Callable[[], None],
+    ) -> None:
+        """`facts` for the status; `lock_out` makes the daemon unreachable for new clients."""
+        self._doors = doors
+        self._facts = facts
+        self._idle_s = idle_s
+        self._lock_out = lock_out
+        self._ids = itertools.count(1)
+        self._sessions: set[Attended] = set()
+        self._greeted: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._started = time.time()
+
+    async def serve(self, listener: socket.socket) -> str:
+        """Until it is told to leave, or has been without sessions for its time. Returns why it left."""
+        loop = asyncio.get_running_loop()
+        self._leaving: asyncio.Future[str] = loop.create_future()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, self._signalled, number)
+        accepting = loop.create_task(self._accept(listener))
+        self._watch_idleness()
+        why = await self._leaving
+        logger.info("leaving: %s", why)
+        self._lock_out()
+        accepting.cancel()
+        tasks = {accepting, *self._greeted}
+        for task in self._greeted:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=CLOSING_S)
+        return why
+
+    def leave(self, why: str) -> None:
+        if not self._leaving.done():
+            self._leaving.set_result(why)
+
+    def _signalled(self, number: int) -> None:
+        if self._leaving.done():
+            os._exit(128 + number)
+        self.leave(f"signal {number}")
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        listener.setblocking(False)
+        while True:
+            try:
+                connection, _ = await loop.sock_accept(listener)
+            except OSError as error:  # too many open files, for example: whoever waits is served later
+                logger.error("cannot take a connection: %s", error)
+                await asyncio.sleep(1)
+                continue
+            task = loop.create_task(self._attend(connection))
+            self._greeted.add(task)
+            task.add_done_callback(self._greeted.discard)
+
+    async def _attend(self, connection: socket.socket) -> None:
+        try:
+            greeting = await self._greeting(connection)
+            if greeting is None:
+                return
+            if greeting.kind == "control":
+                await self._control(connection)
+                return
+            with self._counted(greeting):
+                await self._doors[greeting.kind](connection, greeting)
+        except SidecarError as error:
+            await _answer(connection, {"error": error.as_dict()})
+        except (OSError, ConnectionError):
+            return
+        except Exception:
+            logger.exception("a session failed")
+            await _answer(connection, {"error": Internal("sidecar daemon logs says why.").as_dict()})
+        finally:
+            connection.close()
+
+    async def _greeting(self, connection: socket.socket) -> Greeting | None:
+        connection.setblocking(False)
+        try:
+            async with asyncio.timeout(GREETING_S):
+                line = await Lines(connection).line()
+            return Greeting.of(line) if line else None
+        except (TimeoutError, ValueError, TypeError):
+            logger.warning("somebody connected who is no client of ours")
+            return None
+
+    @contextlib.contextmanager
+    def _counted(self, greeting: Greeting) -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        session = Attended(next(self._ids), greeting, time.time(), task)
+        self._sessions.add(session)
+        self._watch_idleness()
+        try:
+            yield
+        finally:
+            self._sessions.discard(session)
+            self._watch_idleness()
+
+    def _watch_idleness(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        if not self._sessions:
+            self._timer = asyncio.get_running_loop().call_later(self._idle_s, self.leave, "idle")
+
+    async def _control(self, connection: socket.socket) -> None:
+        """`status` and `stop`, one word per line."""
+        await _answer(connection, {"ok": True, "pid": os.getpid()})
+        lines = Lines(connection)
+        while line := await lines.line():
+            word = line.decode("utf-8", "replace").strip()
+            await _answer(connection, self._status() if word == "status" else {"pid": os.getpid()})
+            if word == "stop":
+                self.leave("told to stop")
+                return
+
+    def _status(self) -> dict[str, object]:
+        return {
+            "pid": os.getpid(),
+            "since": _iso(self._started),
+            "idleMinutes": self._idle_s / 60,
+            "memoryBytes": _memory(),
+            **self._facts(),
+            "sessions": [
+                {
+                    "id": session.id,
+                    "kind": session.greeting.kind,
+                    "pid": session.greeting.pid,
+                    "folder": session.greeting.workspace or session.greeting.cwd,
+                    "since": _iso(session.since),
+                }
+                for session in sorted(self._sessions, key=lambda one: one.id)
+            ],
+        }
+
+
+async def _answer(connection: socket.socket, value: Mapping[str, object]) -> None:
+    with contextlib.suppress(OSError):
+        connection.setblocking(False)
+        await asyncio.get_running_loop().sock_sendall(connection, as_line(value))
+
+
+def _iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _memory() -> int:
+    """Resident bytes of this process; 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,234 @@
+"""A thin pipe: a client at stdin and stdout, the daemon at a socket, bytes copied both ways; it outlives the daemon.
+
+When the daemon dies, the pipe attaches to another one at once, begins the session there again, and tells the client
+that what was under way must be retried. When the daemon was told to leave, that waits for the client's next message.
+
+Light: nothing here or below may import a protocol's library or the engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from sidecar.daemon.script import Script
+from sidecar.daemon.spawn import NotReachedError
+from sidecar.errors import SidecarError
+
+CHUNK = 1 << 16
+FLUSH_S = 10.0
+STEADY_S = 5.0
+QUICK_DEATHS = 3
+"""So many daemons that die young in a row are replaced at once; after that each waits for a message."""
+
+
+class Cutter(Protocol):
+    def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]: ...
+
+    def rest(self) -> bytes: ...
+
+
+class Session(Script):
+    """A protocol's script."""
+
+    @property
+    def status(self) -> int:
+        """The exit status when the client has left."""
+        raise NotImplementedError
+
+
+class Pipe:
+    """`attach` reaches a daemon (NotReachedError, SidecarError); `was_told` says whether the last one left in order."""
+
+    def __init__(
+        self,
+        script: Session,
+        make_cutter: Callable[[], Cutter],
+        attach: Callable[[], socket.socket],
+        was_told: Callable[[], bool],
+        fds: tuple[int, int],
+    ) -> None:
+        self._script = script
+        self._make_cutter = make_cutter
+        self._attach = attach
+        self._was_told = was_told
+        self._fd_in, self._fd_out = fds
+        self._state = threading.Condition()
+        self._writing = threading.Lock()
+        self._connection: socket.socket | None = None
+        self._cutter = make_cutter()
+        self._attached_at = 0.0
+        self._quick_deaths = 0
+        self._ended = False
+
+    def run(self, connection: socket.socket) -> int:
+        """Until the client leaves; the exit status. `connection`: the first session, nothing sent yet."""
+        self._connection, self._attached_at = connection, time.monotonic()
+        down = threading.Thread(target=self._down, name="sidecar-down", daemon=True)
+        down.start()
+        self._up()
+        with self._state:
+            self._ended = True
+            held = self._connection
+            self._state.notify_all()
+        if held is not None:
+            with contextlib.suppress(OSError):
+                held.shutdown(socket.SHUT_WR)
+        down.join(FLUSH_S)
+        return self._script.status
+
+    # ------------------------------------------------------------ client to daemon
+
+    def _up(self) -> None:
+        cutter = self._make_cutter()
+        with contextlib.suppress(OSError):
+            while piece := os.read(self._fd_in, CHUNK):
+                for raw, body in cutter.feed(piece):
+                    self._send(raw, body)
+            if rest := cutter.rest():
+                self._send(rest, rest)
+
+    def _send(self, raw: bytes, body: bytes) -> None:
+        with self._state:
+            message = self._script.from_client(raw, body) if body else raw
+            if self._script.over and self._connection is None:
+                self._leave()
+            if self._connection is None and not self._reattached():
+                return
+            connection = self._connection
+        if message is None or connection is None:
+            return
+        with contextlib.suppress(OSError):  # whoever reads notices; what was asked is failed there
+            connection.sendall(message)
+
+    def _reattached(self) -> bool:
+        """For the client's message, which waits. It was noted before: a request of it fails if this does."""
+        try:
+            self._begin_again()
+        except (NotReachedError, SidecarError) as error:
+            self._tell(self._script.lost(str(error)))
+            return False
+        return True
+
+    # ------------------------------------------------------------ daemon to client
+
+    def _down(self) -> None:
+        while (connection := self._wait()) is not None:
+            self._copy(connection)
+            with self._state:
+                self._lost(connection)
+                if self._ended or self._script.over:
+                    break
+        if self._script.over:
+            self._leave()
+
+    def _wait(self) -> socket.socket | None:
+        with self._state:
+            self._state.wait_for(lambda: self._connection is not None or self._ended)
+            return self._connection
+
+    def _copy(self, connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while piece := connection.recv(CHUNK):
+                for raw, body in self._cutter.feed(piece):
+                    with self._state:
+                        message = self._script.from_daemon(raw, body) if body else raw
+                    if message is not None:
+                        self._write(message)
+
+    def _lost(self, connection: socket.socket) -> None:
+        connection.close()
+        self._connection = None
+        if self._ended or self._script.over:
+            return
+        young = time.monotonic() - self._attached_at < STEADY_S
+        self._quick_deaths = self._quick_deaths + 1 if young else 0
+        at_once = not self._was_told() and self._quick_deaths < QUICK_DEATHS
+        self._tell(self._script.lost("" if at_once else "The next message starts another one: please retry."))
+        if at_once:
+            try:
+                self._begin_again()
+            except (NotReachedError, SidecarError) as error:
+                sys.stderr.write(f"sidecar: {error}\n")
+                self._tell(self._script.lost(str(error)))
+
+    # ------------------------------------------------------------ both
+
+    def _begin_again(self) -> None:
+        """Attaches and says again what the session consists of. With the state held; raises as `attach`."""
+        connection = self._attach()
+        self._cutter = self._make_cutter()
+        try:
+            for frame in self._script.opening():
+                connection.sendall(frame)
+                while not self._script.replayed:
+                    self._hear(connection)
+        except OSError as error:
+            connection.close()
+            raise NotReachedError("The daemon ended again while the session began.") from error
+        self._connection, self._attached_at = connection, time.monotonic()
+        self._state.notify_all()
+
+    def _hear(self, connection: socket.socket) -> None:
+        piece = connection.recv(CHUNK)
+        if not piece:
+            raise OSError("the daemon hung up")
+        for raw, body in self._cutter.feed(piece):
+            message = self._script.from_daemon(raw, body) if body else raw
+            if message is not None:
+                self._write(message)
+
+    def _tell(self, frames: list[bytes]) -> None:
+        for frame in frames:
+            self._write(frame)
+
+    def _write(self, message: bytes) -> None:
+        rest = memoryview(message)
+        try:
+            with self._writing:
+                while rest:
+                    rest = rest[os.write(self._fd_out, rest[: 1 << 20]) :]
+        except OSError:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Nobody is there any more, whatever another thread waits for."""
+        os._exit(self._script.status)
+
+
+def take_stdio() -> tuple[int, int]:
+    """The client's stream, moved away from fds 0 and 1: what is printed goes to stderr."""
+    held = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return held
+
+
+def end_on_signals() -> None:
+    """The daemon sees the socket close; there is nothing to tidy up."""
+
+    def end(number: int, _: object) -> None:
+        os._exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, end)
+
+
+def end_with(pid: int) -> None:
+    """Ends this process when that one is gone; never for one that is not there to begin with."""
+    try:
+        watch = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return
+    select.select([watch], [], [])
+    os._exit(1)

@@ -1,0 +1,211 @@
+"""The daemon's process: detached, alone by its lock, reachable by its record, with a bounded log, until it leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sidecar.daemon.greeting import Greeting
+from sidecar.daemon.place import Lock, Place, connect, private_folder
+from sidecar.daemon.spawn import daemon_environment
+from sidecar.errors import IndexLocked, InvalidParams, SidecarError
+from sidecar.surfaces.cli.log import LateFile
+
+BACKLOG = 128
+IDLE = "SIDECAR_DAEMON_IDLE_MINUTES"
+IDLE_MINUTES = 30.0
+CLOSING_S = 15.0
+PREDECESSOR_S = 40.0
+_POLL_S = 0.05
+logger = logging.getLogger("sidecar.daemon")
+
+
+def run_daemon(place: Place, env: Mapping[str, str], ready_fd: int | None) -> int:
+    """Serves until it leaves; the exit status. With `ready_fd` in the background: one JSON line goes there once it
+    accepts sessions, or says why it does not. Raises SidecarError in the foreground."""
+    if ready_fd is not None:
+        _detach()
+    try:
+        listener = _up(place, env, ready_fd)
+    except (SidecarError, OSError) as error:
+        if ready_fd is None:
+            raise
+        _tell(ready_fd, {"error": getattr(error, "message", str(error))})
+        return getattr(error, "exit_status", 1)
+    if listener is None:
+        return 0
+    return _serve(place, env, *listener)
+
+
+def _up(place: Place, env: Mapping[str, str], ready_fd: int | None) -> tuple[Lock, socket.socket, float] | None:
+    """The lock, the listening socket and the idle time in seconds; None when another daemon has come up meanwhile."""
+    idle_s = _idle_seconds(env)
+    lock = Lock(place.lock)
+    if not _take(lock, place):
+        _tell(ready_fd, {"ok": True})
+        return None
+    _log(place, quiet=ready_fd is not None)
+    os.chdir(place.home)
+    listener, path = _listen(place, env)
+    record = {"pid": os.getpid(), "socket": str(path), "since": datetime.now(UTC).isoformat(timespec="seconds")}
+    lock.write(json.dumps(record))
+    _tell(ready_fd, {"ok": True})
+    logger.info("version %s serves %s at %s", place.version, place.home, path)
+    return lock, listener, idle_s
+
+
+def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.socket, idle_s: float) -> int:
+    import asyncio
+
+    from sidecar.daemon.doors import Doors
+    from sidecar.daemon.hub import Hub
+    from sidecar.tools.sessions import Sessions
+    from sidecar.tools.shared import SharedEngine
+
+    shared = SharedEngine(daemon_environment(env))
+    doors = Doors(shared, Sessions())
+    path = Path(listener.getsockname())
+
+    def lock_out() -> None:
+        listener.close()
+        with contextlib.suppress(OSError, SidecarError):
+            lock.write("")
+            path.unlink()
+
+    def facts() -> dict[str, object]:
+        return {"version": place.version, "home": str(place.home), "socket": str(path), "log": str(log_file(place))}
+
+    hub = Hub({"lsp": doors.lsp, "mcp": doors.mcp, "call": doors.call}, facts, idle_s, lock_out)
+    threading.Thread(target=retire_older, args=(place,), name="sidecar-upgrade", daemon=True).start()
+    backstop = threading.Timer(CLOSING_S, os._exit, (1,))
+    backstop.daemon = True
+    try:
+        asyncio.run(hub.serve(listener))
+        backstop.start()
+        shared.close()
+    finally:
+        logger.info("gone")
+        lock.release()
+    # Threads of the engine that do not end must not keep a process whose lock somebody else may have by now.
+    logging.shutdown()
+    os._exit(0)
+
+
+def retire_older(place: Place) -> None:
+    """Tells daemons of older versions to leave: their indexes are wanted here. Their clients get along without us."""
+    for version, record in place.others():
+        if _order(version) >= _order(place.version):
+            continue
+        connection = connect(record)
+        if connection is None:
+            continue
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(CLOSING_S)
+            connection.sendall(Greeting("control", pid=os.getpid()).line() + b"stop\n")
+            while connection.recv(4096):
+                pass
+            logger.info("version %s was told to leave", version)
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdecimal() else 0 for part in version.replace("-", ".").split("."))
+
+
+def log_file(place: Place) -> Path:
+    return place.home / "logs" / "daemon.log"
+
+
+def _detach() -> None:
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+
+
+def _take(lock: Lock, place: Place) -> bool:
+    """False when another daemon is up. One that is leaving is waited for. Raises IndexLocked where that takes long."""
+    deadline = time.monotonic() + PREDECESSOR_S
+    while not lock.take():
+        record = place.record()
+        other = connect(record)
+        if other is not None:
+            other.close()
+            return False
+        if time.monotonic() > deadline:
+            pid = f"process {record.pid}" if record else "a process"
+            raise IndexLocked(f"{pid} holds {place.lock} and is not to be reached; end it and try again.")
+        time.sleep(_POLL_S)
+    return True
+
+
+def _listen(place: Place, env: Mapping[str, str]) -> tuple[socket.socket, Path]:
+    for path in place.sockets(env):
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            path.unlink(missing_ok=True)
+            listener.bind(str(path))
+            path.chmod(0o600)
+            listener.listen(BACKLOG)
+        except OSError as error:
+            listener.close()
+            logger.warning("no socket at %s: %s", path, error)
+            continue
+        return listener, path
+    raise AssertionError("sockets() ends by raising")
+
+
+def _idle_seconds(env: Mapping[str, str]) -> float:
+    text = env.get(IDLE, "")
+    try:
+        minutes = float(text) if text else IDLE_MINUTES
+        if not 0 < minutes < 1e6:
+            raise ValueError
+    except ValueError:
+        raise InvalidParams(f'{IDLE} takes a number of minutes, not "{text}".') from None
+    return minutes * 60
+
+
+def _log(place: Place, *, quiet: bool) -> None:
+    """To the bounded file. `quiet`: what is printed goes there too, since nobody sees it."""
+    path = log_file(place)
+    private_folder(path.parent)
+    root = logging.getLogger()
+    root.setLevel(logging.INFO)
+    handler = LateFile(path, logging.INFO)
+    handler.addFilter(lambda record: record.name.startswith("sidecar") or record.levelno >= logging.WARNING)
+    root.addHandler(handler)
+    if quiet:
+        _take_prints()
+        faulthandler.enable((path.parent / "daemon-crash.log").open("w"))
+
+
+def _take_prints() -> None:
+    reading, writing = os.pipe()
+    os.dup2(writing, 1)
+    os.dup2(writing, 2)
+    os.close(writing)
+    sys.stdout = sys.stderr = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+    def copy() -> None:
+        with open(reading, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+            for line in lines:
+                logger.info("printed: %s", line.rstrip()[:1000])
+
+    threading.Thread(target=copy, name="sidecar-prints", daemon=True).start()
+
+
+def _tell(ready_fd: int | None, value: Mapping[str, object]) -> None:
+    if ready_fd is None:
+        return
+    with contextlib.suppress(OSError):
+        os.write(ready_fd, json.dumps(value).encode() + b"\n")
+        os.close(ready_fd)

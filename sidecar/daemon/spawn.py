@@ -1,0 +1,136 @@
+"""Reaches the daemon of a place, and starts it where there is none. Any number of processes may do so at once.
+
+Light: every pipe imports this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from sidecar.daemon.greeting import PREFIX, Greeting, greet
+from sidecar.daemon.place import Lock, Place, connect, is_locked
+from sidecar.errors import Conflict, Internal, SidecarError
+
+READY_S = 60.0
+ANSWER_S = 20.0
+TRIES = 5
+COMMAND = (sys.executable, "-P", "-m", "sidecar")
+"""-P: this process may stand in a folder that has a package of our name."""
+
+Launch = Callable[[], None]
+
+
+class NotReachedError(Exception):
+    """No daemon can be had; the text says why in one sentence."""
+
+
+class Daemon:
+    """The daemon as its clients see it. `command` is the sidecar command of this installation."""
+
+    def __init__(self, place: Place, env: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
+        self.place = place
+        self._env = env
+        self._command = command
+
+    def attach(self, greeting: Greeting) -> socket.socket:
+        """A session with the daemon, started where there is none. Raises NotReachedError, and the daemon's own error
+        where it refuses this greeting."""
+        for _ in range(TRIES):
+            connection = connect(self.place.record()) or self._started()
+            if self._welcomed(connection, greeting):
+                return connection
+        raise NotReachedError("The daemon hangs up on everybody; sidecar daemon logs says why.")
+
+    def attach_running(self, greeting: Greeting) -> socket.socket | None:
+        """A session with the daemon that runs; None where there is none."""
+        connection = connect(self.place.record())
+        if connection is None:
+            return None
+        return connection if self._welcomed(connection, greeting) else None
+
+    def _welcomed(self, connection: socket.socket, greeting: Greeting) -> bool:
+        try:
+            if greet(connection, greeting, ANSWER_S) is not None:
+                return True
+        except TimeoutError as error:
+            connection.close()
+            raise NotReachedError(f"The daemon {self._who()}does not answer; sidecar daemon stop ends it.") from error
+        except (SidecarError, ValueError):
+            connection.close()
+            raise
+        connection.close()
+        return False
+
+    def _started(self) -> socket.socket:
+        """Raises NotReachedError."""
+        lock = Lock(self.place.starting)
+        try:
+            lock.take(wait=True)
+            connection = connect(self.place.record())
+            if connection is None:
+                self._launch()
+                connection = connect(self.place.record())
+        except SidecarError as error:
+            raise NotReachedError(error.message) from error
+        except OSError as error:
+            raise NotReachedError(f"The daemon cannot be started: {error.strerror}.") from error
+        finally:
+            lock.release()
+        if connection is None:
+            raise NotReachedError(f"The daemon {self._who()}cannot be reached at its socket.")
+        return connection
+
+    def _launch(self) -> None:
+        """Returns once the daemon accepts sessions. It is nobody's child: it ends when it likes."""
+        reading, writing = os.pipe()
+        os.set_inheritable(writing, True)
+        nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+        argv = [*self._command, "daemon", "run", "--ready-fd", str(writing)]
+        try:
+            pid = os.posix_spawn(argv[0], argv, daemon_environment(self._env), file_actions=nothing)
+        finally:
+            os.close(writing)
+        try:
+            os.waitpid(pid, 0)
+            told = _read_all(reading, READY_S)
+        finally:
+            os.close(reading)
+        if told is None:
+            raise Conflict(f"The daemon did not come up within {READY_S:.0f} s.")
+        if not told:
+            raise Internal("The daemon ended while it came up; sidecar daemon logs says why.")
+        answer = json.loads(told)
+        if "error" in answer:
+            raise NotReachedError(str(answer["error"]))
+
+    def _who(self) -> str:
+        record = self.place.record()
+        if record is None:
+            return "" if not is_locked(self.place.lock) else "that is coming up or going down "
+        return f"(process {record.pid}) "
+
+
+def daemon_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Without settings: those of a session are its own, and come with its greeting."""
+    return {name: value for name, value in env.items() if not name.startswith(PREFIX) or name in KEPT}
+
+
+KEPT = ("SIDECAR_HOME", "SIDECAR_DAEMON_IDLE_MINUTES", "SIDECAR_RANKER")
+
+
+def _read_all(fd: int, timeout_s: float) -> bytes | None:
+    """Until the other side closes; None when that takes longer."""
+    held = b""
+    while True:
+        readable, _, _ = select.select([fd], [], [], timeout_s)
+        if not readable:
+            return None
+        piece = os.read(fd, 4096)
+        held += piece
+        if not piece or held.endswith(b"\n"):
+            return held

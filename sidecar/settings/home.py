@@ -1,0 +1,32 @@
+"""Where everything that sidecar keeps lies. Light: the pipes ask this before anything else is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sidecar.errors import ConfigInvalid
+
+
+def data_home(env: Mapping[str, str]) -> Path:
+    """The folder that holds everything sidecar keeps: SIDECAR_HOME, else `sidecar` in the user's data folder.
+
+    Raises ConfigInvalid when SIDECAR_HOME is not an absolute path.
+    """
+    home = own_home(env)
+    if home is not None:
+        return home
+    from platformdirs import user_data_path
+
+    return user_data_path("sidecar", appauthor=False)
+
+
+def own_home(env: Mapping[str, str]) -> Path | None:
+    """SIDECAR_HOME; None where it is not set. Raises ConfigInvalid as `data_home`."""
+    text = env.get("SIDECAR_HOME", "")
+    if not text:
+        return None
+    home = Path(text).expanduser()
+    if not home.is_absolute():
+        raise ConfigInvalid(f"SIDECAR_HOME is {text!r}; it must be an absolute path, so that every folder finds it.")
+    return home

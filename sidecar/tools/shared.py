@@ -1,0 +1,140 @@
+"""One engine for many sessions, each with settings of its own. Decision: docs/decisions/0005-one-daemon.md.
+
+The settings that shape an index (all but `toolsets` and `confirm`, which are each session's own) come, for one
+workspace, from the first of its sessions that sets any; when that one leaves, from the next. So an agent without
+settings does not hold those of an editor down, and two sessions never pull one index to and fro.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sidecar.model import Workspace
+from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
+from sidecar.settings.remembered import RememberedSettings
+from sidecar.tools.context import Workspaces
+
+if TYPE_CHECKING:
+    from sidecar.engine.wiring import OpenWorkspaces
+
+OWN = frozenset({"toolsets", "confirm"})
+"""What each session decides for itself."""
+
+
+@dataclass(eq=False)
+class _Claim:
+    """One session's settings, as they would be in force if it were alone."""
+
+    read: Callable[[Path], Settings]
+    sets: frozenset[str]
+
+
+class SharedEngine:
+    """Makes `Workspaces` that share the open indexes and the loaded models. Thread-safe."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        """`env` without the settings of whoever started this process."""
+        self._env = env
+        self._user_file = user_config_file(env)
+        self._home = data_home(env)
+        self._claims: dict[Path, list[_Claim]] = {}
+        self._plain = self._reader({}, {}, env)
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        self._engine: OpenWorkspaces | None = None
+
+    def open(self, flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> View:
+        """The workspaces as one session sees them, with these settings. Closing it leaves the engine open."""
+        read = self._reader(flags, editor, env)
+        alone = load_settings(None, None, env, editor, flags)
+        claim = _Claim(read, frozenset(key for key, origin in alone.origins.items() if origin != "default") - OWN)
+        return View(self, claim)
+
+    def get(self, root: str) -> Workspace:
+        with self._opening:
+            if self._engine is None:
+                self._engine = self._make()
+            engine = self._engine
+        return engine.get(root)
+
+    def close(self) -> None:
+        with self._opening:
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+    def settings(self, config: Path) -> Settings:
+        """Those in force for the index whose config.json this is."""
+        return self._holder(config)(config)
+
+    def config_of(self, root: str) -> Path:
+        from sidecar.engine.directory import IndexDirectory
+
+        return IndexDirectory(self._home, root).config
+
+    def claim(self, config: Path, claim: _Claim) -> None:
+        with self._lock:
+            claims = self._claims.setdefault(config, [])
+            if claim not in claims:
+                claims.append(claim)
+
+    def yield_up(self, config: Path, claim: _Claim) -> None:
+        with self._lock:
+            claims = [other for other in self._claims.get(config, ()) if other is not claim]
+            if claims:
+                self._claims[config] = claims
+            else:
+                self._claims.pop(config, None)
+
+    def _holder(self, config: Path) -> Callable[[Path], Settings]:
+        with self._lock:
+            return next((claim.read for claim in self._claims.get(config, ()) if claim.sets), self._plain)
+
+    def _make(self) -> OpenWorkspaces:
+        from sidecar.engine.wiring import OpenWorkspaces, real_parts
+
+        return OpenWorkspaces(self._home, replace(real_parts({}, {}, self._env), load_settings=self.settings))
+
+    def _reader(
+        self, flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]
+    ) -> RememberedSettings:
+        user_file = self._user_file
+        return RememberedSettings(user_file, lambda config: load_settings(config, user_file, env, editor, flags))
+
+
+class View(Workspaces):
+    """The shared workspaces as one session uses them."""
+
+    def __init__(self, shared: SharedEngine, claim: _Claim) -> None:
+        self._shared = shared
+        self._claim = claim
+        self._used: set[Path] = set()
+
+    def get(self, root: str) -> Workspace:
+        config = self._shared.config_of(root)
+        if config not in self._used:
+            self._shared.claim(config, self._claim)
+            self._used.add(config)
+        return self._shared.get(root)
+
+    def ignored(self, root: str) -> dict[str, tuple[object, object]]:
+        """What this session sets and another one's settings override there: its value and the one in force, by key."""
+        config = self._shared.config_of(root)
+        own, held = self._claim.read(config).as_config(), self._shared.settings(config).as_config()
+        return {key: (_at(own, key), _at(held, key)) for key in self._claim.sets if _at(own, key) != _at(held, key)}
+
+    def close(self) -> None:
+        for config in self._used:
+            self._shared.yield_up(config, self._claim)
+        self._used.clear()
+
+
+def _at(values: Mapping[str, object], key: str) -> object:
+    found: object = values
+    for part in key.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found

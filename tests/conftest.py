@@ -1,0 +1,8 @@
+"""Every program that a test starts works in its own process and leaves no daemon behind, unless the test says otherwise
+(tests/daemon)."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["CI"] = "1"
