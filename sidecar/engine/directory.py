@@ -1,6 +1,7 @@
 """Where one workspace's index lies on disk, which generation counts, and how all of it goes away.
 
-<home>/indexes/<id>/  lock  config.json  vectors.sqlite  current  generations/<n>/{manifest.sqlite, store/<k>/}
+<home>/vectors/vectors.sqlite   shared by all indexes
+<home>/indexes/<id>/  lock  config.json  current  generations/<n>/{manifest.sqlite, store/<k>/}
                       memories/memories.sqlite  documents/documents.sqlite
                       (these two outlive the index: nothing can make them again)
 """
@@ -27,7 +28,7 @@ class IndexDirectory:
         self.indexes = home / "indexes"
         self.path = self.indexes / index_id(root)
         self.config = self.path / "config.json"
-        self.vectors = self.path / "vectors.sqlite"
+        self.vectors = home / "vectors" / "vectors.sqlite"
         self._current = self.path / "current"
         self.memories = self.path / _MEMORIES / "memories.sqlite"
         self.documents = self.path / _DOCUMENTS / "documents.sqlite"

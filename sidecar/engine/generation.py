@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.feeding import StoreFeeder
 from sidecar.engine.indexing import Indexer
 from sidecar.engine.ports import Kept, Parts
 from sidecar.engine.prepare import Preparer
+from sidecar.engine.references import named_vectors, vectors_in
 from sidecar.engine.snapshot import Snapshots
-from sidecar.errors import IndexCorrupt
+from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.model import Embedder, VectorStore
 from sidecar.parts.database import connect, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +122,29 @@ class Generations:
         kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
         generation = self._assemble(number, settings, model, kept, writable=writable, was_clean=bool(meta["clean"]))
         if generation.writer is not None and meta["kept_uuid"] != kept.store_uuid:
-            self._forget_vectors(generation.writer, kept)
+            self._relink(generation.writer, kept)
         return generation
+
+    def trim(self, generation: Generation, max_bytes: int) -> None:
+        """Drops vectors that no index of this home names, while there are too many of them."""
+        try:
+            generation.kept.trim(max_bytes, lambda: named_vectors(self._directory.indexes, generation.kept.store_uuid))
+        except SidecarError as error:
+            log.warning("kept vectors were not trimmed: %s", error.message)
+
+    def release(self, number: int) -> None:
+        """This generation is about to be deleted: drops the vectors that no other index names."""
+        try:
+            meta = read_meta(self._directory.manifest(number))
+            kept = self._parts.open_kept(self._directory.vectors, str(meta["model_id"]), int(str(meta["dimension"])))
+            try:
+                own = vectors_in(self._directory.manifest(number), kept.store_uuid)
+                others = named_vectors(self._directory.indexes, kept.store_uuid, without=self._directory.path)
+                kept.release(np.setdiff1d(own, others))
+            finally:
+                kept.close()
+        except (SidecarError, KeyError) as error:
+            log.warning("kept vectors of a deleted index stay: %s", error)
 
     def _assemble(
         self, number: int, settings: Settings, model: ModelFacts, kept: Kept, *, writable: bool, was_clean: bool
@@ -157,11 +184,17 @@ class Generations:
                     " Run reindex_project to build it anew; no text is embedded twice."
                 )
 
-    def _forget_vectors(self, writer: Writer, kept: Kept) -> None:
-        """The kept vectors were replaced behind our back: every id in the manifest means nothing now."""
+    def _relink(self, writer: Writer, kept: Kept) -> None:
+        """The kept vectors were replaced behind our back: every id in the manifest means nothing now. Hashes do."""
         with writer.manifest.transaction() as connection:
-            connection.execute("UPDATE chunks SET vector_id = 0")
-            connection.execute("UPDATE files SET path_vector = 0")
+            connection.execute("CREATE TEMP TABLE known(hash BLOB PRIMARY KEY, id INTEGER) WITHOUT ROWID")
+            for table, column, digest in (("chunks", "vector_id", "body_hash"), ("files", "path_vector", "path_hash")):
+                found = kept.find([row[0] for row in connection.execute(f"SELECT DISTINCT {digest} FROM {table}")])
+                connection.executemany("INSERT OR IGNORE INTO known VALUES (?, ?)", found.items())
+                connection.execute(
+                    f"UPDATE {table} SET {column} = coalesce((SELECT id FROM known WHERE hash = {digest}), 0)"
+                )
+            connection.execute("DROP TABLE known")
             connection.execute(
                 "INSERT OR REPLACE INTO pending_slots SELECT c.slot, f.collection FROM chunks c"
                 " JOIN files f ON f.id = c.file_id"

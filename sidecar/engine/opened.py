@@ -113,6 +113,9 @@ class OpenIndex:
         with self.gate:
             self.take_lease()
             self._close_generation()
+            number = self._directory.current()
+            if number is not None:
+                self._generations.release(number)
             self._directory.delete()
             self._release()
 

@@ -54,7 +54,7 @@ class Walker(Protocol):
 
 
 class Kept(Protocol):
-    """Vectors by (model, text hash), on disk; survives generations."""
+    """Vectors by (model, text hash), on disk, of all indexes of a home; survives generations and indexes."""
 
     @property
     def store_uuid(self) -> str: ...
@@ -66,6 +66,12 @@ class Kept(Protocol):
     def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]: ...
 
     def count(self) -> int: ...
+
+    def release(self, ids: Ids) -> int:
+        """Drops these, but for those that somebody has asked for lately; returns how many went."""
+
+    def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
+        """Keeps the file below this size as far as it can, by dropping what was used longest ago."""
 
     def close(self) -> None: ...
 

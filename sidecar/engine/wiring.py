@@ -32,6 +32,7 @@ from sidecar.settings.remembered import RememberedSettings
 
 if TYPE_CHECKING:
     from sidecar.parts.embed.catalog import Catalog, ModelFiles
+    from sidecar.parts.embed.shared import SharedKept
     from sidecar.parts.watch import Changes
 
 MOST_PREPARERS = 4
@@ -62,7 +63,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         body_text=body_text,
         path_text=path_text,
         lexical=LexicalIndex(),
-        open_kept=open_kept,
+        open_kept=KeptOpener(),
         make_embedder=make_embedder,
         make_store=make_store,
         make_searcher=lambda embedder, store: make_searcher(embedder, store, env.get("SIDECAR_RANKER", "")),
@@ -210,10 +211,19 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Decision]:
     return check
 
 
-def open_kept(path: Path, model_id: str, dimension: int) -> Kept:
-    from sidecar.parts.embed.kept import KeptVectors
+class KeptOpener:
+    """One file of kept vectors for all workspaces of this process."""
 
-    return KeptVectors.open(path, model_id, dimension)
+    def __init__(self) -> None:
+        self._shared: SharedKept | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, path: Path, model_id: str, dimension: int) -> Kept:
+        from sidecar.parts.embed.shared import SharedKept
+
+        with self._lock:
+            self._shared = self._shared or SharedKept()
+        return self._shared.open(path, model_id, dimension)
 
 
 def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:

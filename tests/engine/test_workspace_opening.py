@@ -131,7 +131,7 @@ def test_kept_vectors_that_are_gone_are_made_again(room: Room) -> None:
     index(workspace)
     before = image(workspace)
     workspace.close()
-    for path in room.home.glob("indexes/*/vectors.sqlite*"):
+    for path in room.home.glob("vectors/vectors.sqlite*"):
         path.unlink()
     again = room.open()
     assert index(again).embedded > 0

@@ -1,6 +1,7 @@
 """Kept vectors: what goes in comes out, across models, processes and mishaps."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied
 from sidecar.model import Vectors
 from sidecar.parts.embed.kept import KeptVectors
+from sidecar.parts.embed.shared import SharedKept
 
 DIMENSION = 64
 
@@ -196,3 +198,97 @@ def test_vectors_of_the_wrong_shape_are_a_programming_error(kept: KeptVectors) -
     with pytest.raises(ValueError, match="3 hashes"):
         kept.add(hashes(0, 3), vectors(2))
     assert kept.count() == 0
+
+
+# ---------------------------------------------------------------- shared, bounded
+
+DAY = 86_400.0
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 100 * DAY
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_trimming_drops_what_was_asked_for_longest_ago_and_never_what_an_index_names(path: Path) -> None:
+    clock = Clock()
+    store = KeptVectors(path, "model@1", DIMENSION, now=clock)
+    old = store.add(hashes(0, 6000), vectors(6000))
+    clock.seconds += 3 * DAY
+    store.add(hashes(6000, 3000), vectors(3000))
+    store.find(hashes(0, 1000))  # somebody wants these again
+    clock.seconds += 3 * DAY
+    before = store.size()
+    named = np.array(old[1000:1500])
+    assert store.trim(before, lambda: named) == 0
+    assert store.trim(before * 2 // 3, lambda: named) > 0
+    assert store.size() < before * 0.7
+    assert store.get(named)[1].all()
+    left = store.find(hashes(0, 9000))
+    assert all(key in left for key in hashes(0, 1000))
+    assert all(key in left for key in hashes(6000, 3000))
+    store.close()
+
+
+def test_what_somebody_has_asked_for_just_now_is_neither_trimmed_nor_released(path: Path) -> None:
+    clock = Clock()
+    store = KeptVectors(path, "model@1", DIMENSION, now=clock)
+    ids = np.array(store.add(hashes(0, 500), vectors(500)))
+    assert store.trim(1, lambda: np.zeros(0, np.int64)) == 0
+    assert store.release(ids) == 0
+    clock.seconds += 3 * DAY
+    store.find(hashes(0, 100))
+    assert store.release(ids) == 400
+    assert store.get(ids)[1].sum() == 100
+    store.close()
+
+
+def test_a_file_found_damaged_is_begun_anew_when_it_is_next_opened(path: Path) -> None:
+    store = KeptVectors.open(path, "model@1", DIMENSION)
+    ids = np.array(store.add(hashes(0, 5000), vectors(5000)))
+    store.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: 8 * 4096] + b"\xff" * (len(whole) - 8 * 4096))
+    store = KeptVectors.open(path, "model@1", DIMENSION)
+    with pytest.raises(IndexCorrupt):
+        store.get(ids)
+    assert store.damaged
+    store.close()
+    again = KeptVectors.open(path, "model@1", DIMENSION)
+    assert again.count() == 0
+    again.close()
+
+
+def test_one_file_is_opened_once_per_process_and_closed_by_its_last_user(tmp_path: Path) -> None:
+    shared = SharedKept()
+    path = tmp_path / "vectors" / "vectors.sqlite"
+    one, two = shared.open(path, "model@1", DIMENSION), shared.open(path, "model@1", DIMENSION)
+    ids = np.array(one.add(hashes(0, 3), vectors(3)))
+    one.close()
+    one.close()
+    assert two.get(ids)[1].all()
+    two.close()
+    three = shared.open(path, "model@1", DIMENSION)
+    assert three.find(hashes(0, 3)).keys() == set(hashes(0, 3))
+    three.close()
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_where_nothing_can_be_written_vectors_are_read_all_the_same(path: Path) -> None:
+    store = KeptVectors.open(path, "model@1", DIMENSION)
+    ids = np.array(store.add(hashes(0, 3), vectors(3)))
+    store.close()
+    path.chmod(0o400)
+    path.parent.chmod(0o500)
+    try:
+        if os.access(path, os.W_OK):
+            pytest.skip("this user may write everywhere")
+        reading = KeptVectors.open(path, "model@1", DIMENSION)
+        assert reading.get(ids)[1].all()
+        assert len(reading.find(hashes(0, 3))) == 3
+        reading.close()
+    finally:
+        path.parent.chmod(0o700)

@@ -1,8 +1,8 @@
-"""Keeps every vector ever made, by model and text hash, so that no text is embedded twice.
+"""Keeps vectors by model and text hash, so that no text is embedded twice.
 
-One SQLite file beside the index's generations: a rename, a branch switch, a rebuild or a lost vector store costs
-no model run. It knows hashes and vectors only: what they belong to is the manifest's business, and nearest
-neighbours are the vector store's.
+One SQLite file for all indexes of a home: a rename, a branch switch, another worktree, a rebuild or a lost vector store
+costs no model run. It knows hashes and vectors only: what they belong to is the manifests' business, and nearest
+neighbours are the vector store's. Several processes may have it open.
 
 Vectors are kept as float16: half the disk, and the rounding (below 0.001 of a cosine) is far below what ranking
 can tell apart.
@@ -10,24 +10,33 @@ can tell apart.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied, SidecarError
+from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.model import Ids, Vectors
+from sidecar.parts.embed.kept_file import connect_readonly, is_readonly, mark_damaged, set_damaged_aside, translated
 
 HASH_BYTES = 16
-_VERSION = 1
+_VERSION = 2
 _BLOCK = 4096  # rows per statement
 _PAGE_BYTES = 4096
 _CACHE_KIB = 16 * 1024  # scattered reads; not a memory map, which a truncated file turns into a crash
+_DAY_S = 86_400
+# Who has asked for a vector needs a moment until a manifest names it.
+_GRACE_DAYS = 2
+_WAIT_S = 60  # two processes that index take turns
+_NOTE_USE = "INSERT INTO uses VALUES (?, ?) ON CONFLICT(of) DO UPDATE SET day = excluded.day"
+_ROOM_AFTER = 0.8  # of the bound, so that not every addition makes room anew
 
 # AUTOINCREMENT: an id that was pruned never comes back with another text's vector.
 _SCHEMA = """
@@ -40,6 +49,7 @@ CREATE TABLE vectors(
     vector BLOB NOT NULL,
     UNIQUE(model, hash)
 );
+CREATE TABLE uses(of INTEGER PRIMARY KEY, day INTEGER NOT NULL);
 """
 
 
@@ -50,14 +60,29 @@ class KeptVectors:
     IndexLocked or PermissionDenied.
     """
 
-    def __init__(self, path: Path, model_id: str, dimension: int, max_bytes: int = 0) -> None:
-        """Opens the file or makes it. `max_bytes`: it grows to no more than that (0: as the disk allows)."""
+    def __init__(
+        self,
+        path: Path,
+        model_id: str,
+        dimension: int,
+        max_bytes: int = 0,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Opens the file or makes it. `max_bytes`: it grows to no more than that (0: as the disk allows).
+
+        Where nothing can be written, what is there is read all the same.
+        """
         self._path = path
         self._dimension = dimension
+        self._now = now
         self._write_lock = threading.Lock()
         self._idle_lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
-        with _translated(path):
+        self._readonly = is_readonly(path)
+        self.damaged = False
+        if not self._readonly:
+            set_damaged_aside(path)
+        with self._noticing(), translated(path):
             self._writer = self._connect()
             try:
                 self._prepare(max_bytes)
@@ -83,15 +108,20 @@ class KeptVectors:
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
         """The ids of those hashes that have a vector."""
         found: dict[bytes, int] = {}
+        unused: list[int] = []
+        today = self._today()
         with self._reader() as reader:
             for start in range(0, len(hashes), _BLOCK):
                 part = hashes[start : start + _BLOCK]
-                found.update(
-                    reader.execute(
-                        f"SELECT hash, id FROM vectors WHERE model = ? AND hash IN ({_marks(part)})",
-                        (self._model, *part),
-                    )
-                )
+                for key, number, day in reader.execute(
+                    "SELECT hash, id, day FROM vectors LEFT JOIN uses ON of = id"
+                    f" WHERE model = ? AND hash IN ({_marks(part)})",
+                    (self._model, *part),
+                ):
+                    found[key] = number
+                    if day != today:
+                        unused.append(number)
+        self._note_use(unused, today)
         return found
 
     def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]:
@@ -145,10 +175,37 @@ class KeptVectors:
                 "DELETE FROM vectors WHERE model = ? AND id NOT IN (SELECT id FROM keep)", (self._model,)
             ).rowcount
             writer.execute("DROP TABLE keep")
-        with self._write_lock, _translated(self._path):
-            # One step gives one page back, and `execute` takes only one; a script is stepped to its end.
-            self._writer.executescript("PRAGMA incremental_vacuum")
+            writer.execute("DELETE FROM uses WHERE of NOT IN (SELECT id FROM vectors)")
+        self._give_space_back()
         return gone
+
+    def release(self, ids: Ids) -> int:
+        """Drops these, of whatever model, but for those that somebody has asked for lately; returns how many went."""
+        gone = self._drop(np.intersect1d(self._long_unused(), np.asarray(ids, np.int64)))
+        self._give_space_back()
+        return gone
+
+    def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
+        """Keeps the file below this size as far as it can: drops what was used longest ago, of whatever model.
+
+        What `referenced` names stays, and so does what somebody has asked for lately. Returns how many went.
+        """
+        size = self.size()
+        if size <= max_bytes:
+            return 0
+        candidates = self._long_unused()
+        candidates = candidates[~np.isin(candidates, referenced())]
+        each = size / max(1, self._rows())
+        gone = self._drop(candidates[: int((size - _ROOM_AFTER * max_bytes) / each) + 1])
+        self._give_space_back()
+        return gone
+
+    def size(self) -> int:
+        """Bytes in use, of all models."""
+        with self._reader() as reader:
+            (pages,) = reader.execute("PRAGMA page_count").fetchone()
+            (free,) = reader.execute("PRAGMA freelist_count").fetchone()
+        return int(pages - free) * _PAGE_BYTES
 
     def count(self) -> int:
         """How many vectors of this model there are."""
@@ -163,10 +220,54 @@ class KeptVectors:
                 connection.close()
             self._idle.clear()
 
+    # ------------------------------------------------------------ uses
+
+    def _today(self) -> int:
+        return int(self._now() // _DAY_S)
+
+    def _note_use(self, ids: Sequence[int], day: int) -> None:
+        """Costs one write per vector and day. A file that cannot be written just now is read all the same."""
+        if not ids or self._readonly:
+            return
+        with contextlib.suppress(IndexLocked, DiskFull, PermissionDenied), self._writing() as writer:
+            writer.executemany(_NOTE_USE, [(number, day) for number in ids])
+
+    def _long_unused(self) -> Ids:
+        """Longest ago first."""
+        with self._reader() as reader:
+            rows = reader.execute(
+                "SELECT of FROM uses WHERE day <= ? ORDER BY day, of", (self._today() - _GRACE_DAYS,)
+            ).fetchall()
+        return np.array([row[0] for row in rows], np.int64)
+
+    def _drop(self, ids: Ids) -> int:
+        """In pieces, so that others may write in between."""
+        gone = 0
+        for start in range(0, len(ids), _BLOCK):
+            some = [(int(number),) for number in ids[start : start + _BLOCK]]
+            with self._writing() as writer:
+                gone += writer.executemany("DELETE FROM vectors WHERE id = ?", some).rowcount
+                writer.executemany("DELETE FROM uses WHERE of = ?", some)
+        return gone
+
+    def _rows(self) -> int:
+        with self._reader() as reader:
+            (number,) = reader.execute("SELECT count(*) FROM uses").fetchone()
+        return int(number)
+
+    def _give_space_back(self) -> None:
+        with self._write_lock, self._noticing(), translated(self._path):
+            # One step gives one page back, and `execute` takes only one; a script is stepped to its end.
+            self._writer.executescript("PRAGMA incremental_vacuum")
+
     # ------------------------------------------------------------ connections
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
+        if self._readonly:
+            connection = connect_readonly(self._path)
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+            return connection
+        connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -176,7 +277,7 @@ class KeptVectors:
     def _reader(self) -> Iterator[sqlite3.Connection]:
         with self._idle_lock:
             connection = self._idle.pop() if self._idle else None
-        with _translated(self._path):
+        with self._noticing(), translated(self._path):
             connection = connection or self._connect()
             try:
                 yield connection
@@ -186,7 +287,7 @@ class KeptVectors:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._write_lock, _translated(self._path):
+        with self._write_lock, self._noticing(), translated(self._path):
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -197,13 +298,24 @@ class KeptVectors:
                     self._writer.execute("ROLLBACK")
                 raise
 
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        """A damaged file is set aside when it is next opened: the vectors are made anew, and nothing else is lost."""
+        try:
+            yield
+        except IndexCorrupt as error:
+            if isinstance(error.__cause__, sqlite3.Error):
+                self.damaged = True
+                mark_damaged(self._path)
+            raise
+
     # ------------------------------------------------------------ schema
 
     def _prepare(self, max_bytes: int) -> None:
-        if max_bytes:
+        if max_bytes and not self._readonly:
             self._writer.execute(f"PRAGMA max_page_count = {max(1, max_bytes // _PAGE_BYTES)}")
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
-        if version == 0:
+        if version == 0 and not self._readonly:
             self._create()
         elif version != _VERSION:
             raise IndexCorrupt(f"{self._path} was made by another version of sidecar (format {version}). Reindex.")
@@ -227,14 +339,16 @@ class KeptVectors:
         return str(row[0])
 
     def _model_row(self, model_id: str) -> int:
-        with self._writing() as writer:
-            writer.execute(
-                "INSERT INTO models(model_id, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                (model_id, self._dimension),
-            )
-            number, dimension = writer.execute(
-                "SELECT id, dimension FROM models WHERE model_id = ?", (model_id,)
-            ).fetchone()
+        wanted = "SELECT id, dimension FROM models WHERE model_id = ?"
+        row = self._writer.execute(wanted, (model_id,)).fetchone()
+        if row is None:
+            with self._writing() as writer:
+                writer.execute(
+                    "INSERT INTO models(model_id, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                    (model_id, self._dimension),
+                )
+                row = writer.execute(wanted, (model_id,)).fetchone()
+        number, dimension = row
         if dimension != self._dimension:
             raise IndexCorrupt(
                 f"{self._path} keeps vectors of {dimension} numbers for {model_id}, not {self._dimension}."
@@ -251,23 +365,3 @@ class KeptVectors:
 
 def _marks(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _sidecar_error(path, error) from error
-
-
-def _sidecar_error(path: Path, error: sqlite3.Error) -> SidecarError:
-    # The low byte is the kind, the rest says where.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
-        return DiskFull(f"{path} cannot grow: free some space and try again.")
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return IndexLocked(f"{path} is being written by another process.")
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH):
-        return PermissionDenied(f"{path} cannot be opened for writing ({error}).")
-    return IndexCorrupt(f"{path} cannot be read ({error}). Reindex, or delete the index.")

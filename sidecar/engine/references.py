@@ -1,0 +1,36 @@
+"""Which kept vectors the indexes of a home name: what nobody names may be dropped from what all of them share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from sidecar.model import Ids
+from sidecar.parts.database import connect, translated
+
+
+def named_vectors(indexes: Path, store_uuid: str, without: Path | None = None) -> Ids:
+    """Ids of the file with this uuid that manifests below `indexes` name, ascending; `without` leaves one index out.
+
+    Raises `SidecarError` when a manifest cannot be read: then nobody knows what it names.
+    """
+    found = [np.zeros(0, np.int64)]
+    for manifest in indexes.glob("*/generations/*/manifest.sqlite"):
+        if without is None or not manifest.is_relative_to(without):
+            found.append(vectors_in(manifest, store_uuid))
+    return np.unique(np.concatenate(found))
+
+
+def vectors_in(manifest: Path, store_uuid: str) -> Ids:
+    """The same of one manifest."""
+    with translated(manifest):
+        connection = connect(manifest, readonly=True)
+        try:
+            meta = dict(connection.execute("SELECT key, value FROM meta WHERE key = 'kept_uuid'"))
+            if meta.get("kept_uuid") != store_uuid:
+                return np.zeros(0, np.int64)
+            rows = connection.execute("SELECT vector_id FROM chunks UNION SELECT path_vector FROM files")
+            return np.fromiter((row[0] for row in rows), np.int64)
+        finally:
+            connection.close()

@@ -1,0 +1,137 @@
+"""Workspaces of one home share vectors by content: worktrees, branches, copies; deleting one index harms no other."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.references import named_vectors
+from sidecar.parts.embed.kept import KeptVectors
+from tests.engine.rooms import Room, find, image, index
+
+
+def beside(room: Room, name: str) -> Room:
+    """Another workspace of the same home, not yet there."""
+    return replace(room, root=room.root.parent / name, opened=[])
+
+
+@pytest.fixture
+def repository(room: Room) -> Room:
+    room.git("init", "-q", "-b", "main")
+    room.git("add", "-A")
+    room.git("commit", "-q", "-m", "first")
+    return room
+
+
+def test_a_second_worktree_embeds_nothing_that_the_first_had(repository: Room) -> None:
+    first = index(repository.open())
+    assert first.embedded > 0
+    worktree = beside(repository, "worktree")
+    repository.git("worktree", "add", "-q", str(worktree.root), "-b", "topic")
+    workspace = worktree.open()
+    report = index(workspace)
+    assert report.embedded == 0
+    assert report.code.chunks == first.code.chunks
+    assert "src/cookies.py" in find(workspace, "how long do cookies live", mode="vector")
+    assert image(workspace) == image(repository.opened[0])
+    worktree.close()
+
+
+def test_a_branch_embeds_only_what_differs_and_coming_back_embeds_nothing(repository: Room) -> None:
+    workspace = repository.open()
+    index(workspace)
+    repository.git("checkout", "-q", "-b", "topic")
+    repository.write("src/new.py", "def entirely_new():\n    return 'a text that nobody has seen'\n")
+    assert index(workspace).embedded == 1
+    repository.git("add", "-A")
+    repository.git("commit", "-q", "-m", "topic")
+    repository.git("checkout", "-q", "main")
+    assert index(workspace).embedded == 0
+    repository.git("checkout", "-q", "topic")
+    assert index(workspace).embedded == 0
+
+
+def test_two_processes_that_index_at_the_same_time_share_one_file(repository: Room) -> None:
+    copy = beside(repository, "copy")
+    copy.root.mkdir()
+    for path in repository.root.rglob("*"):
+        if path.is_file() and ".git" not in path.parts:
+            copy.write(path.relative_to(repository.root).as_posix(), path.read_text())
+    one, two = repository.open(), copy.open()  # each with parts of its own, as two processes have
+    index(one)
+    assert index(two).embedded == 0
+    assert one._index.readable().kept.store_uuid == two._index.readable().kept.store_uuid
+    copy.close()
+
+
+def test_deleting_an_index_leaves_the_vectors_of_the_others(repository: Room) -> None:
+    other = beside(repository, "other")
+    other.root.mkdir()
+    other.write("shared.py", (repository.root / "src/cookies.py").read_text())
+    other.write("own.py", "def only_here():\n    return 'nowhere else'\n")
+    mine, theirs = repository.open(), other.open()
+    index(mine)
+    index(theirs)
+    before = image(theirs)
+    _make_old(repository)
+    mine.delete()
+    assert image(theirs) == before
+    uuid, kept = theirs._index.readable().kept.store_uuid, theirs._index.readable().kept
+    named = named_vectors(IndexDirectory(repository.home, "/").indexes, uuid)
+    assert kept.get(named[named > 0])[1].all()
+    assert kept.count() == (named > 0).sum(), "what nobody names any more has gone"
+    other.close()
+
+
+def test_an_index_whose_vectors_were_replaced_is_linked_anew_by_hash(repository: Room) -> None:
+    workspace = repository.open()
+    index(workspace)
+    before = image(workspace)
+    workspace.close()
+    (file,) = repository.home.glob("vectors/vectors.sqlite")
+    _copy_under_another_uuid(file)
+    again = repository.open()
+    assert image(again) == before
+    assert index(again).embedded == 0
+
+
+def _make_old(room: Room) -> None:
+    """As if nobody had asked for any vector for days."""
+    path = room.home / "vectors" / "vectors.sqlite"
+    store = KeptVectors(path, "any", 1, now=lambda: time.time() - 10 * 86_400)
+    with store._writing() as writer:
+        writer.execute("UPDATE uses SET day = day - 10")
+    store.close()
+
+
+def _copy_under_another_uuid(file: Path) -> None:
+    rows: list[tuple[bytes, Any]] = []
+    (name,) = [m for m in _models(file)]
+    old = KeptVectors(file, *name)
+    for ids, vectors in old.blocks():
+        with old._reader() as reader:
+            for number, vector in zip(ids.tolist(), vectors, strict=True):
+                ((key,),) = reader.execute("SELECT hash FROM vectors WHERE id = ?", (number,)).fetchall()
+                rows.append((key, vector))
+    old.close()
+    for part in file.parent.iterdir():
+        part.unlink()
+    new = KeptVectors(file, *name)
+    new.add([key for key, _ in reversed(rows)], np.array([vector for _, vector in reversed(rows)], np.float32))
+    new.close()
+
+
+def _models(file: Path) -> list[tuple[str, int]]:
+    import sqlite3
+
+    connection = sqlite3.connect(file)
+    try:
+        return list(connection.execute("SELECT model_id, dimension FROM models"))
+    finally:
+        connection.close()
