@@ -79,7 +79,7 @@ class WorkspaceMemories:
     def find_keywords(
         self, keywords: Sequence[str], operator: Literal["AND", "OR"], limit: int, offset: int, namespace: str
     ) -> MemoryPage:
-        """The relevance is |r| / (1 + |r|) of FTS5's bm25 r, six decimals."""
+        """The relevance is s / (1 + s) of the store's score s, six decimals."""
         phrases = [keyword for keyword in keywords if words(keyword)]
         if not phrases:
             raise InvalidParams("keywords must contain at least one non-empty value.")
@@ -88,7 +88,7 @@ class WorkspaceMemories:
         memories, excerpts = self._store.by_id(numbers), self._store.excerpts(phrases, numbers)
         return MemoryPage(
             tuple(
-                MemoryHit(memories[hit.id], excerpts.get(hit.id, ""), round(abs(hit.rank) / (1 + abs(hit.rank)), 6))
+                MemoryHit(memories[hit.id], excerpts.get(hit.id, ""), round(hit.score / (1 + hit.score), 6))
                 for hit in found
                 if hit.id in memories
             ),

@@ -10,6 +10,7 @@ import re
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,10 +56,11 @@ Operator = Literal["AND", "OR"]
 
 @dataclass(frozen=True, slots=True)
 class WordHit:
-    """A memory that holds the keywords. `rank` is FTS5's bm25: below 0, lower is better."""
+    """A memory that holds keywords. `score` is FTS5's bm25 turned round, plus the share of the phrases that it holds:
+    above 0, higher is better. (bm25 alone comes to nothing where most memories hold a word.)"""
 
     id: int
-    rank: float
+    score: float
 
 
 class MemoryFile:
@@ -141,14 +143,20 @@ class MemoryFile:
     ) -> tuple[list[WordHit], int]:
         """Memories that hold all (AND) or any (OR) of the phrases, best first; and how many there are."""
         where, values = _in_namespace(namespace)
-        found = f"FROM words JOIN memories m ON m.id = words.rowid WHERE words MATCH ? AND {where}"
-        given = (_expression(phrases, operator), *values)
+        distinct = list(dict.fromkeys(phrases))
+        holding = " UNION ALL ".join(["SELECT rowid AS id FROM words WHERE words MATCH ?"] * len(distinct))
         with self._reading() as connection:
-            total = connection.execute(f"SELECT count(*) {found}", given).fetchone()[0]
             rows = connection.execute(
-                f"SELECT m.id, {_BM25} AS rank {found} ORDER BY rank, m.id LIMIT ? OFFSET ?", (*given, limit, offset)
+                f"SELECT m.id, {_BM25} AS rank FROM words JOIN memories m ON m.id = words.rowid"
+                f" WHERE words MATCH ? AND {where}",
+                (_expression(distinct, operator), *values),
             ).fetchall()
-        return [WordHit(number, rank) for number, rank in rows], total
+            shares = Counter(
+                number for (number,) in connection.execute(holding, [_expression([p], "OR") for p in distinct])
+            )
+        hits = [WordHit(number, shares[number] / len(distinct) - rank) for number, rank in rows]
+        hits.sort(key=lambda hit: (-hit.score, hit.id))
+        return hits[offset : offset + limit], len(hits)
 
     def excerpts(self, phrases: Sequence[str], ids: Sequence[int]) -> dict[int, str]:
         """Of those of these memories that hold any of the phrases: a part of the text with the phrases marked."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from sidecar.errors import InvalidParams, MemoryNotFound
 from sidecar.model import Memory, MemoryPage
@@ -24,6 +24,7 @@ MAX_KEY = 200
 MAX_SUMMARY = 500
 MAX_OFFSET = 1_000_000
 _SUMMARY_FROM_TEXT = 120
+TAKEN_FOR_NOTHING = frozenset({"session", "sortLinks", "output_format"})
 
 
 def upper(value: Any) -> Any:
@@ -69,7 +70,21 @@ class ListParams(Params):
     offset: Whole = Field(0, ge=0, le=MAX_OFFSET, description="Skip this many (next page).", examples=[20])
 
 
-class SearchParams(Params):
+class SearchedAsElsewhere(Params):
+    """What clients of the original program send along is taken where it changes nothing: memories here belong to the
+    workspace and have no sessions and no links, and an answer is JSON."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def leave_out(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        if given.get("output_format", "json") != "json":
+            raise InvalidParams('output_format: only "json" is made here.')
+        return {name: value for name, value in given.items() if name not in TAKEN_FOR_NOTHING}
+
+
+class SearchParams(SearchedAsElsewhere):
     """Parameters of `memory_search`."""
 
     query: str = Field(
@@ -83,7 +98,7 @@ class SearchParams(Params):
     namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
 
 
-class FulltextParams(Params):
+class FulltextParams(SearchedAsElsewhere):
     """Parameters of `memory_fulltext_search`."""
 
     keywords: Annotated[list[Keyword], Field(max_length=50)] | Annotated[str, Field(max_length=2000)] = Field(

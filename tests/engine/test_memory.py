@@ -199,6 +199,17 @@ def test_relevance_rises_with_the_match_and_agrees_with_the_order(room: Room) ->
     assert 0 < once < often < 1
 
 
+def test_a_word_that_every_memory_holds_is_a_match_all_the_same(room: Room) -> None:
+    memories = room.open().memories
+    memories.save("only", "About the kettle", "The kettle is in the kitchen.", ())
+    (hit,) = words(memories, "kettle").hits
+    assert hit.relevance >= 0.5
+    memories.save("both", "Kettle", "A kettle with a lid.", ())
+    page = words(memories, "kettle", "lid")
+    assert keys(page) == ["both", "only"]
+    assert page.hits[0].relevance > page.hits[1].relevance > 0.3
+
+
 # ---------------------------------------------------------------- by meaning
 
 

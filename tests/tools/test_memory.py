@@ -140,6 +140,18 @@ def test_a_blank_query_is_refused(tools: RealTools) -> None:
         tools("memory_search", query="  ")
 
 
+@pytest.mark.parametrize(("tool", "asked"), [("memory_search", "query"), ("memory_fulltext_search", "keywords")])
+def test_what_clients_of_the_original_program_send_along_changes_nothing(
+    tools: RealTools, tool: str, asked: str
+) -> None:
+    plain = tools(tool, **{asked: "clang"})
+    assert tools(tool, **{asked: "clang"}, session="abc", sortLinks=True, output_format="json") == plain
+    with pytest.raises(InvalidParams, match='output_format: only "json" is made here'):
+        tools(tool, **{asked: "clang"}, output_format="toon")
+    with pytest.raises(InvalidParams, match="links: is not a parameter"):
+        tools(tool, **{asked: "clang"}, links=True)
+
+
 def test_an_error_has_the_family_s_shape() -> None:
     error: SidecarError = InvalidParams("keywords must contain at least one non-empty value.")
     body = MEMORY.shape_error(error)
