@@ -25,4 +25,7 @@ export const SIDECAR_SETTINGS: readonly SidecarSetting[] = [
   { key: "confirm", environment: "SIDECAR_CONFIRM", scope: "user" },
   { key: "offline", environment: "SIDECAR_OFFLINE", scope: "user" },
   { key: "toolsets", environment: "SIDECAR_TOOLSETS", scope: "user" },
+  { key: "idleMinutes", environment: "SIDECAR_IDLE_MINUTES", scope: "user" },
+  { key: "vectorsMegabytes", environment: "SIDECAR_VECTORS_MEGABYTES", scope: "user" },
+  { key: "activityLog", environment: "SIDECAR_ACTIVITY_LOG", scope: "user" },
 ];

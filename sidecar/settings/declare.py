@@ -200,6 +200,35 @@ DECLARATIONS: tuple[Declaration, ...] = (
         low=1,
         high=200,
     ),
+    Declaration(
+        key="idleMinutes",
+        attribute="idle_minutes",
+        kind="integer",
+        default=15,
+        description="A workspace that nobody has used for so many minutes gives back its memory; 0: never.",
+        scope="user",
+        high=10_080,
+    ),
+    Declaration(
+        key="vectorsMegabytes",
+        attribute="vectors_megabytes",
+        kind="integer",
+        default=2048,
+        description="Vectors of texts that no index holds any more are kept up to this size, so that a branch switch "
+        "embeds nothing twice.",
+        scope="user",
+        low=16,
+        high=1_000_000,
+    ),
+    Declaration(
+        key="activityLog",
+        attribute="activity_log",
+        kind="integer",
+        default=500,
+        description="How many calls the list of activity remembers, in memory; 0 switches it off.",
+        scope="user",
+        high=10_000,
+    ),
 )
 
 INDEX_CONFIG_KEYS: tuple[str, ...] = tuple(d.key for d in DECLARATIONS[:11])

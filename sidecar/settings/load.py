@@ -51,6 +51,9 @@ class Settings:
     confirm: Literal["auto", "always", "never"] = "auto"
     offline: bool = False
     toolsets: str = "code"
+    idle_minutes: int = 15
+    vectors_megabytes: int = 2048
+    activity_log: int = 500
     origins: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(_BY_KEY, "default"))
     problems: tuple[str, ...] = ()
 
