@@ -13,3 +13,7 @@ export class EventEmitter<T> {
     this.listeners.clear();
   }
 }
+
+export const workspace = {};
+export const window = {};
+export const commands = {};

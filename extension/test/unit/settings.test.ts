@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { chosen, split } from "../../src/settings";
+import type { SidecarSetting } from "../../src/settings.gen";
+
+const SIZE: SidecarSetting = { key: "maxFileSize", environment: "SIDECAR_MAX_FILE_SIZE", scope: "workspace" };
+const MODEL: SidecarSetting = { key: "model", environment: "SIDECAR_MODEL", scope: "user" };
+const OFFLINE: SidecarSetting = { key: "offline", environment: "SIDECAR_OFFLINE", scope: "user" };
+
+test("a workspace's value goes before the person's, but never for what no workspace may set", () => {
+  const found = { globalValue: "mine", workspaceValue: "theirs" };
+  expect(chosen(SIZE, found)).toBe("theirs");
+  expect(chosen(MODEL, found)).toBe("mine");
+  expect(chosen(MODEL, { workspaceValue: "theirs" })).toBeUndefined();
+});
+
+test("only what is set is passed on: the rest is the sidecar's own business", () => {
+  const values: Record<string, unknown> = { maxFileSize: "2MB", offline: true };
+  const passed = split([SIZE, MODEL, OFFLINE], (setting) => values[setting.key]);
+  expect(passed).toEqual({ options: { maxFileSize: "2MB" }, environment: { SIDECAR_OFFLINE: "true" } });
+});

@@ -1,0 +1,129 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync, existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Environment, stepOf, type Parts, type Report } from "../../../src/setup/environment";
+import type { Run } from "../../../src/setup/run";
+
+let storage: string;
+beforeEach(() => (storage = mkdtempSync(join(tmpdir(), "env-"))));
+afterEach(() => rmSync(storage, { recursive: true }));
+
+const touch = (path: string): void => {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, "");
+};
+
+/** `venv` makes a Python, `pip` the sidecar, unless told to fail. */
+class FakeMachine {
+  readonly ran: string[] = [];
+  pip: () => { status: number; output: string } = () => ({ status: 0, output: "" });
+  run: Run = (command, args, options) => {
+    const folder = args.at(-1);
+    if (args.includes("venv") && folder !== undefined) {
+      this.ran.push("venv");
+      touch(join(folder, "bin/python"));
+      return Promise.resolve({ status: 0, output: "" });
+    }
+    this.ran.push("pip");
+    const result = this.pip();
+    if (result.status === 0) touch(join(dirname(command), "sidecar"));
+    options?.onLine?.("Collecting chromadb>=1.5.9");
+    return Promise.resolve(result);
+  };
+}
+
+function environment(machine: FakeMachine, changes: Partial<Parts> = {}): Environment {
+  return new Environment({
+    storage,
+    wheel: { file: "sidecar.whl", sha256: "a" },
+    wanted: "",
+    platform: "linux",
+    run: machine.run,
+    findPython: () => Promise.resolve({ command: "python3", version: "3.11" }),
+    ...changes,
+  });
+}
+
+function report(): Report & { steps: string[] } {
+  const steps: string[] = [];
+  return { steps, step: (message) => steps.push(message), log: () => undefined, signal: new AbortController().signal };
+}
+
+test("it is made once, in steps that a person can follow, and is complete then", async () => {
+  const machine = new FakeMachine();
+  const room = environment(machine);
+  expect(await room.isComplete()).toBe(false);
+  const told = report();
+  await room.make(told);
+  expect(await room.isComplete()).toBe(true);
+  expect(told.steps).toContain("Fetching chromadb…");
+  await environment(machine).make(report());
+  expect(machine.ran).toEqual(["venv", "pip"]);
+});
+
+test("two windows at once make it once: the second waits and finds it", async () => {
+  const machine = new FakeMachine();
+  await Promise.all([environment(machine).make(report()), environment(machine).make(report())]);
+  expect(machine.ran).toEqual(["venv", "pip"]);
+});
+
+test("a lock whose owner has died holds nobody up", async () => {
+  const machine = new FakeMachine();
+  const room = environment(machine);
+  mkdirSync(`${room.folder}.lock`, { recursive: true });
+  writeFileSync(join(`${room.folder}.lock`, "owner"), "999999999");
+  await room.make(report());
+  expect(await room.isComplete()).toBe(true);
+});
+
+test("another wheel or another chosen Python is another environment", () => {
+  const machine = new FakeMachine();
+  const folders = [
+    environment(machine),
+    environment(machine, { wheel: { file: "sidecar.whl", sha256: "b" } }),
+    environment(machine, { wanted: "/my/python" }),
+  ].map((room) => room.folder);
+  expect(new Set(folders).size).toBe(3);
+});
+
+test("one that failed is not complete, is not locked, and is made anew the next time", async () => {
+  const machine = new FakeMachine();
+  machine.pip = () => ({ status: 1, output: "ConnectTimeout" });
+  const room = environment(machine);
+  await expect(room.make(report())).rejects.toMatchObject({ kind: "network" });
+  expect(await room.isComplete()).toBe(false);
+  machine.pip = () => ({ status: 0, output: "" });
+  await room.make(report());
+  expect(await room.isComplete()).toBe(true);
+});
+
+test("cancelling is told as that", async () => {
+  const stop = new AbortController();
+  const machine = new FakeMachine();
+  machine.pip = () => {
+    stop.abort();
+    return { status: 1, output: "" };
+  };
+  await expect(environment(machine).make({ ...report(), signal: stop.signal })).rejects.toMatchObject({
+    kind: "cancelled",
+  });
+});
+
+test("the launcher follows the environment in use, and those not used for long are removed", async () => {
+  const machine = new FakeMachine();
+  const [old, now] = [environment(machine, { wanted: "/old" }), environment(machine)];
+  await old.make(report());
+  await now.make(report());
+  await old.used();
+  const long = new Date(Date.now() - 30 * 86_400_000);
+  utimesSync(join(old.folder, "complete"), long, long);
+  await now.used();
+  expect(existsSync(old.folder)).toBe(false);
+  expect(readFileSync(now.launcher, "utf8")).toContain(now.program);
+});
+
+test("pip's other lines are no steps", () => {
+  expect(stepOf("  Downloading x.whl (1 kB)")).toBeUndefined();
+  expect(stepOf("Installing collected packages: a, b")).toBe("Installing what was fetched…");
+});
