@@ -50,11 +50,14 @@ class Room:
     opened: list[IndexedWorkspace]
     make_store: Callable[[Path, int, str], VectorStore] | None = None
     watcher: bool = False
+    apart: bool = True
 
     def open(self, **changes: Any) -> IndexedWorkspace:
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
         if self.make_store is not None:
             parts = replace(parts, make_store=self.make_store)
+        if not self.apart:
+            parts = replace(parts, prepare_apart=None)
         facts = changes.pop("models", self.models)
         workspace = IndexedWorkspace(
             str(self.root),
