@@ -55,6 +55,9 @@ class Exchangeable:
     def __init__(self) -> None:
         self.now: Combiner = HandSet()
 
+    def needs(self, alpha: float) -> frozenset[str]:
+        return self.now.needs(alpha)
+
     def score(self, features: Matrix, alpha: float) -> Matrix:
         return self.now.score(features, alpha)
 
@@ -86,11 +89,10 @@ class Watched:
 
 def _candidates(snapshot: Any, seen: Examined) -> Candidates:
     shown = []
-    for file in seen.files:
-        rows = np.flatnonzero(snapshot.chunk_file == file)
-        row = rows[np.argmax(seen.shown[rows])]
+    places, _ = seen.groups.strongest(seen.shown, 1)
+    for row in seen.groups.rows[places]:
         lines = {"startLine": int(snapshot.chunk_start[row]), "endLine": int(snapshot.chunk_end[row])}
-        shown.append({"path": snapshot.paths[file], **lines})
+        shown.append({"path": snapshot.paths[snapshot.chunk_file[row]], **lines})
     return Candidates(shown, seen.features)
 
 

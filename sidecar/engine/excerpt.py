@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ WIDTH = 160
 _LINES = 2
 _BEFORE = 40
 _DOTS = "\u2026"
+_IRREGULAR = frozenset(("die", "lie", "tie"))
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,8 @@ class _Line:
 def excerpt(content: str, start_line: int, terms: Collection[str]) -> tuple[ExcerptLine, ...]:
     """At most two lines of `content`, in their order: those that hold most of `terms` between them, else the first ones
     that are not blank. `start_line` is the number of the first line."""
-    wanted = frozenset(terms)
-    lines = [_look_at(i, text, wanted) for i, text in enumerate(content.split("\n")) if text.strip()]
+    wanted, hints = frozenset(terms), _hints(terms)
+    lines = [_look_at(i, text, wanted, hints) for i, text in enumerate(content.split("\n")) if text.strip()]
     return tuple(_shown(line, start_line) for line in sorted(_chosen(lines), key=lambda line: line.index))
 
 
@@ -39,10 +41,22 @@ def hit_words(query: str) -> Callable[[str], list[tuple[int, int]]]:
     return lambda text: [(start, end) for start, end, word in places(text) if wanted.intersection(terms_of(word))]
 
 
-def _look_at(index: int, text: str, wanted: frozenset[str]) -> _Line:
+def _hints(terms: Collection[str]) -> re.Pattern[str]:
+    """What an ASCII word that has one of these terms contains: stemming changes neither the first three letters of a
+    term of four, nor the first two of a shorter one (but for `dying`, `lying`, `tying`). Terms have no underscores."""
+    starts = {term[: 1 if term in _IRREGULAR else 3 if len(term) > 3 else 2] for term in terms}
+    return re.compile("|".join("_*".join(map(re.escape, start)) for start in sorted(starts)) or "(?!)", re.IGNORECASE)
+
+
+def _look_at(index: int, text: str, wanted: frozenset[str], hints: re.Pattern[str]) -> _Line:
     spans: list[tuple[int, int]] = []
     found: set[str] = set()
+    # Taking every word apart would cost more than the whole search did.
+    if text.isascii() and not hints.search(text):
+        return _Line(index, text, (), frozenset())
     for start, end, word in places(text):
+        if word.isascii() and not hints.search(word):
+            continue
         common = wanted.intersection(terms_of(word))
         if common:
             spans.append((start, end))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.rank.columns import Columns, Flags, Rows, RowTable, SearchedSnapshot
-from sidecar.engine.rank.evidence import Similarities
+from sidecar.engine.rank.passages import Similarities
 from sidecar.errors import Cancelled, StoreFailed
 from sidecar.model import Collection, IsCancelled, VectorStore
 from sidecar.parts.lexical.bm25 import Floats

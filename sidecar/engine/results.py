@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sidecar.engine.excerpt import excerpt
 from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot, StoredText
-from sidecar.engine.rank.evidence import Groups
 from sidecar.engine.rank.features import FEATURES, in_words
+from sidecar.engine.rank.groups import Groups
 from sidecar.model import Hit
 from sidecar.parts.lexical.bm25 import Floats
 
@@ -100,24 +100,22 @@ def _continues(position: NDArray[np.int64], starts: Rows, ends: Rows) -> NDArray
 
 
 def rank_spans(
-    snapshot: SearchedSnapshot, columns: Columns, files: Rows, file_scores: Floats, chunk_scores: Floats
+    snapshot: SearchedSnapshot, columns: Columns, groups: Groups, file_scores: Floats, chunk_scores: Floats
 ) -> RankedSpans:
-    """`chunk_scores` are over all chunk rows and only compare chunks of one file; 0 or less is never shown."""
-    shown = _best_of_each(Groups(columns, files, len(snapshot.file_ids)), chunk_scores)
+    """`chunk_scores` are local to `groups` and only compare chunks of one file; 0 or less is never shown."""
+    shown = _best_of_each(groups, chunk_scores)
     shown = _without_twins(snapshot, columns, shown, file_scores)
-    best = np.zeros(len(files), np.float32)
+    best = np.zeros(len(groups.files), np.float32)
     np.maximum.at(best, shown.position, shown.value)
     scores = file_scores[shown.position] * _FURTHER[shown.rank] * shown.value / best[shown.position]
-    return RankedSpans(snapshot, files, shown, scores)
+    return RankedSpans(snapshot, groups.files, shown, scores)
 
 
 def _best_of_each(groups: Groups, chunk_scores: Floats) -> _Shown:
-    values = chunk_scores[groups.rows]
-    order = np.lexsort((groups.rows, -values, groups.position))
-    rank = np.arange(len(order)) - np.repeat(groups.starts, groups.lengths)
-    keep = (rank < PER_FILE) & (values[order] > 0)
-    order = order[keep]
-    return _Shown(groups.rows[order], groups.position[order], rank[keep], values[order])
+    places, ranks = groups.strongest(chunk_scores, PER_FILE)
+    keep = chunk_scores[places] > 0
+    places = places[keep]
+    return _Shown(groups.rows[places], groups.position[places], ranks[keep], chunk_scores[places])
 
 
 def _without_twins(snapshot: SearchedSnapshot, columns: Columns, shown: _Shown, file_scores: Floats) -> _Shown:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -17,13 +18,15 @@ from sidecar.engine.filters import allowed_chunks
 from sidecar.engine.fusion import Ranking, best_first, fuse
 from sidecar.engine.intent import Query, understand
 from sidecar.engine.nearest import DEPTH, Nearest
-from sidecar.engine.rank.candidates import keep_allowed, propose, show_scores, worth_comparing
+from sidecar.engine.rank.candidates import keep_allowed, propose
 from sidecar.engine.rank.columns import Columns, Flags, Rows, SearchedSnapshot, columns_of
 from sidecar.engine.rank.combine import Combiner, learned
-from sidecar.engine.rank.evidence import Groups, Similarities, Symbols, gather, look_up, relative
+from sidecar.engine.rank.evidence import Evidence
 from sidecar.engine.rank.features import compute_features
-from sidecar.engine.rank.feedback import resemblance
+from sidecar.engine.rank.groups import Groups
 from sidecar.engine.rank.match import LexicalMatch, match_terms
+from sidecar.engine.rank.passages import Closeness, Passages
+from sidecar.engine.rank.symbols import Symbols, look_up
 from sidecar.engine.results import rank_spans, to_hit, within_budget
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, IsCancelled, Mode, SearchAnswer, SearchRequest, VectorStore
@@ -59,15 +62,20 @@ class _Found:
     mode: Mode
     notice: str
 
+    @property
+    def cosines(self) -> Floats:
+        """Of `closest`."""
+        return np.zeros(0, np.float32) if self.nearest is None else self.nearest.similarities.chunks[self.closest]
+
 
 @dataclass(frozen=True)
 class Examined:
     """What ranking knows of the candidate files before weights come in.
 
-    `features` has shape [files, FEATURES]; `shown` over all chunk rows says which chunk of a file answers best.
+    `features` has shape [files, FEATURES]; `shown`, local to `groups`, says which chunk of a file answers best.
     """
 
-    files: Rows
+    groups: Groups
     features: Floats
     shown: Floats
     alpha: float
@@ -98,9 +106,9 @@ class Searcher:
             allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(snapshot, columns, query, request, allowed, clock, cancelled)
         with clock.stage("rank"):
-            seen = self._examine(snapshot, columns, query, found, allowed)
+            seen = self._examine(snapshot, columns, query, found, allowed, self._combiner.needs(found.alpha))
             scores = self._combiner.score(seen.features, found.alpha)
-            spans = rank_spans(snapshot, columns, seen.files, scores, seen.shown) if len(seen.files) else None
+            spans = rank_spans(snapshot, columns, seen.groups, scores, seen.shown) if len(scores) else None
         with clock.stage("fetch"):
             page = spans.page(request.offset, request.top_k) if spans is not None else []
             stored = snapshot.stored_chunks([row for span in page for row in span.rows])
@@ -145,7 +153,8 @@ class Searcher:
             wanted = alpha < 1
             match = match_terms(snapshot, columns, query.terms if wanted else ())
             symbols = look_up(snapshot, columns, query) if wanted else Symbols.nothing(snapshot)
-            keep_allowed(snapshot, allowed, match, symbols)
+            if allowed is not columns.in_collection:
+                keep_allowed(snapshot, allowed, match, symbols)
         if cancelled():
             raise Cancelled
         if nearest is not None:
@@ -172,29 +181,35 @@ class Searcher:
         columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
         allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(snapshot, columns, query, request, allowed, _Clock(), cancelled)
-        return self._examine(snapshot, columns, query, found, allowed)
+        return self._examine(snapshot, columns, query, found, allowed, None)
 
     def _examine(
-        self, snapshot: SearchedSnapshot, columns: Columns, query: Query, found: _Found, allowed: Flags
+        self,
+        snapshot: SearchedSnapshot,
+        columns: Columns,
+        query: Query,
+        found: _Found,
+        allowed: Flags,
+        wanted: frozenset[str] | None,
     ) -> Examined:
-        match, symbols = found.match, found.symbols
-        rankings = [best_first(match.chunks, DEPTH, 1 - found.alpha)]
+        files = propose(snapshot, columns, found.match, found.symbols, found.closest, found.cosines)
+        groups = Groups(columns, files)
+        passages = Passages.of(groups, found.match, found.symbols, allowed)
         if found.nearest is not None:
-            cosines = found.nearest.similarities.chunks[found.closest]
-            rankings.append(Ranking(found.closest, cosines, found.alpha))
-        fused = fuse(rankings, len(snapshot.chunk_ids))
-        files = propose(snapshot, columns, match, symbols, found.closest)
-        groups = Groups(columns, files, len(snapshot.file_ids))
-        likeness = np.zeros(len(files), np.float32)
-        if found.nearest is None or not len(files):
-            similarities = Similarities(np.full(len(snapshot.chunk_ids), np.nan, np.float32), 0.0)
-        else:
-            found.nearest.score(worth_comparing(snapshot, columns, files, match, symbols))
-            similarities = found.nearest.similarities
-            likeness = resemblance(snapshot, groups, relative(match.chunks) + similarities.scaled)
-        evidence = gather(snapshot, columns, query, files, match, symbols, similarities, fused, likeness, groups)
-        shown = show_scores(match, symbols, similarities, found.alpha, allowed)
-        return Examined(files, compute_features(evidence), shown, found.alpha)
+            found.nearest.score(passages.worth_comparing())
+        closeness = Closeness.of(groups, found.nearest.similarities if found.nearest is not None else None)
+        evidence = Evidence(
+            snapshot, columns, query, found.match, found.symbols, passages, closeness, partial(_fused_ranks, found)
+        )
+        return Examined(groups, compute_features(evidence, wanted), passages.shown(closeness, found.alpha), found.alpha)
+
+
+def _fused_ranks(found: _Found) -> Floats:
+    """Of all chunk rows."""
+    rankings = [best_first(found.match.chunks, DEPTH, 1 - found.alpha)]
+    if found.nearest is not None:
+        rankings.append(Ranking(found.closest, found.cosines, found.alpha))
+    return fuse(rankings, len(found.match.chunks))
 
 
 def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import Ids, Vectors
-from sidecar.parts.lexical.analyse import FIELDS, Field
+from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
 from sidecar.parts.lexical.postings import Lengths, read_lengths
 
@@ -59,29 +59,29 @@ class SearchedSnapshot(Protocol):
 
 
 class RowTable:
-    """Rows by id, -1 where an id is gone: one look-up per id while ids are dense, a binary search when they are not.
+    """Rows by id, -1 where an id is not known: one look-up per id while ids are dense, a binary search when not.
 
-    `ids` are all different, in any order.
+    `ids` are all different, in any order; `rows` are theirs, without it their places in `ids`.
     """
 
-    def __init__(self, ids: Ids) -> None:
-        self._first = int(ids.min()) if len(ids) else 0
-        span = int(ids.max()) - self._first + 1 if len(ids) else 0
+    def __init__(self, ids: Ids, rows: Rows | None = None) -> None:
+        given = np.arange(len(ids), dtype=np.int32) if rows is None else rows
+        self._before = int(ids.min()) - 1 if len(ids) else 0
+        span = int(ids.max()) - self._before if len(ids) else 0
         self._table: Rows | None = None
         if span <= _DENSE * len(ids):
-            self._table = np.full(span + 1, -1, np.int32)
-            self._table[ids - self._first] = np.arange(len(ids), dtype=np.int32)
+            # A place at either end for what lies outside.
+            self._table = np.full(span + 2, -1, np.int32)
+            self._table[ids - self._before] = given
         else:
-            self._order = np.argsort(ids).astype(np.int32)
-            self._ids = ids[self._order]
+            order = np.argsort(ids)
+            self._rows, self._ids = given[order], ids[order]
 
     def rows(self, ids: Ids) -> Rows:
         if self._table is not None:
-            at = ids - self._first
-            outside = len(self._table) - 1
-            return np.asarray(self._table[np.where((at < 0) | (at > outside), outside, at)])
+            return np.asarray(self._table.take(ids - self._before, mode="clip"))
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
-        return np.where(self._ids[at] == ids, self._order[at], np.int32(-1))
+        return np.where(self._ids[at] == ids, self._rows[at], np.int32(-1))
 
 
 @dataclass(frozen=True)
@@ -89,23 +89,26 @@ class Columns:
     """Of one collection at one revision. Norms of the other collection's rows are meaningless and never used.
 
     Chunks of one file are consecutive rows because their ids are given together; `group_start` is where each run
-    begins and `group_file` its file's row. `body_lengths` and `name_lengths` count terms per file.
+    begins, `group_length` how long it is, `group_file` its file's row, and `group_of` its number by file row (-1: a
+    file without chunks). `holders` gives the file's row by chunk id. `chunks`, `files` and `holders` know no ids of the
+    other collection. `body_lengths` counts terms per file.
     """
 
     collection: int
     chunks: RowTable
     files: RowTable
+    holders: RowTable
     in_collection: Flags
-    file_in_collection: Flags
     chunk_count: int
     file_count: int
     chunk_norms: Floats
     file_norms: Floats
     field_norms: Floats
     group_start: NDArray[np.int64]
+    group_length: NDArray[np.int64]
     group_file: Rows
+    group_of: Rows
     body_lengths: Floats
-    name_lengths: Floats
 
     def best_per_file(self, scores: Floats, files: int) -> Floats:
         """The best chunk score of each file row; 0 for files without chunks."""
@@ -126,19 +129,23 @@ def columns_of(snapshot: SearchedSnapshot, collection: int) -> Columns:
 
 
 def _make(snapshot: SearchedSnapshot, collection: int) -> Columns:
-    chunk_table, file_table = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
-    lengths = _lengths_of(snapshot, chunk_table, file_table)
+    lengths = _lengths_of(snapshot)
     bodies, fields = lengths.bodies, lengths.fields
     file_flags = np.asarray(snapshot.file_collection == collection)
     chunk_flags = file_flags[snapshot.chunk_file]
     file_lengths = np.bincount(snapshot.chunk_file, weights=bodies, minlength=len(fields)).astype(np.float32)
     starts = np.flatnonzero(np.diff(snapshot.chunk_file, prepend=-1)).astype(np.int64)
+    group_file = snapshot.chunk_file[starts]
+    group_of = np.full(len(fields), -1, np.int32)
+    group_of[group_file] = np.arange(len(starts), dtype=np.int32)
+    chunk_rows = np.flatnonzero(chunk_flags).astype(np.int32)
+    file_rows = np.flatnonzero(file_flags).astype(np.int32)
     return Columns(
         collection=collection,
-        chunks=chunk_table,
-        files=file_table,
+        chunks=RowTable(snapshot.chunk_ids[chunk_rows], chunk_rows),
+        files=RowTable(snapshot.file_ids[file_rows], file_rows),
+        holders=RowTable(snapshot.chunk_ids[chunk_rows], snapshot.chunk_file[chunk_rows]),
         in_collection=chunk_flags,
-        file_in_collection=file_flags,
         chunk_count=int(chunk_flags.sum()),
         file_count=int(file_flags.sum()),
         chunk_norms=length_norms(bodies, _average(bodies, chunk_flags), CHUNK_CURVE),
@@ -147,9 +154,10 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> Columns:
             [length_norms(fields[:, i], _average(fields[:, i], file_flags), c) for i, c in enumerate(FIELD_CURVES)], 1
         ),
         group_start=starts,
-        group_file=snapshot.chunk_file[starts],
+        group_length=np.diff(starts, append=len(bodies)),
+        group_file=group_file,
+        group_of=group_of,
         body_lengths=file_lengths,
-        name_lengths=fields[:, Field.NAMES],
     )
 
 
@@ -178,11 +186,12 @@ class _Lengths:
         return bool(self._seen.all())
 
 
-def _lengths_of(snapshot: SearchedSnapshot, chunks: RowTable, files: RowTable) -> _Lengths:
+def _lengths_of(snapshot: SearchedSnapshot) -> _Lengths:
     """Those of the newest revision that was asked for before stay; only new ids' are read."""
     found, known = snapshot.cache.get("rank.lengths"), snapshot.lasting.get("rank.lengths")
     if found is None:
         found = _Lengths(snapshot)
+        chunks, files = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
         if known is not None and len(known.chunk_ids):
             found.take(chunks, files, known)
             found.take(chunks, files, read_lengths(snapshot.connection, after=int(known.chunk_ids[-1])))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -39,11 +40,17 @@ HAND_SET: Mapping[str, float] = {
 }
 
 
+_FAMILY_OF = [("word", "meaning", "prior").index(feature.family) for feature in FEATURES]
 _LEARNED = Path(__file__).with_name("weights.json")
 _LOW = 0.05
+_ALPHAS = 32
+"""Weights are kept for so many different alphas; requests choose them."""
 
 
 class Combiner(Protocol):
+    def needs(self, alpha: float) -> frozenset[str]:
+        """The features that weigh anything; the others may be 0."""
+
     def score(self, features: Floats, alpha: float) -> Floats:
         """One score in 0-1 per row of `features` [candidates, FEATURES]."""
 
@@ -71,11 +78,26 @@ class WeightedSum:
         parts = {f.name: round(float(p), 4) for f, p in zip(FEATURES, features * weights, strict=True) if p}
         return {**parts, "base": round(base, 4)} if base else parts
 
+    def needs(self, alpha: float) -> frozenset[str]:
+        return frozenset(f.name for f, w in zip(FEATURES, self._scaled(alpha)[0].tolist(), strict=True) if w)
+
     def _scaled(self, alpha: float) -> tuple[NDArray[np.float64], float]:
-        share = {"word": 2 * (1 - alpha), "meaning": 2 * alpha, "prior": 1.0}
-        weights = np.array([self.weights.get(f.name, 0.0) * share[f.family] for f in FEATURES])
-        whole = max(float(weights[weights > 0].sum()) + self.base, 1e-9)
-        return weights / whole, self.base / whole
+        known = self._by_alpha.get(alpha)
+        if known is None:
+            weights = self._given * np.array((2 * (1 - alpha), 2 * alpha, 1.0))[_FAMILY_OF]
+            whole = max(float(weights[weights > 0].sum()) + self.base, 1e-9)
+            known = weights / whole, self.base / whole
+            if len(self._by_alpha) < _ALPHAS:
+                self._by_alpha[alpha] = known
+        return known
+
+    @cached_property
+    def _by_alpha(self) -> dict[float, tuple[NDArray[np.float64], float]]:
+        return {}
+
+    @cached_property
+    def _given(self) -> NDArray[np.float64]:
+        return np.array([self.weights.get(f.name, 0.0) for f in FEATURES])
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,16 @@ A feature belongs to a family: `word` features fade with alpha towards 1, `meani
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from sidecar.engine.rank import graph
-from sidecar.engine.rank.evidence import Evidence, relative
+from sidecar.engine.rank.evidence import Evidence
+from sidecar.engine.rank.groups import relative
 from sidecar.engine.rank.paths import names_platform
-from sidecar.parts.lexical.analyse import Field, file_stem, is_nameless
+from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
 
 Family = Literal["word", "meaning", "prior"]
@@ -33,7 +33,7 @@ class Feature:
 
 def fused_ranks(e: Evidence) -> Floats:
     """Reciprocal rank fusion of the chunk lists: agreement of both searches on one chunk."""
-    return relative(e.fused)
+    return e.fused
 
 
 def best_chunk(e: Evidence) -> Floats:
@@ -48,17 +48,17 @@ def file_fields(e: Evidence) -> Floats:
 
 def stem_words(e: Evidence) -> Floats:
     """Files are named after what they are for."""
-    return np.asarray(e.fields[Field.STEM])
+    return e.share_in(Field.STEM)
 
 
 def path_words(e: Evidence) -> Floats:
     """Folders name the subsystem."""
-    return np.asarray(e.fields[Field.PATH])
+    return e.share_in(Field.PATH)
 
 
 def defined_words(e: Evidence) -> Floats:
     """The words among the names that the file defines."""
-    return np.asarray(e.fields[Field.NAMES])
+    return e.share_in(Field.NAMES)
 
 
 def defines_sought(e: Evidence) -> Floats:
@@ -120,54 +120,29 @@ def closest_of_all(e: Evidence) -> Floats:
     return np.asarray((np.clip(lead, -2, 4) + 2) / 6, np.float32)
 
 
-def cosine(e: Evidence) -> Floats:
-    """The closest chunk's cosine itself."""
-    return e.similarity
-
-
 def whole_file(e: Evidence) -> Floats:
     """A file that is about the matter throughout, not in one place."""
     return _behind_best(e.mean_similarity)
 
 
-def like_the_likeliest(e: Evidence) -> Floats:
-    """What resembles the likeliest answers belongs to the same subject (pseudo-relevance feedback)."""
-    return _behind_best(e.resemblance)
-
-
 def stem_strength(e: Evidence) -> Floats:
     """BM25 of the file's name: a short name that is the word beats a long one that has it."""
-    return np.asarray(e.field_scores[Field.STEM])
-
-
-def folder_strength(e: Evidence) -> Floats:
-    """BM25 of the folders."""
-    return np.asarray(e.field_scores[Field.DIRECTORIES])
+    return e.strength_in(Field.STEM)
 
 
 def folder_words(e: Evidence) -> Floats:
     """The share of the query that the folders hold."""
-    return np.asarray(e.fields[Field.DIRECTORIES])
+    return e.share_in(Field.DIRECTORIES)
 
 
 def signature_strength(e: Evidence) -> Floats:
     """Parameters and types in signatures say what a thing works on."""
-    return np.asarray(e.field_scores[Field.SIGNATURES])
-
-
-def comment_strength(e: Evidence) -> Floats:
-    """Comments describe in the words in which people ask."""
-    return np.asarray(e.field_scores[Field.COMMENTS])
+    return e.strength_in(Field.SIGNATURES)
 
 
 def head_strength(e: Evidence) -> Floats:
     """A file's beginning says what it is for, or imports what others define."""
-    return np.asarray(e.field_scores[Field.HEAD])
-
-
-def head_words(e: Evidence) -> Floats:
-    """The share of the query that the beginning holds."""
-    return np.asarray(e.fields[Field.HEAD])
+    return e.strength_in(Field.HEAD)
 
 
 def words_in_chunk(e: Evidence) -> Floats:
@@ -207,62 +182,33 @@ def length_rank(e: Evidence) -> Floats:
     )
 
 
-def names_defined(e: Evidence) -> Floats:
-    """Files that define much are about more than those that configure or list."""
-    return np.asarray(np.minimum(np.log1p(e.name_lengths) / 9, 1), np.float32)
-
-
 def is_barrel(e: Evidence) -> Floats:
     """`index.js`, `mod.rs`, `__init__.py`: gathers what others define."""
-    return np.array([is_nameless(path) for path in e.names], np.float32)
-
-
-def depth(e: Evidence) -> Floats:
-    """The core lies near the root, details and adapters deep."""
-    return np.array([min(path.count("/") / 12, 1) for path in e.names], np.float32)
+    return e.path_table.barrels[e.files]
 
 
 def behind_twin(e: Evidence) -> Floats:
     """A header, an old version or another platform's file of the same name answers better: one of them is enough."""
-    stems = [file_stem(path).lower() for path in e.names]
-    merits = (e.all_fields + relative(e.fused)).tolist()
-    best: dict[str, float] = {}
-    for stem, merit in zip(stems, merits, strict=True):
-        best[stem] = max(best.get(stem, 0.0), merit)
-    return np.array([merit < best[stem] - 1e-6 for stem, merit in zip(stems, merits, strict=True)], np.float32)
-
-
-def best_sibling(e: Evidence) -> Floats:
-    """The best other file of the same folder: folders are subjects. Weighs against, where only one is the answer."""
-    folders = [path.rpartition("/")[0] for path in e.names]
-    scores = e.all_fields.tolist()
-    best: dict[str, tuple[float, float]] = {}
-    for folder, score in zip(folders, scores, strict=True):
-        first, second = best.get(folder, (0.0, 0.0))
-        best[folder] = (max(first, score), max(second, min(first, score)))
-    return np.array(
-        [best[f][1] if s == best[f][0] else best[f][0] for f, s in zip(folders, scores, strict=True)], np.float32
-    )
+    merits = e.all_fields + e.best_body + _behind_best(e.similarity)
+    _, number = np.unique(e.path_table.stems[e.files], return_inverse=True)
+    best = np.zeros(len(merits), np.float32)
+    np.maximum.at(best, number, merits)
+    return np.asarray(merits < best[number] - 1e-6, np.float32)
 
 
 def mentioned(e: Evidence) -> Floats:
     """Hubs, which many files use by name, are what questions about structure are about."""
-    return np.asarray(np.log1p(graph.counts(e.mentions)) / np.log1p(max(2, e.file_count)), np.float32)
+    return np.asarray(np.log1p(e.mentions.counts) / np.log1p(max(2, e.columns.file_count)), np.float32)
 
 
 def users_match(e: Evidence) -> Floats:
-    """Those who use it hold the query's words, though it may not."""
-    return relative(graph.sum_over(e.mentions, e.all_files))
+    """Those who use it hold the query's words, though it may not. Damped, so that many middling ones count too."""
+    return relative(np.asarray(e.users / np.sqrt(1 + e.mentions.counts), np.float32))
 
 
 def users_mean(e: Evidence) -> Floats:
     """The same for a file with few users."""
-    return graph.mean_over(e.mentions, e.all_files)
-
-
-def used_by_matches(e: Evidence) -> Floats:
-    """It uses, by name, files that match: the place where they come together."""
-    return relative(graph.passed_on(e.mentions, e.all_fields, e.files, len(e.all_files)))
+    return np.asarray(e.users / np.maximum(e.mentions.counts, 1), np.float32)
 
 
 _SPAN = 0.35
@@ -285,12 +231,9 @@ FEATURES: tuple[Feature, ...] = (
     Feature("body_strength", "word", body_strength, "the words are frequent in the file"),
     Feature("strength", "word", strength, "rare words of the query were found"),
     Feature("stem_strength", "word", stem_strength, "the file is named so"),
-    Feature("folder_strength", "word", folder_strength, "its folders are named so"),
     Feature("folder_words", "word", folder_words, "its folders have the words"),
     Feature("signature_strength", "word", signature_strength, "signatures have the words"),
-    Feature("comment_strength", "word", comment_strength, "comments have the words"),
     Feature("head_strength", "word", head_strength, "the file begins with the words"),
-    Feature("head_words", "word", head_words, "most of the words stand at its beginning"),
     Feature("defines_sought", "word", defines_sought, "it defines a name in the query"),
     Feature("defines_symbol", "word", defines_symbol, "it defines the name asked for"),
     Feature("leads_sought", "word", leads_sought, "it has the weightiest definition of the name"),
@@ -298,20 +241,13 @@ FEATURES: tuple[Feature, ...] = (
     Feature("named_so", "word", named_so, "the file bears the name itself"),
     Feature("users_match", "word", users_match, "files that use it match"),
     Feature("users_mean", "word", users_mean, "most files that use it match"),
-    Feature("used_by_matches", "word", used_by_matches, "it uses files that match"),
-    Feature("best_sibling", "word", best_sibling, "another file of its folder matches"),
     Feature("similarity", "meaning", similarity, "a passage means the same"),
     Feature("closest_of_all", "meaning", closest_of_all, "a passage is closer in meaning than others'"),
-    Feature("cosine", "meaning", cosine, "a passage is close in meaning"),
-    Feature("top_similarities", "meaning", top_similarities, "several passages mean the same"),
     Feature("whole_file", "meaning", whole_file, "the whole file is close in meaning"),
-    Feature("like_the_likeliest", "meaning", like_the_likeliest, "it resembles the likeliest answers"),
     Feature("mentioned", "prior", mentioned, "many files mention it"),
     Feature("length", "prior", length, "the file is long"),
     Feature("length_rank", "prior", length_rank, "the file is longer than others"),
-    Feature("names_defined", "prior", names_defined, "it defines many names"),
     Feature("is_barrel", "prior", is_barrel, "it gathers what others define"),
-    Feature("depth", "prior", depth, "it lies deep in the tree"),
     Feature("behind_twin", "prior", behind_twin, "a file of the same name answers better"),
     Feature("is_test", "prior", is_test, "it is a test"),
     Feature("is_example", "prior", is_example, "it is an example"),
@@ -322,15 +258,19 @@ FEATURES: tuple[Feature, ...] = (
     Feature("stem_words", "word", stem_words, "the file's name has the words"),
     Feature("path_words", "word", path_words, "its path has the words"),
     Feature("defined_words", "word", defined_words, "the names that it defines have the words"),
+    Feature("top_similarities", "meaning", top_similarities, "several passages mean the same"),
     Feature("is_declaration", "prior", is_declaration, "it declares without code"),
 )
 
 
-def compute_features(evidence: Evidence) -> Floats:
-    """Shape [candidates, features], columns in the order of `FEATURES`."""
-    columns = [feature.compute(evidence) for feature in FEATURES]
+def compute_features(evidence: Evidence, wanted: Collection[str] | None = None) -> Floats:
+    """Shape [candidates, features], columns in the order of `FEATURES`; 0 for those not wanted, None wants all."""
+    table = np.zeros((len(evidence.files), len(FEATURES)))
+    for column, feature in enumerate(FEATURES):
+        if wanted is None or feature.name in wanted:
+            table[:, column] = feature.compute(evidence)
     # Rounded, because the last bits depend on the order in which files were indexed.
-    return np.round(np.stack(columns, axis=1).astype(np.float64), 6).astype(np.float32)
+    return np.round(table, 6).astype(np.float32)
 
 
 _TOLD = 6

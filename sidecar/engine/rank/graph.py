@@ -13,25 +13,41 @@ import numpy as np
 from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.bm25 import Floats
-from sidecar.parts.lexical.postings import read_postings
-from sidecar.parts.lexical.tokens import terms_of
+from sidecar.parts.lexical.postings import read_bodies
+from sidecar.parts.lexical.tokens import whole_term
 
 _AT_ONCE = 96
 _NOBODY = np.zeros(0, np.int32)
 
 
-def mentions_of(snapshot: SearchedSnapshot, columns: Columns, files: Rows) -> list[Rows]:
-    """For each of these files the rows of the other files of its collection whose code holds its name."""
+class Mentions:
+    """For each of some files the rows of the other files of its collection whose code holds its name."""
+
+    def __init__(self, lists: Sequence[Rows]) -> None:
+        self._users = np.concatenate(lists) if lists else _NOBODY
+        self._lengths = np.array([len(rows) for rows in lists], np.int64)
+
+    @property
+    def counts(self) -> Floats:
+        return self._lengths.astype(np.float32)
+
+    def sums(self, scores: Floats) -> Floats:
+        """The scores of the files that mention each file, added up. `scores` are over all file rows."""
+        ends = np.cumsum(self._lengths)
+        running = np.append(0, np.cumsum(scores[self._users], dtype=np.float64))
+        return np.asarray(running[ends] - running[ends - self._lengths], np.float32)
+
+
+def mentions_of(snapshot: SearchedSnapshot, columns: Columns, files: Rows) -> Mentions:
     known: dict[int, Rows] = snapshot.cache.setdefault(f"rank.mentions.{columns.collection}", {})
     wanted: dict[str, list[int]] = {}
     for file in files.tolist():
         if file not in known:
-            terms = terms_of(file_stem(snapshot.paths[file]))
-            wanted.setdefault(terms[0] if terms else "", []).append(file)
+            wanted.setdefault(whole_term(file_stem(snapshot.paths[file])), []).append(file)
     unknown = list(wanted)
     for start in range(0, len(unknown), _AT_ONCE):
         _look_up(snapshot, columns, unknown[start : start + _AT_ONCE], wanted, known)
-    return [known[file] for file in files.tolist()]
+    return Mentions([known[file] for file in files.tolist()])
 
 
 def _look_up(
@@ -41,42 +57,16 @@ def _look_up(
     wanted: dict[str, list[int]],
     known: dict[int, Rows],
 ) -> None:
-    found = read_postings(snapshot.connection, terms)
+    found = read_bodies(snapshot.connection, terms)
+    # One place more for what is gone: -1.
+    held = np.zeros(len(snapshot.file_ids) + 1, bool)
     for term in terms:
         holders = _NOBODY
         if term in found:
-            rows = columns.chunks.rows(found[term].bodies.ids)
-            rows = rows[rows >= 0]
-            holders = np.unique(snapshot.chunk_file[rows[columns.in_collection[rows]]]).astype(np.int32)
+            rows = columns.holders.rows(found[term].ids)
+            held[rows] = True
+            held[-1] = False
+            holders = np.flatnonzero(held).astype(np.int32)
+            held[holders] = False
         for file in wanted[term]:
             known[file] = holders[holders != file]
-
-
-def counts(mentions: Sequence[Rows]) -> Floats:
-    return np.array([len(rows) for rows in mentions], np.float32)
-
-
-def mean_over(mentions: Sequence[Rows], scores: Floats) -> Floats:
-    """The mean score of the files that mention each file; 0 where nobody does. `scores` are over all file rows."""
-    sizes = np.maximum(counts(mentions), 1)
-    return np.asarray(_sums(mentions, scores) / sizes, np.float32)
-
-
-def sum_over(mentions: Sequence[Rows], scores: Floats) -> Floats:
-    """The same, summed and damped, so that many middling ones count too."""
-    return np.asarray(_sums(mentions, scores) / np.sqrt(1 + counts(mentions)), np.float32)
-
-
-def _sums(mentions: Sequence[Rows], scores: Floats) -> Floats:
-    if not mentions:
-        return np.zeros(0, np.float32)
-    position = np.repeat(np.arange(len(mentions)), counts(mentions).astype(np.int64))
-    return np.bincount(position, weights=scores[np.concatenate(mentions)], minlength=len(mentions)).astype(np.float32)
-
-
-def passed_on(mentions: Sequence[Rows], scores: Floats, files: Rows, size: int) -> Floats:
-    """What each candidate gets from the candidates that it mentions: their score, less where many mention them."""
-    received = np.zeros(size, np.float32)
-    for score, rows in zip(scores, mentions, strict=True):
-        received[rows] += score / np.float32(np.log2(2 + len(rows)))
-    return received[files]

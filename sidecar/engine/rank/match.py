@@ -23,6 +23,7 @@ _FIELD_WEIGHTS = {
     Field.HEAD: 1.0,
 }
 FIELD_WEIGHTS = np.array([_FIELD_WEIGHTS[field] for field in Field], np.float32)
+_K1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)
 _DAMPING = 0.15
 """BM25F's second saturation: a term in five fields is not five times the evidence."""
 
@@ -70,46 +71,41 @@ def match_terms(snapshot: SearchedSnapshot, columns: Columns, terms: Sequence[st
 
 def _add_term(match: LexicalMatch, snapshot: SearchedSnapshot, columns: Columns, postings: TermPostings) -> float:
     """Adds one term's scores and returns its inverse file frequency."""
-    rows, tfs = _alive(columns.chunks.rows(postings.bodies.ids), postings.bodies.tfs, columns.in_collection)
+    rows, tfs = _alive(columns.chunks.rows(postings.bodies.ids), postings.bodies.tfs)
     chunk_idf = idf(columns.chunk_count, len(rows))
     match.chunks[rows] += np.float32(chunk_idf) * saturate(tfs, columns.chunk_norms[rows], CHUNK_CURVE.k1)
 
-    covered = rows
     files = len(match.files)
     counts = np.bincount(snapshot.chunk_file[rows], weights=tfs, minlength=files).astype(np.float32)
     in_body = counts > 0
-    body = np.where(in_body, saturate(counts, columns.file_norms, FILE_CURVE.k1), np.float32(0))
-    rows, fields, tfs = _alive_fields(columns, postings)
+    # A file without the term has count 0 and so scores 0.
+    body = saturate(counts, columns.file_norms, FILE_CURVE.k1)
+    holders, fields, found = _alive_fields(columns, postings)
     seen = in_body.copy()
-    seen[rows] = True
-    weight = np.float32(idf(columns.file_count, int(seen.sum())))
+    seen[holders] = True
+    weight = np.float32(idf(columns.file_count, int(np.count_nonzero(seen))))
 
-    k1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)[fields]
-    counted = tfs.astype(np.float32)
-    scores = counted * (k1 + 1) / (counted + columns.field_norms[rows, fields])
-    combined = body + np.bincount(rows, weights=scores * FIELD_WEIGHTS[fields], minlength=files).astype(np.float32)
+    scores = found * (_K1[fields] + 1) / (found + columns.field_norms[holders, fields])
+    combined = body + np.bincount(holders, weights=scores * FIELD_WEIGHTS[fields], minlength=files).astype(np.float32)
     match.files[:] += weight * combined / (1 + np.float32(_DAMPING) * combined)
-    match.fields[fields, rows] += weight
-    match.field_scores[fields, rows] += weight * scores
+    match.fields[fields, holders] += weight
+    match.field_scores[fields, holders] += weight * scores
     match.bodies[:] += weight * body
     match.body_cover[in_body] += weight
-    match.chunk_cover[covered] += weight
-    rows, _ = _alive(columns.chunks.rows(postings.names.ids), postings.names.tfs, columns.in_collection)
-    match.chunk_names[rows] += weight
+    match.chunk_cover[rows] += weight
+    names = columns.chunks.rows(postings.names.ids)
+    match.chunk_names[names[names >= 0]] += weight
     return float(weight)
 
 
-def _alive(
-    rows: NDArray[np.int32], tfs: NDArray[np.uint8], flags: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-    keep = (rows >= 0) & flags[rows]
-    return rows[keep], tfs[keep]
+def _alive(rows: NDArray[np.int32], tfs: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    keep = rows >= 0
+    return (rows, tfs) if keep.all() else (rows[keep], tfs[keep])
 
 
-def _alive_fields(
-    columns: Columns, postings: TermPostings
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]:
-    file_ids, fields = np.divmod(postings.fields.ids, FIELDS)
+def _alive_fields(columns: Columns, postings: TermPostings) -> tuple[NDArray[np.int32], NDArray[np.int64], Floats]:
+    ids = postings.fields.ids
+    file_ids = ids // FIELDS
     rows = columns.files.rows(file_ids)
-    keep = (rows >= 0) & columns.file_in_collection[rows]
-    return rows[keep], fields[keep], postings.fields.tfs[keep]
+    keep = rows >= 0
+    return rows[keep], (ids - file_ids * FIELDS)[keep], postings.fields.tfs[keep].astype(np.float32)

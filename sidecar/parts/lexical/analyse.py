@@ -113,15 +113,15 @@ def count_terms(text: str) -> dict[str, int]:
 @lru_cache(maxsize=1 << 15)
 def is_nameless(path: str) -> bool:
     """Whether a file's name says where it stands, not what is in it: `index.js`, `mod.rs`, `__init__.py`."""
-    return PurePosixPath(path).name.split(".", 1)[0].casefold() in _NAMELESS_STEMS
+    return path.rpartition("/")[2].partition(".")[0].casefold() in _NAMELESS_STEMS
 
 
 @lru_cache(maxsize=1 << 15)
 def file_stem(path: str) -> str:
     """The name under which a file is looked for: without extension, the folder's for `mod.rs`, `index.js` and such."""
-    pure = PurePosixPath(path)
-    stem = pure.name.split(".", 1)[0] or pure.name
-    return pure.parent.name if stem.casefold() in _NAMELESS_STEMS and pure.parent.name else stem
+    folders, _, name = path.rpartition("/")
+    stem = name.partition(".")[0] or name
+    return folders.rpartition("/")[2] or stem if stem.casefold() in _NAMELESS_STEMS else stem
 
 
 def path_context(path: str) -> str:

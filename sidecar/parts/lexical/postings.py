@@ -121,11 +121,20 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
 
 def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> dict[str, TermPostings]:
     """Postings of each known term; only the first 96 terms are looked up."""
+    return _read(connection, terms, "bodies, names, fields")
+
+
+def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> dict[str, Postings]:
+    """The same for those who ask in which chunks a term stands, and nothing else."""
+    return {term: postings.bodies for term, postings in _read(connection, terms, "bodies").items()}
+
+
+def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> dict[str, TermPostings]:
     wanted = list(dict.fromkeys(terms))[:_MAX_TERMS]
     marks = ",".join("?" * len(wanted))
     found: dict[str, list[tuple[bytes | None, ...]]] = defaultdict(list)
     for term, *blobs in connection.execute(
-        "SELECT term, bodies, names, fields FROM lexical_postings"
+        f"SELECT term, {columns} FROM lexical_postings"
         f" WHERE segment IN (SELECT segment FROM lexical_segments) AND term IN ({marks})",
         wanted,
     ):
@@ -340,6 +349,7 @@ __all__ = [
     "TermPostings",
     "create_tables",
     "merge_segments",
+    "read_bodies",
     "read_lengths",
     "read_postings",
     "write_segment",

@@ -78,6 +78,14 @@ def terms_of(word: str) -> tuple[str, ...]:
     return _distinct(fold_name(word), *(stem(part.lower()) for part in parts if len(part) > 1))
 
 
+def whole_term(word: str) -> str:
+    """The first of a word's terms, the whole identifier; empty for what is not worth indexing. Stems no parts."""
+    if word.isascii() and len(word) <= MAX_WORD and word[:1].isalpha() and len(_PART.findall(word)) > 1:
+        return fold_name(word)
+    terms = terms_of(word) if word else ()
+    return terms[0] if terms else ""
+
+
 def _terms_of_unicode(word: str) -> tuple[str, ...]:
     folded = fold_accents(word)
     if folded.isascii():
