@@ -8,8 +8,8 @@ import json
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sidecar import errors
 from sidecar.errors import Internal, SidecarError
@@ -20,8 +20,10 @@ MAX_LINE = 1 << 20
 PREFIX = "SIDECAR_"
 
 
-@dataclass(frozen=True, slots=True)
-class Greeting:
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Greeting(NamedTuple):
     """Who comes. Paths are absolute, because the daemon works in another folder.
 
     `flags` are settings by the keys of config.json; `env` holds the client's own SIDECAR_ variables. `toolsets` None:
@@ -31,14 +33,14 @@ class Greeting:
     kind: Kind
     cwd: str = ""
     workspace: str | None = None
-    flags: Mapping[str, object] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
+    flags: Mapping[str, object] = _NOTHING
+    env: Mapping[str, str] = _NOTHING
     toolsets: str | None = None
     unset_toolsets: str = ""
     pid: int = 0
 
     def line(self) -> bytes:
-        return json.dumps(asdict(self)).encode() + b"\n"
+        return json.dumps(self._asdict(), default=dict).encode() + b"\n"
 
     @classmethod
     def of(cls, line: bytes) -> Greeting:
@@ -46,7 +48,7 @@ class Greeting:
         told = json.loads(line)
         if not isinstance(told, dict) or told.get("kind") not in ("lsp", "mcp", "call", "rest", "control"):
             raise ValueError("no greeting")
-        return cls(**{name: told[name] for name in cls.__slots__ if name in told})
+        return cls(**{name: told[name] for name in cls._fields if name in told})
 
 
 def of_here(kind: Kind, env: Mapping[str, str], *, workspace: str | None = None, **more: Any) -> Greeting:

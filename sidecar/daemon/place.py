@@ -14,9 +14,8 @@ import os
 import socket
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sidecar.errors import DiskFull, IndexLocked, PermissionDenied, SidecarError
 
@@ -25,8 +24,7 @@ LONGEST_SOCKET_PATH = 100
 _CONNECT_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What a daemon says about itself once it accepts sessions. `pid` is for people and for `daemon stop`."""
 
     pid: int
@@ -34,8 +32,7 @@ class Record:
     since: str
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """`home` is the data folder; `version` keeps clients and daemons of different versions apart."""
 
     home: Path

@@ -101,6 +101,11 @@ class ToolSpec:
         """The text an agent reads: when to use the tool, and an example."""
         return (DESCRIPTIONS / f"{self.described_in or self.name}.md").read_text(encoding="utf-8").strip()
 
+    @cached_property
+    def listed_schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """`input_schema()` and `output_schema()`, made once: not to be changed."""
+        return self.input_schema(), self.output_schema()
+
     def input_schema(self) -> dict[str, Any]:
         """JSON schema of the parameters, without references; `additionalProperties` is false."""
         schema = _bare(self.params.model_json_schema())

@@ -9,9 +9,8 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, Union
 
 from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
 from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser, join_commands
@@ -33,8 +32,7 @@ LISTING = ("mcp", "serve")
 """The commands that serve agents: what they list costs an agent's tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class Serving:
+class Serving(NamedTuple):
     """Where `serve` listens and how it says so. `token_file` empty: a new one, removed at the end."""
 
     workspace: str
@@ -58,8 +56,7 @@ class DaemonDoor(Protocol):
     def command(self, action: str, as_json: bool, lines: int, ready_fd: int | None, out: TextIO) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Doors:
+class Doors(NamedTuple):
     """The other surfaces, started by this one's options. Each returns the exit status when its client is gone.
 
     `daemon`: None where there are no daemons, as in tests.
@@ -87,8 +84,9 @@ def main(
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    parser = build_parser()
-    args = parser.parse_args(join_commands(sys.argv[1:] if argv is None else argv))
+    words = join_commands(sys.argv[1:] if argv is None else argv)
+    parser = build_parser(words)
+    args = parser.parse_args(words)
     try:
         status = _run(parser, args, service, doors, (stdin or sys.stdin or absent_stream(), out, err))
         out.flush()

@@ -8,9 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeVar
 
 from sidecar.surfaces.cli.terminal import ProgressBar, Style, make_ask
 
@@ -56,8 +54,7 @@ class OwnTools:
         return self._service().refresh(workspace, progress, cancelled)
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(NamedTuple):
     """What a command works with; standard output takes data only. `make_service`: the tools of this process, made
     where they are needed, which opens nothing yet."""
 
@@ -73,7 +70,7 @@ class Session:
     def service(self) -> Service:
         return self.make_service()
 
-    @cached_property
+    @property
     def style(self) -> Style:
         return Style.of(self.stdout, self.args.no_color)
 

@@ -21,12 +21,13 @@ validates that against the tool's output schema (the TypeScript SDK does, for fa
 
 
 def listing(tool: ToolSpec) -> Tool:
+    given, returned = tool.listed_schemas
     return Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=tool.input_schema(),
-        output_schema=tool.output_schema(),
+        input_schema=given,
+        output_schema=returned,
         annotations=ToolAnnotations(
             title=tool.title,
             read_only_hint=tool.read_only,

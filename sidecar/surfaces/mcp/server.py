@@ -69,10 +69,8 @@ def make_server(
     places = Places(workspace, working_directory or str(Path.cwd()), remember=one_client)
     clients = Clients(sessions or Sessions(), one_client)
     calls = _Calls(service, places, clients, answer_timeout_seconds)
-    tools = ListToolsResult(tools=[listing(tool) for tool in service.tools])
-
     async def list_tools(ctx: Ctx, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return tools
+        return ListToolsResult(tools=[listing(tool) for tool in service.tools])
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
