@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import threading
 import time
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from sidecar.daemon.greeting import Greeting, of_here, read_line
 from sidecar.daemon.place import Place, is_locked
-from sidecar.daemon.spawn import COMMAND, Daemon, NotReachedError
+from sidecar.daemon.spawn import COMMAND, Attached, Daemon, NotReachedError
 from sidecar.errors import Conflict, NotFound, SidecarError
 from sidecar.settings.home import data_home
 
 if TYPE_CHECKING:
     from sidecar.daemon.remote import RemoteTools
+    from sidecar.surfaces.cli.main import Serving
 
 STOPPING_S = 30.0
 _POLL_S = 0.02
@@ -40,33 +42,58 @@ class Client:
         """Serves the client at stdin and stdout; the exit status. None where no daemon can be had: nothing has been
         read then. Raises the daemon's own error, such as ConfigInvalid."""
         greeting = of_here("lsp" if kind == "lsp" else "mcp", self._env, **asked)
-        try:
-            connection = self._daemon.attach(greeting)
-        except NotReachedError as error:
-            sys.stderr.write(f"sidecar: no daemon, working without one. {error}\n")
+        first = self._attached(greeting)
+        if first is None:
             return None
         from sidecar.daemon.pipe import Pipe, end_on_signals, take_stdio
 
         fds = take_stdio()
         end_on_signals()
         script, make_cutter = _protocol(kind)
+
+        def again() -> socket.socket:
+            return self._daemon.attach(greeting).connection
+
         # An orderly leave takes the record away first; a crash leaves it.
-        pipe = Pipe(script, make_cutter, lambda: self._daemon.attach(greeting), lambda: not self.place.record(), fds)
-        return pipe.run(connection)
+        pipe = Pipe(script, make_cutter, again, lambda: self.place.record() is None, fds)
+        return pipe.run(first.connection)
 
     def tools(self, **asked: Any) -> RemoteTools | None:
         """For a shell; None where no daemon runs."""
         greeting = of_here("call", self._env, **asked)
         try:
-            connection = self._daemon.attach_running(greeting)
+            attached = self._daemon.attach_running(greeting)
         except NotReachedError as error:
             sys.stderr.write(f"sidecar: working without the daemon. {error}\n")
             return None
-        if connection is None:
+        if attached is None:
             return None
+        for note in attached.facts.get("notes", ()):
+            sys.stderr.write(f"sidecar: {note}\n")
         from sidecar.daemon.remote import RemoteTools
 
-        return RemoteTools(connection)
+        return RemoteTools(attached.connection)
+
+    def _attached(self, greeting: Greeting) -> Attached | None:
+        """With a daemon that is started where there is none; None, and a line for a person, where none can be had."""
+        try:
+            return self._daemon.attach(greeting)
+        except NotReachedError as error:
+            sys.stderr.write(f"sidecar: no daemon, working without one. {error}\n")
+            return None
+
+    def serve(self, serving: Serving, **asked: Any) -> int | None:
+        """REST and MCP over HTTP, answered in the daemon; None where none can be had."""
+        greeting = of_here("rest", self._env, **{**asked, "workspace": serving.workspace})
+        first = self._attached(greeting)
+        if first is None:
+            return None
+        from sidecar.daemon.serve import serve_attached
+
+        def again() -> socket.socket:
+            return self._daemon.attach(greeting).connection
+
+        return serve_attached(first.connection, again, serving, first.facts["root"])
 
     # ------------------------------------------------------------ sidecar daemon
 
@@ -84,7 +111,7 @@ class Client:
         running = self._ask("status")
         if running is None:
             try:
-                self._daemon.attach(Greeting("control", pid=os.getpid())).close()
+                self._daemon.attach(Greeting("control", pid=os.getpid())).connection.close()
             except NotReachedError as error:
                 raise Conflict(str(error)) from error
         told = self._ask("status") or {}
@@ -119,12 +146,12 @@ class Client:
     def _ask(self, word: str) -> dict[str, Any] | None:
         """A control word's answer; None where no daemon answers."""
         try:
-            connection = self._daemon.attach_running(Greeting("control", pid=os.getpid()))
+            attached = self._daemon.attach_running(Greeting("control", pid=os.getpid()))
         except (NotReachedError, SidecarError, ValueError):
             return None
-        if connection is None:
+        if attached is None:
             return None
-        with connection:
+        with attached.connection as connection:
             connection.settimeout(STOPPING_S)
             try:
                 connection.sendall(word.encode() + b"\n")

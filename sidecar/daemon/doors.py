@@ -63,6 +63,23 @@ class Doors:
             session.detach()
             await asyncio.get_running_loop().run_in_executor(None, service.close)
 
+    async def rest(self, connection: socket.socket, greeting: Greeting) -> None:
+        """The client has the listening socket and hands it over; its end is the serving's."""
+        _check_flags(greeting)
+        run, serve = await _imported("sidecar.surfaces.http.run", "sidecar.daemon.serve")
+        service = self._service(greeting)
+        loop = asyncio.get_running_loop()
+        try:
+            workspace = await loop.run_in_executor(None, service.workspace, greeting.workspace or greeting.cwd)
+            await _welcome(connection, root=workspace.root)
+            connection.setblocking(True)
+            listener, secret = await loop.run_in_executor(None, serve.receive_listener, connection)
+            connection.setblocking(False)
+            app = serve.application(service, workspace.root, listener, secret, self._sessions)
+            await run.serve_until(app, listener, loop.sock_recv(connection, 1))
+        finally:
+            await loop.run_in_executor(None, service.close)
+
     def _service(
         self, greeting: Greeting, editor: Mapping[str, object] | None = None, view: View | None = None
     ) -> Service:

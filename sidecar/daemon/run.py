@@ -85,7 +85,7 @@ def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.so
     def facts() -> dict[str, object]:
         return {"version": place.version, "home": str(place.home), "socket": str(path), "log": str(log_file(place))}
 
-    hub = Hub({"lsp": doors.lsp, "mcp": doors.mcp, "call": doors.call}, facts, idle_s, lock_out)
+    hub = Hub({"lsp": doors.lsp, "mcp": doors.mcp, "call": doors.call, "rest": doors.rest}, facts, idle_s, lock_out)
     threading.Thread(target=retire_older, args=(place,), name="sidecar-upgrade", daemon=True).start()
     backstop = threading.Timer(CLOSING_S, os._exit, (1,))
     backstop.daemon = True

@@ -1,16 +1,25 @@
 """`sidecar serve`: REST and MCP on one loopback port, behind one guard and one token.
 
-Not here: what is answered (`surfaces/http`, `surfaces/mcp`) and how a port is listened on (`surfaces/http/run.py`).
+The process that was started listens, keeps the token and says where; requests are answered in it, or in the daemon,
+which is handed the listening socket. Not here: what is answered (`surfaces/http`, `surfaces/mcp`) and how a port is
+listened on (`surfaces/http/run.py`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
+import signal
+import socket
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
-from sidecar.settings.load import data_home
+from sidecar.daemon.spawn import NotReachedError
+from sidecar.settings.home import data_home
 from sidecar.surfaces.cli.main import Serving
 from sidecar.surfaces.http import token
 from sidecar.surfaces.http.app import make_app
@@ -19,13 +28,14 @@ from sidecar.surfaces.http.routes import MCP
 from sidecar.surfaces.http.run import hosts_of, listening, run, url_of
 from sidecar.surfaces.mcp.http import make_http_app
 from sidecar.tools.service import Service
+from sidecar.tools.sessions import Sessions
 
 CLOSING_SECONDS = 10.0
 """Time for running work to notice that it is cancelled; the store's worker ends with this process in any case."""
 
 
 def serve(service: Service, serving: Serving) -> int:
-    """Serves until it is told to end, closes the service, returns the exit status.
+    """In this process, until it is told to end; closes the service, returns the exit status.
 
     Raises `InvalidParams` where it cannot listen, `WorkspaceNotFound`, and what is wrong with the token file.
     """
@@ -33,15 +43,72 @@ def serve(service: Service, serving: Serving) -> int:
     listener = listening(serving.host, serving.port)
     held = _token(serving, listener.getsockname()[1])
     try:
-        hosts = hosts_of(listener)
-        mcp = make_http_app(service, root, hosts, MCP)
-        app = make_app(service, root, mcp=mcp, mcp_lifespan=mcp.router.lifespan_context)
-        url = url_of(listener)
-        return run(Guard(app, held.token, hosts), listener, lambda: _announce(serving, root, url, held))
+        app = application(service, root, listener, held.token, Sessions())
+        return run(app, listener, lambda: _announce(serving, root, url_of(listener), held))
     finally:
         held.close()
         listener.close()
         _close(service)
+
+
+def serve_attached(first: socket.socket, attach: Callable[[], socket.socket], serving: Serving, root: str) -> int:
+    """In the daemon, through the session `first` (welcomed, nothing sent), until this process is told to end: 0.
+
+    `attach` reaches another daemon when that one is gone; connections wait meanwhile. Raises as `serve`.
+    """
+    listener = listening(serving.host, serving.port)
+    held = _token(serving, listener.getsockname()[1])
+    waking, wake = socket.socketpair()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: wake.send(b"."))
+    try:
+        _announce(serving, root, url_of(listener), held)
+        session: socket.socket | None = first
+        while session is not None:
+            with session, contextlib.suppress(OSError):
+                _hand_over(session, listener, held.token)
+                if waking in select.select([session, waking], [], [])[0]:
+                    return 0
+            session = _next(attach, listener, waking)
+        return 0
+    finally:
+        held.close()
+        listener.close()
+
+
+def receive_listener(session: socket.socket) -> tuple[socket.socket, str]:
+    """In the daemon: the listening socket and the token. Blocks. Raises OSError and ValueError."""
+    told, descriptors, _, _ = socket.recv_fds(session, 4096, 1)
+    if len(descriptors) != 1:
+        raise OSError("no listening socket came")
+    listener = socket.socket(fileno=descriptors[0])
+    listener.setblocking(False)
+    return listener, str(json.loads(told)["token"])
+
+
+def application(service: Service, root: str, listener: socket.socket, secret: str, sessions: Sessions) -> Guard:
+    """REST and MCP of one workspace for who knows the token."""
+    hosts = hosts_of(listener)
+    mcp = make_http_app(service, root, hosts, MCP, sessions)
+    app = make_app(service, root, mcp=mcp, mcp_lifespan=mcp.router.lifespan_context, sessions=sessions)
+    return Guard(app, secret, hosts)
+
+
+def _hand_over(session: socket.socket, listener: socket.socket, secret: str) -> None:
+    socket.send_fds(session, [json.dumps({"token": secret}).encode()], [listener.fileno()])
+
+
+def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: socket.socket) -> socket.socket | None:
+    """The session with the next daemon, once somebody connects; None when this process is told to end."""
+    while True:
+        if waking in select.select([listener, waking], [], [])[0]:
+            return None
+        try:
+            return attach()
+        except NotReachedError as error:
+            sys.stderr.write(f"sidecar: {error}\n")
+            with contextlib.suppress(OSError):
+                listener.accept()[0].close()
 
 
 def _token(serving: Serving, port: int) -> token.TokenFile:

@@ -10,7 +10,8 @@ import os
 import select
 import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sidecar.daemon.greeting import PREFIX, Greeting, greet
 from sidecar.daemon.place import Lock, Place, connect, is_locked
@@ -22,7 +23,12 @@ TRIES = 5
 COMMAND = (sys.executable, "-P", "-m", "sidecar")
 """-P: this process may stand in a folder that has a package of our name."""
 
-Launch = Callable[[], None]
+
+class Attached(NamedTuple):
+    """A session that the daemon has welcomed; `facts` is what it said then."""
+
+    connection: socket.socket
+    facts: dict[str, Any]
 
 
 class NotReachedError(Exception):
@@ -37,26 +43,28 @@ class Daemon:
         self._env = env
         self._command = command
 
-    def attach(self, greeting: Greeting) -> socket.socket:
+    def attach(self, greeting: Greeting) -> Attached:
         """A session with the daemon, started where there is none. Raises NotReachedError, and the daemon's own error
         where it refuses this greeting."""
         for _ in range(TRIES):
             connection = connect(self.place.record()) or self._started()
-            if self._welcomed(connection, greeting):
-                return connection
+            if (facts := self._welcome(connection, greeting)) is not None:
+                return Attached(connection, facts)
         raise NotReachedError("The daemon hangs up on everybody; sidecar daemon logs says why.")
 
-    def attach_running(self, greeting: Greeting) -> socket.socket | None:
+    def attach_running(self, greeting: Greeting) -> Attached | None:
         """A session with the daemon that runs; None where there is none."""
         connection = connect(self.place.record())
         if connection is None:
             return None
-        return connection if self._welcomed(connection, greeting) else None
+        facts = self._welcome(connection, greeting)
+        return None if facts is None else Attached(connection, facts)
 
-    def _welcomed(self, connection: socket.socket, greeting: Greeting) -> bool:
+    def _welcome(self, connection: socket.socket, greeting: Greeting) -> dict[str, Any] | None:
+        """None where the daemon hangs up, because it is leaving."""
         try:
-            if greet(connection, greeting, ANSWER_S) is not None:
-                return True
+            if (facts := greet(connection, greeting, ANSWER_S)) is not None:
+                return facts
         except TimeoutError as error:
             connection.close()
             raise NotReachedError(f"The daemon {self._who()}does not answer; sidecar daemon stop ends it.") from error
@@ -64,7 +72,7 @@ class Daemon:
             connection.close()
             raise
         connection.close()
-        return False
+        return None
 
     def _started(self) -> socket.socket:
         """Raises NotReachedError."""

@@ -50,6 +50,9 @@ class DaemonDoor(Protocol):
     def pipe(self, kind: str, **asked: Any) -> int | None:
         """Serves an editor (lsp) or an agent (mcp) through it; None where it cannot be had."""
 
+    def serve(self, serving: Serving, **asked: Any) -> int | None:
+        """Serves scripts through it; None where it cannot be had."""
+
     def tools(self, **asked: Any) -> Tools | None:
         """None where none runs."""
 
@@ -119,13 +122,22 @@ def _run(
         return _daemon(args, doors, streams[1])
     attachable = service is None and doors is not None and doors.daemon is not None and not _standalone(args)
     daemon = doors.daemon() if attachable and doors is not None and doors.daemon is not None else None
-    if daemon is not None and (args.stdio or args.command == "mcp"):
-        status = daemon.pipe("lsp" if args.stdio else "mcp", **_asked(args))
+    if daemon is not None and serves:
+        status = _attach(args, daemon, streams)
         if status is not None:
             return status
     if doors is not None and serves:
         return _serve(args, service, doors, streams)
     return _command(args, service, daemon, streams)
+
+
+def _attach(args: argparse.Namespace, daemon: DaemonDoor, streams: tuple[TextIO, TextIO, TextIO]) -> int | None:
+    """Serves through the daemon; None where it cannot be had. Sockets (--tcp) are for debugging, and stay here."""
+    if args.stdio:
+        return daemon.pipe("lsp", **_asked(args))
+    if args.command == "mcp":
+        return daemon.pipe("mcp", **_asked(args))
+    return daemon.serve(_serving(args, streams), **_asked(args)) if args.command == "serve" else None
 
 
 def _serve(

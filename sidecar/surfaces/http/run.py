@@ -8,7 +8,7 @@ import ipaddress
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import uvicorn
 
@@ -71,8 +71,28 @@ def _log_as_ours() -> None:
             logging.getLogger(name).addHandler(handler)
 
 
+async def serve_until(app: App, listener: socket.socket, over: Awaitable[object]) -> None:
+    """Serves in the running loop until `over` is done or the task is cancelled; closes the listener."""
+    server = _make_server(app)
+    waiting = asyncio.ensure_future(over)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        server.should_exit = True
+        await asyncio.wait({serving})
+
+
 async def _serve(app: App, listener: socket.socket, ready: Callable[[], None]) -> None:
-    server = _Server(
+    server = _make_server(app)
+    _on_signals(server)
+    ready()
+    await server.serve(sockets=[listener])
+
+
+def _make_server(app: App) -> _Server:
+    return _Server(
         uvicorn.Config(
             app,
             loop="asyncio",
@@ -88,9 +108,6 @@ async def _serve(app: App, listener: socket.socket, ready: Callable[[], None]) -
             timeout_graceful_shutdown=ENDING_SECONDS,
         )
     )
-    _on_signals(server)
-    ready()
-    await server.serve(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
