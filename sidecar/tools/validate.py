@@ -107,8 +107,8 @@ def describe(field: Mapping[str, Any]) -> str:
 
 def _range(field: Mapping[str, Any], low: str, high: str) -> str:
     if low in field and high in field:
-        return f" from {field[low]:g} to {field[high]:g}"
-    return f" of at least {field[low]:g}" if low in field else ""
+        return f" from {field[low]:.12g} to {field[high]:.12g}"
+    return f" of at least {field[low]:.12g}" if low in field else ""
 
 
 def _sized(field: Mapping[str, Any], low: str, high: str, unit: str) -> str:

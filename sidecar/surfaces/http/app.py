@@ -21,7 +21,7 @@ from starlette.routing import Route
 from sidecar import __version__
 from sidecar.errors import Internal, SidecarError
 from sidecar.surfaces.http.answers import Answers
-from sidecar.surfaces.http.body import read_arguments
+from sidecar.surfaces.http.body import MAX_SECONDS, read_arguments
 from sidecar.surfaces.http.faults import (
     ANSWER_HEADER,
     RequestFault,
@@ -55,13 +55,14 @@ def make_app(
     mcp: Any = None,
     mcp_lifespan: Lifespan | None = None,
     reading_seconds: float = READING_SECONDS,
+    body_seconds: float = MAX_SECONDS,
     sessions: Sessions | None = None,
 ) -> Starlette:
     """The application, without its guard. `mcp` is an ASGI application for /mcp; its lifespan is entered with ours.
 
     `sessions`: the registry of this process, where it has other doors too.
     """
-    endpoints = _Endpoints(service, workspace, reading_seconds, sessions or Sessions())
+    endpoints = _Endpoints(service, workspace, reading_seconds, body_seconds, sessions or Sessions())
     routes = [
         Route("/", endpoints.about, methods=["GET"]),
         Route(OPENAPI, endpoints.openapi, methods=["GET"]),
@@ -85,11 +86,14 @@ def make_app(
 class _Endpoints:
     """What each route answers, for one service and one workspace."""
 
-    def __init__(self, service: Service, workspace: str, reading_seconds: float, sessions: Sessions) -> None:
+    def __init__(
+        self, service: Service, workspace: str, reading_seconds: float, body_seconds: float, sessions: Sessions
+    ) -> None:
         self._service = service
         self._sessions = sessions
         self._workspace = workspace
         self._reading_seconds = reading_seconds
+        self._body_seconds = body_seconds
         self._answers = Answers()
         self._document = document(service.tools)
 
@@ -111,13 +115,16 @@ class _Endpoints:
             tool = self._service.tool(request.path_params["name"])
         except SidecarError as error:
             return reply(error.http_status, error.as_dict())
-        return await self._answered(request, tool, _from_body)
+        return await self._answered(request, tool, self._from_body)
 
     def get(self, tool: ToolSpec) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             return await self._answered(request, tool, _from_query)
 
         return endpoint
+
+    async def _from_body(self, request: Request, tool: ToolSpec) -> Mapping[str, object]:
+        return await read_arguments(request, self._body_seconds)
 
     async def _answered(self, request: Request, tool: ToolSpec, arguments: Arguments) -> Response:
         sent: Mapping[str, object] = {}
@@ -179,10 +186,6 @@ def reply(status: int, value: object, headers: Mapping[str, str] | None = None) 
     response = Response(json_bytes(value), status, headers, media_type="application/json")
     response.raw_headers.extend(HEADERS)
     return response
-
-
-async def _from_body(request: Request, tool: ToolSpec) -> Mapping[str, object]:
-    return await read_arguments(request)
 
 
 async def _from_query(request: Request, tool: ToolSpec) -> Mapping[str, object]:

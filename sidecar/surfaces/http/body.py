@@ -17,16 +17,16 @@ _DRAINED = 8
 """This many times the limit is read and thrown away, so that a client which is still sending gets to read the 413."""
 
 
-async def read_arguments(request: Request) -> dict[str, Any]:
-    """The JSON object in the body; no body at all is an empty one.
+async def read_arguments(request: Request, seconds: float = MAX_SECONDS) -> dict[str, Any]:
+    """The JSON object in the body, which must come within so many seconds; no body at all is an empty one.
 
     Raises `RequestFault` (408, 413, 415) and `InvalidParams`.
     """
     try:
-        async with asyncio.timeout(MAX_SECONDS):
+        async with asyncio.timeout(seconds):
             body = await _read(request)
     except TimeoutError:
-        raise too_slow(MAX_SECONDS) from None
+        raise too_slow(seconds) from None
     if not body:
         return {}
     content_type = request.headers.get("content-type", "")
