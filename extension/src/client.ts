@@ -52,7 +52,11 @@ export async function connect({ program, options, log, heard }: Opening): Promis
   }
   return {
     ended,
-    request: (method, params, token) => client.sendRequest(method, params, token as CancellationToken | undefined),
+    // An undefined token would be taken for a second parameter.
+    request: (method, params, token) =>
+      token === undefined
+        ? client.sendRequest(method, params)
+        : client.sendRequest(method, params, token as CancellationToken),
     stop: async () => {
       await client.dispose(STOP_WAIT_MS).catch((error: unknown) => log.debug(`stopping: ${String(error)}`));
     },

@@ -4,8 +4,9 @@ import { connect } from "./client";
 import { asFailure } from "./failure";
 import type { Log } from "./log";
 import { Life } from "./server/life";
-import type { Program } from "./server/program";
+import { environmentFor, type Program } from "./server/program";
 import { SECTION, launchSettings } from "./settings";
+import { run } from "./setup/run";
 import type { FolderStatus, Notifications, Place, Requests, Sidecar, State } from "./sidecar";
 
 /** Rejects with a sentence for the person where there is no program. */
@@ -23,6 +24,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   readonly onDidChangeState = this.states.event;
   readonly onStatus: vscode.Event<FolderStatus> = (listener) => this.on("sidecar/status", listener);
   private readonly life: Life;
+  private renewing = false;
   private readonly listeners: vscode.Disposable[];
 
   constructor(
@@ -76,6 +78,11 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     return this.life.restart();
   }
 
+  renew(): Promise<void> {
+    this.renewing = true;
+    return this.restart();
+  }
+
   async dispose(): Promise<void> {
     for (const listener of this.listeners) listener.dispose();
     await this.life.dispose();
@@ -86,6 +93,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   private async connect() {
     try {
       const program = await this.findProgram();
+      if (this.renewing) await this.endShared(program);
       this.log.info(`starting ${[program.command, ...program.args].join(" ")}`);
       const { options } = launchSettings();
       return await connect({ program, options, log: this.log, heard: (method, sent) => this.heard(method, sent) });
@@ -95,10 +103,20 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     }
   }
 
+  /** Here, while no connection of ours would start it again. Where there is none, that is well. */
+  private async endShared(program: Program): Promise<void> {
+    this.renewing = false;
+    const { output } = await run(program.command, [...program.args, "daemon", "stop"], {
+      env: environmentFor(program, process.env),
+    });
+    this.log.info(output.trim());
+  }
+
   private heard<N extends keyof Notifications>(method: N, sent: Notifications[N]): void {
     if (method === "sidecar/status") {
       const status = sent as FolderStatus;
-      this.statuses.set(status.uri, status);
+      // Spelled as the editor spells it, for there is more than one way to encode a path.
+      this.statuses.set(vscode.Uri.parse(status.uri).toString(), status);
     }
     this.notifications.fire({ method, sent });
   }

@@ -43,4 +43,6 @@ export interface Sidecar {
   workspaceOf(uri: Uri): WorkspaceFolder | undefined;
   /** Restarts that are asked for while one runs are merged into one more. */
   restart(): Promise<void>;
+  /** As `restart`, and also ends the process that windows and agents share, which those that stay start again. */
+  renew(): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { showDoctor } from "./doctor";
 export function register(features: Features): vscode.Disposable[] {
   const { sidecar, log, texts } = features;
   return [
-    vscode.commands.registerCommand("sidecar.restart", () => sidecar.restart()),
+    vscode.commands.registerCommand("sidecar.restart", () => sidecar.renew()),
     vscode.commands.registerCommand("sidecar.showLog", () => log.show()),
     vscode.commands.registerCommand("sidecar.doctor", () => showDoctor(features, texts)),
     vscode.commands.registerCommand("sidecar.openConfig", () => openConfig(sidecar)),

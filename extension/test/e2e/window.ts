@@ -1,5 +1,5 @@
 // What a person sees and does in one window of the editor. Locators of the editor's inside are here and nowhere else.
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, type Frame, type FrameLocator, type Locator, type Page } from "@playwright/test";
 import type { Editor } from "./editor";
@@ -30,14 +30,23 @@ export class Window {
     if (running) await this.sidecarRuns();
   }
 
-  /** As its log tells, which is a file. */
-  async sidecarRuns(times = 1): Promise<void> {
-    const runs = () =>
-      this.editor
-        .log()
-        .split("\n")
-        .filter((line) => line.endsWith("[info] running")).length;
-    await expect.poll(runs, { timeout: START_MS }).toBeGreaterThanOrEqual(times);
+  /** How often the sidecar has begun to answer since the editor was started, as its log tells. */
+  timesStarted(): number {
+    return this.editor
+      .log()
+      .split("\n")
+      .filter((line) => line.endsWith("[info] running")).length;
+  }
+
+  async sidecarRuns(times = 1, timeout = START_MS): Promise<void> {
+    await expect.poll(() => this.timesStarted(), { timeout }).toBeGreaterThanOrEqual(times);
+  }
+
+  /** Sets settings of the machine, as a person would in their file; the others of it stay. */
+  setMachine(settings: Record<string, unknown>): void {
+    const file = join(this.editor.root, "data/Machine/settings.json");
+    const former = JSON.parse(readFileSync(file, "utf8")) as object;
+    writeFileSync(file, JSON.stringify({ ...former, ...settings }));
   }
 
   /** Runs a command by its title, category included. */

@@ -1,0 +1,58 @@
+// An agent: a client of `sidecar mcp` that speaks the Model Context Protocol on its standard input and output.
+import { spawn, type ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Editor } from "./editor";
+import { SIDECAR } from "./places";
+
+interface Answer {
+  id?: number;
+  result?: { structuredContent?: Record<string, unknown>; isError?: boolean };
+  error?: { message: string };
+}
+
+export class Agent {
+  private readonly child: ChildProcess;
+  private readonly waiting = new Map<number, (answer: Answer) => void>();
+  private last = 0;
+
+  private constructor(editor: Editor) {
+    const args = ["mcp", "--workspace", editor.folder];
+    this.child = spawn(SIDECAR, args, { env: editor.env, stdio: ["pipe", "pipe", "ignore"] });
+    if (this.child.stdout === null) throw new Error("no pipe");
+    createInterface({ input: this.child.stdout }).on("line", (line) => {
+      const answer = JSON.parse(line) as Answer;
+      if (answer.id !== undefined) this.waiting.get(answer.id)?.(answer);
+    });
+  }
+
+  static async start(editor: Editor, name: string): Promise<Agent> {
+    const agent = new Agent(editor);
+    const clientInfo = { name, version: "1" };
+    await agent.request("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
+    agent.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    return agent;
+  }
+
+  async call(tool: string, args: object = {}): Promise<Record<string, unknown>> {
+    const { result, error } = await this.request("tools/call", { name: tool, arguments: args });
+    if (result?.structuredContent === undefined) throw new Error(error?.message ?? JSON.stringify(result));
+    return result.structuredContent;
+  }
+
+  stop(): Promise<void> {
+    const gone = new Promise<void>((over) => this.child.on("exit", () => over()));
+    this.child.stdin?.end();
+    return gone;
+  }
+
+  private request(method: string, params: object): Promise<Answer> {
+    const id = ++this.last;
+    const answered = new Promise<Answer>((heard) => this.waiting.set(id, heard));
+    this.send({ jsonrpc: "2.0", id, method, params });
+    return answered;
+  }
+
+  private send(message: object): void {
+    this.child.stdin?.write(`${JSON.stringify(message)}\n`);
+  }
+}
