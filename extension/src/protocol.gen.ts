@@ -132,6 +132,7 @@ export interface PathMatches {
   matches: string[];
   pattern: string;
   totalMatches: number;
+  notice?: string;
 }
 
 export interface FileError {
