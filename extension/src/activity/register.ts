@@ -1,6 +1,48 @@
-import type * as vscode from "vscode";
+// The activity view: what agents searched, what they got, and what they were refused.
+import * as vscode from "vscode";
+import { asFailure } from "../failure";
 import type { Features } from "../features";
+import { Feed } from "./feed";
+import { ActivityTree, type Node } from "./tree";
 
-export function register(_: Features): vscode.Disposable[] {
-  return [];
+const VIEW = "sidecar.activity";
+const MOST = 200;
+const EVERYTHING = "sidecar.activityEverything";
+
+export function register({ sidecar, extension, log }: Features): vscode.Disposable[] {
+  const tree = new ActivityTree();
+  const view = vscode.window.createTreeView<Node>(VIEW, { treeDataProvider: tree, showCollapseAll: true });
+  const feed = new Feed(
+    () => sidecar.call("sidecar/activity", { limit: MOST }),
+    (told) => tree.show(told),
+    (error) => log.debug(`activity: ${asFailure(error).message}`),
+  );
+  const refresh = () => (view.visible && sidecar.state === "running" ? void feed.changed() : undefined);
+  const showEverything = (everything: boolean) => {
+    tree.everything = everything;
+    void extension.workspaceState.update(EVERYTHING, everything);
+    void vscode.commands.executeCommand("setContext", EVERYTHING, everything);
+    tree.refresh();
+  };
+  showEverything(extension.workspaceState.get(EVERYTHING, false));
+  return [
+    view,
+    view.onDidChangeVisibility(refresh),
+    sidecar.onDidChangeState(refresh),
+    sidecar.on("sidecar/activityChanged", ({ asking }) => {
+      view.badge = asking > 0 ? { value: asking, tooltip: `${asking} waiting for your answer` } : undefined;
+      refresh();
+    }),
+    vscode.commands.registerCommand("sidecar.activity.everything", () => showEverything(true)),
+    vscode.commands.registerCommand("sidecar.activity.onlyAgents", () => showEverything(false)),
+    vscode.commands.registerCommand("sidecar.activity.searchAgain", (node?: Node) =>
+      node?.type === "entry" ? searchAgain(node) : undefined,
+    ),
+  ];
+}
+
+/** The same question in one's own palette. */
+async function searchAgain({ entry: { tool, asked } }: Extract<Node, { type: "entry" }>): Promise<void> {
+  const commands: Record<string, string> = { search_docs: "searchDocs", search_by_path: "searchByPath" };
+  await vscode.commands.executeCommand(`sidecar.${commands[tool] ?? "searchCode"}`, asked);
 }

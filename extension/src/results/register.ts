@@ -1,6 +1,64 @@
-import type * as vscode from "vscode";
+// The results view, the history view, and their commands.
+import * as vscode from "vscode";
 import type { Features } from "../features";
+import { openHit } from "../search/place";
+import type { Spot } from "../search/find";
+import type { PlacedHit } from "../sidecar";
+import { HistoryTree } from "./history";
+import { markdownOfHits } from "./markdown";
+import { type Node, hitOf, hitsOf } from "./nodes";
+import type { Kept, Past, Shelf } from "./shelf";
+import { ResultsView } from "./view";
 
-export function register(_: Features): vscode.Disposable[] {
-  return [];
+export function register({ sidecar }: Features, shelf: Shelf): vscode.Disposable[] {
+  const view = new ResultsView(sidecar, shelf);
+  const history = new HistoryTree(shelf);
+  const command = (name: string, run: (...given: never[]) => unknown) =>
+    vscode.commands.registerCommand(name, run as (...given: unknown[]) => unknown);
+  return [
+    view,
+    history,
+    vscode.window.registerTreeDataProvider("sidecar.history", history),
+    command("sidecar.results.keep", (kept: Kept) => view.keep(kept)),
+    command("sidecar.results.clear", () => view.clear()),
+    command("sidecar.results.again", () => (shelf.results === undefined ? undefined : view.run(shelf.results.asked))),
+    command("sidecar.results.filterLanguage", () => view.choose("language")),
+    command("sidecar.results.filterFolder", () => view.choose("folder")),
+    command("sidecar.results.clearFilter", () => view.setFilter({})),
+    command("sidecar.results.open", (hit: PlacedHit, line?: number) => openHit(hit, {}, line)),
+    command("sidecar.results.openToSide", (node?: Node) => openToSide(node ?? view.selection[0])),
+    command("sidecar.results.similar", (node?: Node) => findSimilar(node ?? view.selection[0])),
+    command("sidecar.results.why", (node?: Node) => {
+      const about = node ?? view.selection[0];
+      return about === undefined ? undefined : view.why(about);
+    }),
+    command("sidecar.results.copyAll", () => copy(view.hits, shelf)),
+    command("sidecar.results.copy", (node?: Node, nodes?: Node[]) =>
+      copy(hitsOf(nodes ?? (node === undefined ? view.selection : [node])), shelf),
+    ),
+    command("sidecar.history.run", (past: Past) => view.run(past.asked)),
+    command("sidecar.history.forget", (past: Past) => shelf.forget(past.asked)),
+    command("sidecar.history.clear", () => shelf.forget()),
+  ];
+}
+
+async function openToSide(node: Node | undefined): Promise<void> {
+  const hit = node === undefined ? undefined : hitOf(node);
+  if (hit !== undefined) await openHit(hit, { viewColumn: vscode.ViewColumn.Beside });
+}
+
+async function findSimilar(node: Node | undefined): Promise<void> {
+  const hit = node === undefined ? undefined : hitOf(node);
+  const workspace = hit?.workspace ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+  if (hit === undefined || workspace === undefined) return;
+  const spot: Spot = { workspace, path: hit.path, line: hit.startLine };
+  await vscode.commands.executeCommand("sidecar.findSimilar", spot);
+}
+
+async function copy(hits: readonly PlacedHit[], shelf: Shelf): Promise<void> {
+  const kept = shelf.results;
+  if (kept === undefined || hits.length === 0) return;
+  await vscode.env.clipboard.writeText(markdownOfHits(kept.asked, hits, kept.found.notice));
+  const count = `${hits.length} ${hits.length === 1 ? "result" : "results"}`;
+  vscode.window.setStatusBarMessage(`$(check) ${count} copied as Markdown`, 4000);
 }

@@ -5,7 +5,7 @@ import type { Place, PlacedHit, PlacedResult, Sidecar } from "../sidecar";
 import { SYMBOL_KINDS, baseName } from "./kinds";
 import { type ModeId, modeOf, toolMode } from "./modes";
 
-export type Subject = "code" | "symbol" | "similar" | "path";
+export type Subject = "code" | "docs" | "symbol" | "similar" | "path";
 
 /** A place whose code is compared with other code; `endLine` is there for a selection. */
 export interface Spot {
@@ -44,10 +44,14 @@ export function find(sidecar: Sidecar, asked: Asked, token: CancellationToken): 
 
 async function search(sidecar: Sidecar, { subject, query, mode }: Asked, token: CancellationToken): Promise<Found> {
   const kinds = subject === "symbol" ? { kinds: [...SYMBOL_KINDS] } : {};
-  const method = mode === "docs" && subject === "code" ? "sidecar/searchDocs" : "sidecar/searchCode";
-  const params = { query, mode: toolMode(mode), top_k: SHOWN, explain: true, ...kinds };
+  const method = isAboutDocs({ subject, mode }) ? "sidecar/searchDocs" : "sidecar/searchCode";
+  const params = { query, mode: toolMode(subject === "code" ? mode : "hybrid"), top_k: SHOWN, explain: true, ...kinds };
   const result = (await sidecar.call(method, params, token)) as PlacedResult;
   return found(result.results, result);
+}
+
+function isAboutDocs({ subject, mode }: Pick<Asked, "subject" | "mode">): boolean {
+  return subject === "docs" || (subject === "code" && mode === "docs");
 }
 
 async function findSimilar(sidecar: Sidecar, spot: Spot | undefined, token: CancellationToken): Promise<Found> {
@@ -99,11 +103,17 @@ export function globOf(text: string): string {
   return `{**/*${typed}*,**/*${typed}*/**}`;
 }
 
+/** How a question is asked, in a few words; empty where there is but one way. */
+export function manner({ subject, mode }: Asked): string {
+  if (subject === "code") return modeOf(mode).title;
+  return { docs: "documentation", symbol: "symbols", similar: "", path: "" }[subject];
+}
+
 /** For titles: what was searched, and how. */
 export function titleOf(asked: Asked): string {
   if (asked.subject === "path") return `Paths with “${asked.query}”`;
   if (asked.subject === "similar") return `Code like ${asked.query}`;
-  return `“${asked.query}”, ${asked.subject === "symbol" ? "symbols, " : ""}${modeOf(asked.mode).title}`;
+  return `“${asked.query}”, ${manner(asked)}`;
 }
 
 export function sameAsked(one: Asked, other: Asked): boolean {

@@ -1,6 +1,115 @@
-import type * as vscode from "vscode";
+// The commands that search, and what of searching lasts: the way of searching, the results in view, the history.
+import * as vscode from "vscode";
 import type { Features } from "../features";
+import { register as registerResults } from "../results/register";
+import { Shelf, type Past } from "../results/shelf";
+import { modeOf, type ModeId } from "./modes";
+import { baseName } from "./kinds";
+import { type Opening, Palette } from "./palette";
+import type { Spot } from "./find";
 
-export function register(_: Features): vscode.Disposable[] {
-  return [];
+const HISTORY = "sidecar.history";
+const MODE = "sidecar.mode";
+const OPEN = "sidecar.paletteOpen";
+const LONGEST_QUERY = 1000;
+
+export function register(features: Features): vscode.Disposable[] {
+  const { extension, sidecar } = features;
+  const { workspaceState, globalState } = extension;
+  const shelf = new Shelf(workspaceState.get<Past[]>(HISTORY, []), (past) => void workspaceState.update(HISTORY, past));
+  let palette: Palette | undefined;
+  const open = (opening: Omit<Opening, "mode">): void => {
+    palette = new Palette(
+      { ...opening, mode: modeOf(globalState.get<string>(MODE)).id },
+      {
+        sidecar,
+        shelf,
+        remember: (mode: ModeId) => void globalState.update(MODE, mode),
+        keep: (asked, found) => void vscode.commands.executeCommand("sidecar.results.keep", { asked, found }),
+        closed: () => {
+          palette = undefined;
+          void vscode.commands.executeCommand("setContext", OPEN, false);
+        },
+      },
+    );
+    void vscode.commands.executeCommand("setContext", OPEN, true);
+    palette.open();
+  };
+  const command = (name: string, run: (...given: never[]) => unknown) => vscode.commands.registerCommand(name, run);
+  return [
+    command("sidecar.searchCode", (given?: unknown) => open({ ...CODE, query: textOf(given) ?? selectedText() })),
+    command("sidecar.searchDocs", (given?: unknown) => open({ ...DOCS, query: textOf(given) ?? selectedText() })),
+    command("sidecar.goToSymbol", (given?: unknown) => open({ ...SYMBOL, query: textOf(given) ?? selectedText() })),
+    command("sidecar.searchByPath", (given?: unknown) => open({ ...PATH, query: textOf(given) ?? "" })),
+    command("sidecar.findSimilar", (given?: unknown) => findSimilar(features, open, given)),
+    command("sidecar.palette.nextMode", () => palette?.nextMode()),
+    command("sidecar.palette.openToSide", () => palette?.openToSide()),
+    command("sidecar.palette.keep", () => palette?.keep()),
+    ...registerResults(features, shelf),
+  ];
+}
+
+const CODE = {
+  subject: "code",
+  title: "Search Code",
+  placeholder: "What does the code do? Say it in words, or name it",
+} as const;
+const DOCS = {
+  subject: "docs",
+  title: "Search Docs",
+  placeholder: "What should the documentation tell?",
+} as const;
+const SYMBOL = {
+  subject: "symbol",
+  title: "Go to Symbol by Meaning",
+  placeholder: "What does the function or class do?",
+} as const;
+const PATH = {
+  subject: "path",
+  title: "Search by Path",
+  placeholder: "A part of the path, or a pattern: src/**/*.py",
+} as const;
+
+/** Other commands may hand over a query. Menus hand over other things, which count as none. */
+function textOf(given: unknown): string | undefined {
+  return typeof given === "string" ? given : undefined;
+}
+
+function selectedText(): string {
+  const editor = vscode.window.activeTextEditor;
+  const text = editor === undefined ? "" : editor.document.getText(editor.selection);
+  return text.replace(/\s+/g, " ").trim().slice(0, LONGEST_QUERY);
+}
+
+function findSimilar({ sidecar }: Features, open: (opening: Omit<Opening, "mode">) => void, given: unknown): void {
+  const spot = isSpot(given) ? given : spotOfEditor((uri) => sidecar.workspaceOf(uri));
+  if (spot === undefined) {
+    void vscode.window.showInformationMessage("Sidecar: put the cursor into code of an open folder first.");
+    return;
+  }
+  const lines = spot.endLine === undefined ? `${spot.line}` : `${spot.line}–${spot.endLine}`;
+  open({
+    subject: "similar",
+    title: `Code Like ${baseName(spot.path)}:${lines}`,
+    placeholder: "Type to narrow the results down",
+    query: `${spot.path}:${lines}`,
+    spot,
+  });
+}
+
+function isSpot(given: unknown): given is Spot {
+  return typeof given === "object" && given !== null && "line" in given && "workspace" in given;
+}
+
+function spotOfEditor(folderOf: (uri: vscode.Uri) => vscode.WorkspaceFolder | undefined): Spot | undefined {
+  const editor = vscode.window.activeTextEditor;
+  const folder = editor === undefined ? undefined : folderOf(editor.document.uri);
+  if (editor === undefined || folder === undefined) return undefined;
+  const { selection, document } = editor;
+  const path = document.uri.path.slice(folder.uri.path.length + 1);
+  const spot = { workspace: folder.uri.fsPath, path, line: selection.start.line + 1 };
+  if (selection.isEmpty) return spot;
+  // A selection that ends before the first character of a line does not mean that line.
+  const end = selection.end.character === 0 ? selection.end.line : selection.end.line + 1;
+  return { ...spot, endLine: Math.max(spot.line, end) };
 }

@@ -1,0 +1,85 @@
+// What agents and others asked, as rows: who, what, what they got or why not.
+import type { ActivityEntry, AttachedSession } from "../protocol.gen";
+import { ago } from "../time";
+
+export interface Row {
+  label: string;
+  description: string;
+  /** A codicon. */
+  icon: string;
+  /** A colour of the theme. */
+  color?: string;
+  /** For screen readers: everything, in words. */
+  spoken: string;
+}
+
+const STATES: Readonly<Record<ActivityEntry["state"], { icon: string; color?: string; said: string }>> = {
+  running: { icon: "sync~spin", said: "running" },
+  asking: { icon: "question", color: "charts.yellow", said: "waits for your answer" },
+  done: { icon: "check", said: "done" },
+  refused: { icon: "circle-slash", color: "charts.orange", said: "refused" },
+  failed: { icon: "error", color: "charts.red", said: "failed" },
+  cancelled: { icon: "close", said: "cancelled" },
+};
+
+const DOORS: Readonly<Record<AttachedSession["door"], string>> = {
+  lsp: "editor",
+  mcp: "agent",
+  rest: "REST",
+  shell: "shell",
+};
+
+/** `now` in milliseconds since the epoch. */
+export function entryRow(entry: ActivityEntry, now: number): Row {
+  const { icon, color, said } = STATES[entry.state];
+  const subject = entry.asked === "" ? titleOf(entry.tool) : entry.asked;
+  const deed = entry.asked === "" ? "" : titleOf(entry.tool);
+  const when = ago(Date.parse(entry.started), now);
+  const who = entry.agent === "" ? DOORS[entry.door] : entry.agent;
+  const parts = [who, deed, outcomeOf(entry), when].filter((part) => part !== "");
+  return {
+    label: subject,
+    description: parts.join("  ·  "),
+    icon: entry.state === "done" ? toolIcon(entry.tool) : icon,
+    ...(color === undefined ? {} : { color }),
+    spoken: [subject, who, titleOf(entry.tool), said, outcomeOf(entry), when].filter((part) => part !== "").join(", "),
+  };
+}
+
+function outcomeOf({ state, results }: ActivityEntry): string {
+  if (state !== "done") return STATES[state].said;
+  return results === undefined ? "" : `${results} ${results === 1 ? "result" : "results"}`;
+}
+
+/** `search_code` as `Search code`. */
+export function titleOf(tool: string): string {
+  const words = tool.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function toolIcon(tool: string): string {
+  if (tool.includes("delete")) return "trash";
+  if (tool.startsWith("memory")) return "archive";
+  if (tool.includes("index")) return "database";
+  return tool.startsWith("search") || tool.startsWith("find") ? "search" : "check";
+}
+
+export function sessionRow(session: AttachedSession, now: number): Row {
+  const name = session.name === "" ? DOORS[session.door] : session.name;
+  const parts = [
+    session.you ? "this editor" : DOORS[session.door],
+    `${session.calls} ${session.calls === 1 ? "call" : "calls"}`,
+    `since ${ago(Date.parse(session.since), now)}`,
+  ];
+  return {
+    label: session.version === "" ? name : `${name} ${session.version}`,
+    description: parts.join("  ·  "),
+    icon: session.door === "lsp" ? "window" : session.door === "mcp" ? "hubot" : "terminal",
+    spoken: [name, ...parts].join(", "),
+  };
+}
+
+/** Editors ask for the person in front of them; the rest is what this view is for. */
+export function isForeign({ door }: { door: AttachedSession["door"] }): boolean {
+  return door !== "lsp";
+}

@@ -1,0 +1,112 @@
+// The commands on an index. Questions are the sidecar's: it asks before anything is lost, whoever wants it.
+import * as vscode from "vscode";
+import { asFailure, type Failure } from "../failure";
+import type { Features } from "../features";
+import type { BuildStats } from "../protocol.gen";
+import type { Sidecar } from "../sidecar";
+import { duration } from "../time";
+import { told } from "./explanation";
+import { type FileInFolder, fileFor, folderFor } from "./folders";
+import { grouped } from "./state";
+
+export function registerCommands(features: Features): vscode.Disposable[] {
+  const { sidecar } = features;
+  const command = (name: string, run: (...given: unknown[]) => Promise<void>) =>
+    vscode.commands.registerCommand(name, (...given: unknown[]) => guarded(() => run(...given)));
+  return [
+    command("sidecar.createIndex", (given) => build(sidecar, "create", given)),
+    command("sidecar.reindexProject", (given) => build(sidecar, "reindex", given)),
+    command("sidecar.deleteIndex", (given) => remove(sidecar, given)),
+    command("sidecar.reindexFile", (given) => reindexFile(sidecar, given)),
+    command("sidecar.explainPath", (given, path) => explain(sidecar, given, path)),
+  ];
+}
+
+const QUIET: readonly string[] = ["CANCELLED"];
+
+async function guarded(run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    const failure = asFailure(error);
+    if (!QUIET.includes(failure.code)) await complain(failure);
+  }
+}
+
+async function complain({ message, detail, code }: Failure): Promise<void> {
+  const text = detail === undefined || message.includes(detail) ? message : `${message} ${detail}`;
+  const help = code === "NOT_RUNNING" ? "Restart" : "Show Log";
+  const chosen = await vscode.window.showErrorMessage(`Sidecar: ${text}`, help);
+  if (chosen === "Restart") await vscode.commands.executeCommand("sidecar.restart");
+  if (chosen === "Show Log") await vscode.commands.executeCommand("sidecar.showLog");
+}
+
+async function build(sidecar: Sidecar, deed: "create" | "reindex", given: unknown): Promise<void> {
+  const folder = await folderFor(given);
+  if (folder === undefined) return;
+  const method = deed === "create" ? "sidecar/createIndex" : "sidecar/reindexProject";
+  const result = await sidecar.call(method, { workspace: folder.uri.toString() });
+  if (result.status === "cancelled") return;
+  const chosen = await vscode.window.showInformationMessage(
+    `${folder.name} is indexed: ${summary(result.stats, result.docsStats?.filesIndexed ?? 0)}.`,
+    "Search Code",
+    "Show Index Status",
+  );
+  if (chosen === "Search Code") await vscode.commands.executeCommand("sidecar.searchCode");
+  if (chosen === "Show Index Status")
+    await vscode.commands.executeCommand("sidecar.showIndexStatus", folder.uri.toString());
+}
+
+function summary(stats: BuildStats, docs: number): string {
+  const withheld = stats.filesWithheld ?? 0;
+  return [
+    `${grouped(stats.filesIndexed + docs)} files in ${duration(stats.durationMs / 1000)}`,
+    ...(withheld > 0 ? [`${grouped(withheld)} withheld as secrets`] : []),
+    ...(stats.errorCount > 0 ? [`${grouped(stats.errorCount)} could not be read`] : []),
+  ].join(", ");
+}
+
+async function remove(sidecar: Sidecar, given: unknown): Promise<void> {
+  const folder = await folderFor(given);
+  if (folder === undefined) return;
+  const result = await sidecar.call("sidecar/deleteIndex", { workspace: folder.uri.toString() });
+  if (result.status === "deleted")
+    void vscode.window.showInformationMessage(`The index of ${folder.name} is deleted. Your files were not touched.`);
+}
+
+async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {
+  const file = fileFor(given);
+  if (file === undefined) return noFile();
+  const params = { file_path: file.path, workspace: file.folder.uri.toString() };
+  const { status, chunksCreated } = await sidecar.call("sidecar/reindexFile", params);
+  const done = status === "removed" ? "taken out of the index" : `indexed again, ${chunksCreated} chunks`;
+  vscode.window.setStatusBarMessage(`$(check) ${file.path}: ${done}`, 5000);
+}
+
+async function explain(sidecar: Sidecar, given: unknown, path: unknown): Promise<void> {
+  const file = typeof path === "string" ? await listedFile(given, path) : fileFor(given);
+  if (file === undefined) return noFile();
+  const answer = await sidecar.call("sidecar/explainPath", { path: file.path, workspace: file.folder.uri.toString() });
+  const { headline, details, wrong } = told(answer);
+  const help = answer.indexed && (wrong || answer.inIndex) ? ["Reindex This File"] : [];
+  const chosen = await vscode.window.showInformationMessage(
+    headline,
+    { modal: true, detail: details.join("\n") },
+    ...help,
+    "Show Index Status",
+  );
+  if (chosen === "Reindex This File")
+    await vscode.commands.executeCommand("sidecar.reindexFile", vscode.Uri.joinPath(file.folder.uri, file.path));
+  if (chosen === "Show Index Status")
+    await vscode.commands.executeCommand("sidecar.showIndexStatus", file.folder.uri.toString());
+}
+
+async function listedFile(given: unknown, path: string): Promise<FileInFolder | undefined> {
+  const folder = await folderFor(given);
+  return folder === undefined ? undefined : { folder, path };
+}
+
+function noFile(): Promise<void> {
+  void vscode.window.showInformationMessage("Sidecar: open a file of an open folder first.");
+  return Promise.resolve();
+}

@@ -1,0 +1,39 @@
+// Why a file is or is not in the index, in sentences.
+import type { PathExplanation } from "../protocol.gen";
+import { ruleText } from "./rules";
+
+export interface Told {
+  /** One sentence. */
+  headline: string;
+  details: string[];
+  /** It could be in the index and is not, or is and should not. */
+  wrong: boolean;
+}
+
+export function told(answer: PathExplanation): Told {
+  return { headline: headlineOf(answer), details: detailsOf(answer), wrong: isWrong(answer) };
+}
+
+function headlineOf({ path, inIndex, indexed, stale, exists }: PathExplanation): string {
+  if (inIndex && !indexed) return `${path} is still in the index and will be taken out.`;
+  if (inIndex) return stale ? `${path} is indexed, but has changed since.` : `${path} is indexed and up to date.`;
+  if (!exists) return `${path} is not there.`;
+  return indexed ? `${path} is not indexed yet.` : `${path} is not indexed.`;
+}
+
+function detailsOf(answer: PathExplanation): string[] {
+  const { rule, detail, inIndex, indexed, chunks, embedded, language, indexedAt, lastError } = answer;
+  const reason = indexed ? "" : [ruleText(rule).sentence, detail === "" ? "" : `(${detail})`].join(" ").trim();
+  const cut = `${chunks} ${chunks === 1 ? "chunk" : "chunks"}`;
+  const searched = embedded < chunks ? `${cut}, ${embedded} of them searchable by meaning so far.` : `${cut}.`;
+  return [
+    reason,
+    inIndex ? `${language ?? "Text"}, ${searched}` : "",
+    indexedAt === undefined ? "" : `Indexed ${new Date(indexedAt).toLocaleString()}.`,
+    lastError === undefined || lastError === "" ? "" : `Last error: ${lastError}`,
+  ].filter((line) => line !== "");
+}
+
+function isWrong({ inIndex, indexed, stale, exists }: PathExplanation): boolean {
+  return stale || (exists && inIndex !== indexed);
+}

@@ -1,0 +1,28 @@
+// Which folder a command is about: the one it was given, the one of the file on screen, else the one that is chosen.
+import * as vscode from "vscode";
+
+/** Commands are given a folder's URI as text by our own pages, and other things by menus, which do not count. */
+export async function folderFor(given: unknown): Promise<vscode.WorkspaceFolder | undefined> {
+  const folders = openFolders();
+  if (typeof given === "string") return folders.find(({ uri }) => uri.toString() === given);
+  if (folders.length <= 1) return folders[0];
+  return vscode.window.showWorkspaceFolderPick({ placeHolder: "Which folder?" });
+}
+
+export function openFolders(): vscode.WorkspaceFolder[] {
+  return (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
+}
+
+export interface FileInFolder {
+  folder: vscode.WorkspaceFolder;
+  /** Relative, with slashes. */
+  path: string;
+}
+
+/** The file that a menu was opened on, else the one on screen. */
+export function fileFor(given: unknown): FileInFolder | undefined {
+  const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+  const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
+  if (uri === undefined || folder?.uri.scheme !== "file") return undefined;
+  return { folder, path: uri.path.slice(folder.uri.path.length + 1) };
+}

@@ -1,0 +1,240 @@
+// The index status as a page: what is in the index, what is not, and why. HTML and nothing else.
+import { Html, html } from "../html";
+import type { IndexStatus, Withheld } from "../protocol.gen";
+import type { State } from "../sidecar";
+import { ago, duration } from "../time";
+import { ruleText } from "./rules";
+import { type Condition, conditionOf, deviceText, grouped, modelName, percentOf, shown, sizeText } from "./state";
+
+export interface Subject {
+  folder: string;
+  /** For commands: the folder's URI as text. */
+  uri: string;
+  state: State;
+  problem: string | undefined;
+  status: Partial<IndexStatus> | undefined;
+}
+
+const WORDS: Readonly<Record<Condition, string>> = {
+  off: "not running",
+  starting: "starting",
+  broken: "not running",
+  missing: "not indexed",
+  indexing: "indexing",
+  partial: "partial",
+  stale: "files changed",
+  failed: "failed",
+  ready: "ready",
+};
+const TONES: Readonly<Record<Condition, string>> = {
+  off: "quiet",
+  starting: "quiet",
+  broken: "bad",
+  missing: "quiet",
+  indexing: "busy",
+  partial: "warn",
+  stale: "warn",
+  failed: "bad",
+  ready: "good",
+};
+const LANGUAGES_SHOWN = 14;
+
+/** `now` in milliseconds since the epoch. */
+export function contentOf(subject: Subject, now: number): Html {
+  const condition = conditionOf(subject.state, subject.status);
+  const status = subject.status ?? {};
+  const indexed = status.totalFiles !== undefined;
+  return html`
+    <header>
+      <div>
+        <h1>${subject.folder} <span class="badge ${TONES[condition]}">${WORDS[condition]}</span></h1>
+        <p class="lead">${leadOf(subject, now)}</p>
+      </div>
+      <nav aria-label="Actions">${actions(condition, subject.uri)}</nav>
+    </header>
+    ${condition === "indexing" ? progressBar(status) : undefined}
+    ${indexed ? html`${cards(status, now)} ${columns(status, subject.uri)} ${places(status)}` : undefined}
+  `;
+}
+
+function leadOf({ state, status, problem }: Subject, now: number): Html {
+  const { tooltip } = shown(state, status, problem, now);
+  const sentences = tooltip.split("\n\n")[1] ?? "";
+  return html`${sentences.replaceAll("  \n", " ")}`;
+}
+
+function actions(condition: Condition, uri: string): Html[] {
+  if (condition === "missing") return [action("createIndex", "Create Index", uri, "primary")];
+  if (condition === "off" || condition === "broken") return [action("restart", "Restart", uri, "primary"), LOG];
+  return [
+    action("reindexProject", "Reindex", uri, condition === "failed" || condition === "partial" ? "primary" : ""),
+    action("openConfig", "Open Config", uri, ""),
+    action("deleteIndex", "Delete Index", uri, ""),
+  ];
+}
+
+const LOG = html`<a class="button" href="command:sidecar.showLog">Show Log</a>`;
+
+function action(command: string, title: string, uri: string, look: string): Html {
+  const given = encodeURIComponent(JSON.stringify([uri]));
+  return html`<a class="button ${look}" data-key="${command}" href="command:sidecar.${command}?${given}">${title}</a>`;
+}
+
+function progressBar({ progress }: Partial<IndexStatus>): Html {
+  const { done = 0, total = 0, percent = 0, secondsLeft } = progress ?? {};
+  const left = secondsLeft === undefined ? "" : `, about ${duration(secondsLeft)} left`;
+  return html`<section class="progress" aria-label="Progress">
+    ${bar(percent, "fill")}
+    <p>${grouped(done)} of ${grouped(total)} files, ${percent} %${left}</p>
+  </section>`;
+}
+
+function cards(status: Partial<IndexStatus>, now: number): Html {
+  const { totalFiles = 0, codeFiles = 0, docsFiles = 0, totalChunks = 0, embeddedChunks = 0 } = status;
+  const updated = status.lastUpdated === undefined ? "never" : ago(Date.parse(status.lastUpdated), now);
+  const pending = status.pendingFiles ?? 0;
+  return html`<section class="cards" aria-label="Summary">
+    ${card("Files", grouped(totalFiles), `${grouped(codeFiles)} code, ${grouped(docsFiles)} documentation`)}
+    ${card("Chunks", grouped(totalChunks), "passages that can be found")}
+    ${card("By meaning", `${percentOf(status)} %`, `${grouped(embeddedChunks)} chunks have their vector`)}
+    ${card("On disk", sizeText(status.storageSize ?? "0B"), `${watching(status)}`)}
+    ${card("Updated", updated, pending === 0 ? "nothing is waiting" : `${grouped(pending)} changed files are waiting`)}
+    ${card("Model", modelName(status.model ?? "none"), deviceLine(status))}
+  </section>`;
+}
+
+function watching({ watcherActive, indexingStrategy }: Partial<IndexStatus>): string {
+  const when = {
+    realtime: "changes are indexed at once",
+    lazy: "changes wait for a search",
+    git: "changes wait for git",
+  };
+  return watcherActive === false && indexingStrategy === "realtime"
+    ? "changes are looked for at each search"
+    : when[indexingStrategy ?? "realtime"];
+}
+
+function deviceLine({ device, deviceNote }: Partial<IndexStatus>): string {
+  const runs = device === undefined ? "" : `runs on: ${deviceText(device)}`;
+  return deviceNote === undefined ? runs : `${runs} (${deviceNote})`;
+}
+
+function card(title: string, value: string, note: string): Html {
+  return html`<div class="card">
+    <h2>${title}</h2>
+    <p class="value">${value}</p>
+    <p class="note">${note}</p>
+  </div>`;
+}
+
+function columns(status: Partial<IndexStatus>, uri: string): Html {
+  return html`<div class="columns">
+    <div>${languages(status.languages ?? {})} ${exclusions(status.excluded ?? {})}</div>
+    <div>${withheld(status, uri)} ${errors(status, uri)}</div>
+  </div>`;
+}
+
+function languages(counts: Record<string, number>): Html {
+  const all = Object.entries(counts).sort(([, one], [, other]) => other - one);
+  const shownOnes = all.slice(0, LANGUAGES_SHOWN);
+  const rest = all.slice(LANGUAGES_SHOWN).reduce((sum, [, count]) => sum + count, 0);
+  return section("Languages", countTable(rest > 0 ? [...shownOnes, ["others", rest]] : shownOnes, "language"));
+}
+
+function exclusions(counts: Record<string, number>): Html {
+  const rows = Object.entries(counts).sort(([, one], [, other]) => other - one);
+  const note = html`<p class="note">Files and folders by the first rule that kept them out.</p>`;
+  const titled = rows.map(([rule, count]): [string, number] => [ruleText(rule).title, count]);
+  return section(
+    "Left out",
+    rows.length === 0 ? nothing("Nothing is left out.") : html`${note}${countTable(titled, "rule")}`,
+  );
+}
+
+/** Bars are relative to the largest; numbers tell the rest. */
+function countTable(rows: readonly (readonly [string, number])[], kind: string): Html {
+  const most = Math.max(1, ...rows.map(([, count]) => count));
+  const sum = Math.max(
+    1,
+    rows.reduce((total, [, count]) => total + count, 0),
+  );
+  return html`<table class="${kind}">
+    <tbody>
+      ${rows.map(
+        ([name, count]) =>
+          html`<tr>
+            <th scope="row">${name}</th>
+            <td class="bar">${bar((100 * count) / most, "fill")}</td>
+            <td class="number">${grouped(count)}</td>
+            <td class="number percent">${Math.round((100 * count) / sum)} %</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+/** Drawn by attributes, since the page allows no inline style. */
+function bar(percent: number, look: string): Html {
+  const width = Math.max(0, Math.min(100, percent)).toFixed(1);
+  return html`<svg class="meter" aria-hidden="true" width="100%" height="6" preserveAspectRatio="none">
+    <rect class="track" width="100%" height="6" rx="3"></rect>
+    <rect class="${look}" width="${width}%" height="6" rx="3"></rect>
+  </svg>`;
+}
+
+function withheld({ withheldFiles = 0, withheld: listed = [] }: Partial<IndexStatus>, uri: string): Html {
+  const title = withheldFiles === 0 ? "Withheld secrets" : `Withheld secrets (${grouped(withheldFiles)})`;
+  if (listed.length === 0) return section(title, nothing("No file looks like a secret."));
+  const more = withheldFiles - listed.length;
+  return section(
+    title,
+    html`<p class="note">These files never enter the index, so no search and no agent gets them.</p>
+      <ul class="paths">
+        ${listed.map((file: Withheld) => pathItem(file.path, reasonOf(file), uri))}
+      </ul>
+      ${more > 0 ? html`<p class="note">and ${grouped(more)} more</p>` : undefined}`,
+  );
+}
+
+function reasonOf({ rule, detail }: Withheld): string {
+  const { title } = ruleText(rule);
+  return detail === "" ? title : `${title}: ${detail}`;
+}
+
+function errors({ errors: listed = [] }: Partial<IndexStatus>, uri: string): Html {
+  const title = listed.length === 0 ? "Errors" : `Errors (${grouped(listed.length)})`;
+  if (listed.length === 0) return section(title, nothing("Every file could be read."));
+  return section(
+    title,
+    html`<ul class="paths">
+      ${listed.map(({ path, error }) => pathItem(path, error, uri))}
+    </ul>`,
+  );
+}
+
+function pathItem(path: string, reason: string, uri: string): Html {
+  const given = encodeURIComponent(JSON.stringify([uri, path]));
+  return html`<li>
+    <a data-key="why:${path}" href="command:sidecar.explainPath?${given}">${path}</a>
+    <span class="note">${reason}</span>
+  </li>`;
+}
+
+function places({ indexPath, configPath }: Partial<IndexStatus>): Html {
+  if (indexPath === undefined) return html``;
+  return html`<footer>
+    <p>Index: <code>${indexPath}</code></p>
+    ${configPath === undefined ? undefined : html`<p>Config: <code>${configPath}</code></p>`}
+  </footer>`;
+}
+
+function section(title: string, body: Html): Html {
+  return html`<section>
+    <h2>${title}</h2>
+    ${body}
+  </section>`;
+}
+
+function nothing(text: string): Html {
+  return html`<p class="nothing">${text}</p>`;
+}

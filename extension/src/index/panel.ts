@@ -1,0 +1,98 @@
+// The index status page: one panel, which follows what happens.
+import { randomBytes } from "node:crypto";
+import * as vscode from "vscode";
+import type { Sidecar } from "../sidecar";
+import { documentOf } from "./frame";
+import { contentOf } from "./page";
+
+const TITLE = "Sidecar Index";
+const COMMANDS = ["createIndex", "reindexProject", "deleteIndex", "openConfig", "restart", "showLog", "explainPath"];
+
+export class StatusPanels implements vscode.Disposable {
+  private panel: StatusPanel | undefined;
+
+  constructor(
+    private readonly sidecar: Sidecar,
+    private readonly icon: vscode.Uri,
+  ) {}
+
+  async show(folder: vscode.WorkspaceFolder): Promise<void> {
+    this.panel ??= new StatusPanel(this.sidecar, this.icon, () => (this.panel = undefined));
+    await this.panel.show(folder);
+  }
+
+  dispose(): void {
+    this.panel?.dispose();
+  }
+}
+
+class StatusPanel implements vscode.Disposable {
+  private readonly panel = vscode.window.createWebviewPanel("sidecar.status", TITLE, vscode.ViewColumn.Active, {
+    enableScripts: true,
+    enableCommandUris: COMMANDS.map((name) => `sidecar.${name}`),
+    localResourceRoots: [],
+  });
+  private readonly listeners: vscode.Disposable[];
+  private folder: vscode.WorkspaceFolder | undefined;
+  private filled = false;
+
+  constructor(
+    private readonly sidecar: Sidecar,
+    icon: vscode.Uri,
+    closed: () => void,
+  ) {
+    this.panel.iconPath = icon;
+    this.listeners = [
+      sidecar.onStatus(() => this.render()),
+      sidecar.onDidChangeState(() => this.render()),
+      // A page that is hidden is taken down, and comes back as it was first.
+      this.panel.onDidChangeViewState(() => {
+        this.filled = false;
+        this.render();
+      }),
+      this.panel.onDidDispose(() => {
+        for (const listener of this.listeners) listener.dispose();
+        closed();
+      }),
+    ];
+  }
+
+  async show(folder: vscode.WorkspaceFolder): Promise<void> {
+    this.folder = folder;
+    this.panel.title = `${TITLE}: ${folder.name}`;
+    this.panel.reveal();
+    this.render();
+    await this.refresh(folder);
+  }
+
+  dispose(): void {
+    this.panel.dispose();
+  }
+
+  /** What was last heard may be older than the page. */
+  private async refresh(folder: vscode.WorkspaceFolder): Promise<void> {
+    try {
+      const status = await this.sidecar.call("sidecar/getIndexStatus", { workspace: folder.uri.toString() });
+      this.put(contentOf(this.subject(folder, status), Date.now()).text);
+    } catch {
+      this.render(); // which says what is wrong with the sidecar
+    }
+  }
+
+  private render(): void {
+    if (this.folder === undefined || !this.panel.visible) return;
+    const status = this.sidecar.statuses.get(this.folder.uri.toString());
+    this.put(contentOf(this.subject(this.folder, status), Date.now()).text);
+  }
+
+  private subject(folder: vscode.WorkspaceFolder, status: Parameters<typeof contentOf>[0]["status"]) {
+    const { state, problem } = this.sidecar;
+    return { folder: folder.name, uri: folder.uri.toString(), state, problem, status };
+  }
+
+  private put(content: string): void {
+    if (this.filled) void this.panel.webview.postMessage(content);
+    else this.panel.webview.html = documentOf(TITLE, randomBytes(16).toString("base64url"), content);
+    this.filled = true;
+  }
+}

@@ -1,0 +1,44 @@
+// The sidecar's rules of what is left out, for people.
+
+export interface RuleText {
+  /** For a list of counts. */
+  title: string;
+  /** For one file; says where it can be changed. */
+  sentence: string;
+}
+
+const SECRET = "so it is never read into the index. A line in .sidecarignore that begins with ! lets a file in.";
+
+const RULES: Readonly<Record<string, RuleText>> = {
+  indexed: { title: "Indexed", sentence: "Nothing keeps it out." },
+  "deny-list": {
+    title: "Dependencies, build output and the like",
+    sentence: "It is on the built-in list of what is never worth searching.",
+  },
+  "config-exclude": { title: "Setting “Exclude”", sentence: "The setting “Exclude” names it." },
+  "not-in-config-include": { title: "Setting “Include”", sentence: "The setting “Include” does not name it." },
+  gitignore: {
+    title: "Ignored by git",
+    sentence: "Git ignores it. The setting “Respect Gitignore” can be turned off.",
+  },
+  sidecarignore: { title: "A .sidecarignore file", sentence: "A .sidecarignore file names it." },
+  "secret-by-name": { title: "Named like a secret", sentence: `Its name is one that secrets have, ${SECRET}` },
+  "secret-by-content": { title: "Looks like a secret", sentence: `Something in it looks like a secret, ${SECRET}` },
+  binary: { title: "Not text", sentence: "It is not text." },
+  minified: { title: "Minified", sentence: "It is minified: no person wrote it this way." },
+  generated: { title: "Generated", sentence: "It was generated." },
+  vendored: { title: "Vendored", sentence: "It is somebody else's code that was copied in." },
+  "too-large": { title: "Too large", sentence: "It is larger than the setting “Max File Size” allows." },
+  "too-many-files": { title: "Too many files", sentence: "The setting “Max Files” was reached before it." },
+  "symlink-out-of-workspace": { title: "Links to other places", sentence: "It is a link that leaves the folder." },
+  symlink: { title: "Links", sentence: "It is a link; what it points to is indexed where it lies." },
+  folder: { title: "Folders", sentence: "It is a folder. The files in it are judged one by one." },
+  "not-a-regular-file": { title: "Not regular files", sentence: "It is no regular file." },
+  "no-such-file": { title: "Missing", sentence: "There is no such file." },
+  unreadable: { title: "Unreadable", sentence: "It cannot be read." },
+  "documentation-not-indexed": { title: "Documentation", sentence: "The setting “Index Docs” is off." },
+};
+
+export function ruleText(rule: string): RuleText {
+  return RULES[rule] ?? { title: rule, sentence: `Rule: ${rule}.` };
+}

@@ -1,0 +1,138 @@
+// What the status bar says of an index: one short text, an icon, and everything else in the tooltip.
+import type { IndexStatus } from "../protocol.gen";
+import type { State } from "../sidecar";
+import { ago, duration } from "../time";
+
+/** What a person is told of an index; `stale` and `partial` are told apart from `ready`. */
+export type Condition =
+  "off" | "starting" | "broken" | "missing" | "indexing" | "partial" | "stale" | "failed" | "ready";
+
+export interface Shown {
+  condition: Condition;
+  /** With a codicon. */
+  text: string;
+  /** The same without icons, for screen readers. */
+  spoken: string;
+  severity: "none" | "warning" | "error";
+  /** Markdown. */
+  tooltip: string;
+}
+
+type Facts = Partial<IndexStatus>;
+
+export function conditionOf(state: State, status: Facts | undefined): Condition {
+  if (state === "failed") return "broken";
+  if (state === "stopped") return "off";
+  if (state === "starting" || status === undefined) return "starting";
+  if (status.status === "not_found") return "missing";
+  if (status.status === "indexing") return "indexing";
+  if (status.status === "failed") return "failed";
+  if (status.status === "incomplete" || (status.coverage ?? 1) < 1) return "partial";
+  return (status.pendingFiles ?? 0) > 0 ? "stale" : "ready";
+}
+
+interface Look {
+  icon: string;
+  text: (facts: Facts) => string;
+  severity: Shown["severity"];
+  /** What it means and what helps. */
+  says: string;
+}
+
+const LOOKS: Readonly<Record<Condition, Look>> = {
+  off: { icon: "circle-slash", text: () => "Sidecar", severity: "none", says: "Not running." },
+  starting: { icon: "sync~spin", text: () => "Sidecar", severity: "none", says: "Starting." },
+  broken: { icon: "error", text: () => "Sidecar", severity: "error", says: "Sidecar could not be started." },
+  missing: {
+    icon: "database",
+    text: () => "Not indexed",
+    severity: "none",
+    says: "This folder has no index yet. It takes seconds to minutes to make one, on this machine alone.",
+  },
+  indexing: { icon: "sync~spin", text: indexingText, severity: "none", says: "Searches already find what is indexed." },
+  partial: {
+    icon: "circle-large-outline",
+    text: (facts) => `Partial ${percentOf(facts)} %`,
+    severity: "warning",
+    says: "The index does not hold everything yet: searches may miss something.",
+  },
+  stale: {
+    icon: "history",
+    text: ({ pendingFiles = 0 }) => `${grouped(pendingFiles)} changed`,
+    severity: "none",
+    says: "Files have changed since they were indexed. They are indexed before the next search.",
+  },
+  failed: {
+    icon: "error",
+    text: () => "Index failed",
+    severity: "error",
+    says: "Indexing has failed. Reindexing the project makes the index anew.",
+  },
+  ready: { icon: "check", text: () => "Sidecar", severity: "none", says: "The index is complete and up to date." },
+};
+
+/** `problem`: why the sidecar is not running. `now` in milliseconds since the epoch. */
+export function shown(state: State, status: Facts | undefined, problem: string | undefined, now: number): Shown {
+  const condition = conditionOf(state, status);
+  const look = LOOKS[condition];
+  const facts = status ?? {};
+  const text = look.text(facts);
+  const says = [look.says, problem, facts.warning].filter((part) => part !== undefined && part !== "");
+  return {
+    condition,
+    text: `$(${look.icon}) ${text}`,
+    spoken: `Sidecar: ${text === "Sidecar" ? look.says : `${text}. ${look.says}`}`,
+    severity: look.severity,
+    tooltip: tooltip(says.join("  \n"), facts, now),
+  };
+}
+
+export function percentOf({ coverage = 0 }: Facts): number {
+  return Math.floor(coverage * 100);
+}
+
+/** `12 300` with a narrow space, whatever the language of the editor is. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+function indexingText({ progress }: Facts): string {
+  if (progress === undefined || progress.total === 0) return "Indexing";
+  const left = progress.secondsLeft === undefined ? "" : `, ${duration(progress.secondsLeft)} left`;
+  return `Indexing ${progress.percent} %${left}`;
+}
+
+function tooltip(says: string, facts: Facts, now: number): string {
+  const rows = rowsOf(facts, now).map(([name, value]) => `| ${name} | ${value} |`);
+  const table = rows.length === 0 ? "" : `\n\n|  |  |\n|:--|:--|\n${rows.join("\n")}`;
+  return `**Sidecar**\n\n${says}${table}`;
+}
+
+function rowsOf(facts: Facts, now: number): [string, string][] {
+  if (facts.totalFiles === undefined) return [];
+  const rows: [string, string | undefined][] = [
+    [
+      "Files",
+      `${grouped(facts.totalFiles)} (${grouped(facts.codeFiles ?? 0)} code, ${grouped(facts.docsFiles ?? 0)} docs)`,
+    ],
+    ["Chunks", facts.totalChunks === undefined ? undefined : grouped(facts.totalChunks)],
+    ["Model", facts.model === undefined ? undefined : modelName(facts.model)],
+    ["Device", facts.device === undefined ? undefined : deviceText(facts.device)],
+    ["Size", facts.storageSize === undefined ? undefined : sizeText(facts.storageSize)],
+    ["Updated", facts.lastUpdated === undefined ? undefined : ago(Date.parse(facts.lastUpdated), now)],
+  ];
+  return rows.filter((row): row is [string, string] => row[1] !== undefined);
+}
+
+/** Without the digest that tells versions of one model apart. */
+export function modelName(model: string): string {
+  return model.replace(/@[0-9a-f]{8,}$/, "");
+}
+
+export function deviceText(device: string): string {
+  return { auto: "chosen when needed", cpu: "processor", cuda: "graphics card" }[device] ?? device;
+}
+
+export function sizeText(size: string): string {
+  return size.replace(/(\d)([A-Z])/, "$1 $2");
+}

@@ -1,0 +1,74 @@
+// The status bar item: the state of the index that belongs to what is on screen.
+import * as vscode from "vscode";
+import type { Sidecar } from "../sidecar";
+import { openFolders } from "./folders";
+import { type Shown, shown } from "./state";
+
+const BACKGROUNDS: Readonly<Record<Shown["severity"], string | undefined>> = {
+  none: undefined,
+  warning: "statusBarItem.warningBackground",
+  error: "statusBarItem.errorBackground",
+};
+
+export class StatusItem implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem("sidecar.status", vscode.StatusBarAlignment.Left, 0);
+  private readonly listeners: vscode.Disposable[];
+
+  constructor(private readonly sidecar: Sidecar) {
+    this.item.name = "Sidecar";
+    const render = () => this.render();
+    this.listeners = [
+      sidecar.onStatus(render),
+      sidecar.onDidChangeState(render),
+      vscode.window.onDidChangeActiveTextEditor(render),
+      vscode.workspace.onDidChangeWorkspaceFolders(render),
+    ];
+    this.render();
+  }
+
+  dispose(): void {
+    for (const listener of this.listeners) listener.dispose();
+    this.item.dispose();
+  }
+
+  private render(): void {
+    const { sidecar, item } = this;
+    const folder = currentFolder();
+    const uri = folder?.uri.toString();
+    const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
+    const view = shown(sidecar.state, status, sidecar.problem, Date.now());
+    void vscode.commands.executeCommand("setContext", "sidecar.condition", view.condition);
+    item.text = view.text;
+    item.accessibilityInformation = { label: view.spoken, role: "button" };
+    const background = BACKGROUNDS[view.severity];
+    item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
+    item.tooltip = this.tooltip(view, uri);
+    item.command =
+      view.condition === "broken"
+        ? "sidecar.showLog"
+        : { command: "sidecar.showIndexStatus", title: "Show Index Status", arguments: [uri] };
+    if (folder === undefined) item.hide();
+    else item.show();
+  }
+
+  private tooltip({ tooltip, condition }: Shown, uri: string | undefined): vscode.MarkdownString {
+    const given = encodeURIComponent(JSON.stringify([uri]));
+    const link = (command: string, title: string) => `[${title}](command:${command}?${given})`;
+    const links =
+      condition === "missing"
+        ? [link("sidecar.createIndex", "Create Index")]
+        : [link("sidecar.showIndexStatus", "Show Index Status"), link("sidecar.reindexProject", "Reindex")];
+    const running = condition !== "off" && condition !== "broken" && condition !== "starting";
+    const markdown = new vscode.MarkdownString(running ? `${tooltip}\n\n${links.join(" · ")}` : tooltip);
+    markdown.isTrusted = {
+      enabledCommands: ["sidecar.createIndex", "sidecar.showIndexStatus", "sidecar.reindexProject"],
+    };
+    return markdown;
+  }
+}
+
+function currentFolder(): vscode.WorkspaceFolder | undefined {
+  const uri = vscode.window.activeTextEditor?.document.uri;
+  const folder = uri === undefined ? undefined : vscode.workspace.getWorkspaceFolder(uri);
+  return folder ?? openFolders()[0];
+}

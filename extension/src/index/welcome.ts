@@ -1,0 +1,37 @@
+// On the first opening of a folder without an index: one notification that offers to make it.
+import * as vscode from "vscode";
+import type { Features } from "../features";
+import type { FolderStatus } from "../sidecar";
+
+const ASKED = "sidecar.offeredIndex";
+
+export class Welcome implements vscode.Disposable {
+  private readonly listener: vscode.Disposable;
+  private readonly offered = new Set<string>();
+
+  constructor(private readonly features: Features) {
+    this.listener = features.sidecar.onStatus((status) => void this.heard(status));
+  }
+
+  dispose(): void {
+    this.listener.dispose();
+  }
+
+  /** Once a folder and window; never again where the answer was never. */
+  private async heard({ status, workspace, uri: spelled }: FolderStatus): Promise<void> {
+    const uri = vscode.Uri.parse(spelled).toString();
+    const { workspaceState } = this.features.extension;
+    const never = workspaceState.get<string[]>(ASKED, []);
+    if (status !== "not_found" || this.offered.has(uri) || never.includes(uri)) return;
+    this.offered.add(uri);
+    const name = workspace.slice(workspace.lastIndexOf("/") + 1);
+    const chosen = await vscode.window.showInformationMessage(
+      `Index ${name} to search it by meaning? It stays on this machine, and no network is used.`,
+      "Create Index",
+      "Not Now",
+      "Never for This Folder",
+    );
+    if (chosen === "Create Index") await vscode.commands.executeCommand("sidecar.createIndex", uri);
+    if (chosen === "Never for This Folder") await workspaceState.update(ASKED, [...never, uri]);
+  }
+}

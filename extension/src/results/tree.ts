@@ -1,0 +1,133 @@
+// The results view's tree: what each row looks like and is called.
+import * as vscode from "vscode";
+import { highlighted, linesOf } from "../search/excerpt";
+import { folderOf, nameOf } from "../search/kinds";
+import { iconForKind } from "../search/items";
+import { several, uriOf } from "../search/place";
+import { isFile, linesText, placeOf, scoreOf } from "../search/row";
+import type { PlacedHit } from "../sidecar";
+import { groupsOf } from "./groups";
+import {
+  type FileNode,
+  type HitNode,
+  type LineNode,
+  type Node,
+  type ReasonNode,
+  childrenOf,
+  hasReasons,
+  parentOf,
+} from "./nodes";
+import { whyInOneLine } from "./why";
+
+const PREVIEW_LINES = 30;
+
+export class ResultsTree implements vscode.TreeDataProvider<Node> {
+  private files: FileNode[] = [];
+  private readonly changes = new vscode.EventEmitter<undefined>();
+  readonly onDidChangeTreeData = this.changes.event;
+
+  show(hits: readonly PlacedHit[]): void {
+    this.files = groupsOf(hits).map((group) => ({ type: "file", group }));
+    this.changes.fire(undefined);
+  }
+
+  getChildren(node?: Node): Node[] {
+    return node === undefined ? this.files : childrenOf(node);
+  }
+
+  getParent(node: Node): Node | undefined {
+    return parentOf(node);
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    switch (node.type) {
+      case "file":
+        return fileItem(node);
+      case "hit":
+        return hitItem(node);
+      case "line":
+        return lineItem(node);
+      case "why":
+        return whyItem(node.parent.hit);
+      case "reason":
+        return reasonItem(node);
+    }
+  }
+}
+
+function fileItem({ group }: FileNode): vscode.TreeItem {
+  const { hits, path } = group;
+  const whole = hits.every(isFile);
+  const state = whole ? vscode.TreeItemCollapsibleState.None : vscode.TreeItemCollapsibleState.Expanded;
+  const item = new vscode.TreeItem(uriOf(group), state);
+  const first = hits[0];
+  const place = first === undefined ? "" : placeOf({ ...first, kind: "file" }, several());
+  item.description = whole ? place : [place, `${hits.length}`].filter((part) => part !== "").join("  ·  ");
+  item.tooltip = path;
+  item.contextValue = whole ? "path" : "file";
+  item.iconPath = vscode.ThemeIcon.File;
+  item.accessibilityInformation = { label: whole ? path : `${path}, ${hits.length} results` };
+  if (first !== undefined && whole) item.command = opening(first);
+  return item;
+}
+
+function hitItem({ hit }: HitNode): vscode.TreeItem {
+  const first = linesOf(hit)[0];
+  const label = first === undefined ? { label: nameOf(hit).name } : highlighted(first.pieces);
+  const expandable = linesOf(hit).length > 1 || hasReasons(hit);
+  const { Collapsed, None } = vscode.TreeItemCollapsibleState;
+  const item = new vscode.TreeItem(label, expandable ? Collapsed : None);
+  item.description = `${linesText(hit)}  ·  ${scoreOf(hit)}`;
+  item.iconPath = iconForKind(hit.kind);
+  item.tooltip = tooltipOf(hit);
+  item.contextValue = "hit";
+  const { name } = nameOf(hit);
+  item.accessibilityInformation = {
+    label: `${hit.kind} ${name}, lines ${hit.startLine} to ${hit.endLine}, score ${scoreOf(hit)}: ${label.label}`,
+  };
+  item.command = opening(hit, first?.line);
+  return item;
+}
+
+function lineItem({ line, parent }: LineNode): vscode.TreeItem {
+  const label = highlighted(line.pieces);
+  const item = new vscode.TreeItem(label);
+  item.description = `${line.line}`;
+  item.contextValue = "line";
+  item.accessibilityInformation = { label: `line ${line.line}: ${label.label}` };
+  item.command = opening(parent.hit, line.line);
+  return item;
+}
+
+function whyItem(hit: PlacedHit): vscode.TreeItem {
+  const item = new vscode.TreeItem("Why this hit", vscode.TreeItemCollapsibleState.Collapsed);
+  item.description = whyInOneLine(hit);
+  item.iconPath = new vscode.ThemeIcon("question");
+  item.contextValue = "why";
+  item.accessibilityInformation = { label: `Why this hit: ${whyInOneLine(hit)}` };
+  return item;
+}
+
+function reasonItem({ label, description, icon }: ReasonNode): vscode.TreeItem {
+  const item = new vscode.TreeItem(label);
+  item.description = description;
+  item.iconPath = new vscode.ThemeIcon(icon);
+  item.accessibilityInformation = { label: `${label}, ${description}` };
+  return item;
+}
+
+function tooltipOf(hit: PlacedHit): vscode.MarkdownString {
+  const lines = hit.content.split("\n");
+  const shown = lines.slice(0, PREVIEW_LINES).join("\n") + (lines.length > PREVIEW_LINES ? "\n…" : "");
+  return new vscode.MarkdownString()
+    .appendText(
+      `${folderOf(hit.path) === "" ? "" : `${folderOf(hit.path)}/`}${nameOf({ names: [], path: hit.path }).name}`,
+    )
+    .appendText(`:${linesText(hit)}\n`)
+    .appendCodeblock(shown, hit.language)
+    .appendText(whyInOneLine(hit));
+}
+
+function opening(hit: PlacedHit, line?: number): vscode.Command {
+  return { command: "sidecar.results.open", title: "Open", arguments: [hit, line] };
+}

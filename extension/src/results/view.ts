@@ -1,0 +1,140 @@
+// The results view: what it shows, how that is narrowed down, and what it says when there is nothing.
+import * as vscode from "vscode";
+import { adviceForError, adviceForNothing } from "../search/advice";
+import { type Asked, find, titleOf } from "../search/find";
+import type { PlacedHit, Sidecar } from "../sidecar";
+import { type Choice, type Filter, filterText, filtered, foldersOf, isFiltering, languagesOf } from "./groups";
+import { type Node, childrenOf } from "./nodes";
+import type { Kept, Shelf } from "./shelf";
+import { ResultsTree } from "./tree";
+
+export const RESULTS_VIEW = "sidecar.results";
+
+export class ResultsView implements vscode.Disposable {
+  private readonly tree = new ResultsTree();
+  private readonly view: vscode.TreeView<Node>;
+  private filter: Filter = {};
+  private running = new vscode.CancellationTokenSource();
+
+  constructor(
+    private readonly sidecar: Sidecar,
+    private readonly shelf: Shelf,
+  ) {
+    this.view = vscode.window.createTreeView(RESULTS_VIEW, {
+      treeDataProvider: this.tree,
+      showCollapseAll: true,
+      canSelectMany: true,
+    });
+    this.render();
+  }
+
+  /** What the filter leaves. */
+  get hits(): PlacedHit[] {
+    return filtered(this.shelf.results?.found.hits ?? [], this.filter);
+  }
+
+  get selection(): readonly Node[] {
+    return this.view.selection;
+  }
+
+  async keep(kept: Kept): Promise<void> {
+    this.put(kept);
+    await this.bringUp();
+  }
+
+  clear(): void {
+    this.put(undefined);
+  }
+
+  /** Asks again, and keeps the answer. */
+  async run(asked: Asked): Promise<void> {
+    this.running.cancel();
+    const { token } = (this.running = new vscode.CancellationTokenSource());
+    await vscode.commands.executeCommand(`${RESULTS_VIEW}.focus`);
+    await vscode.window.withProgress({ location: { viewId: RESULTS_VIEW } }, async () => {
+      try {
+        const found = await find(this.sidecar, asked, token);
+        if (token.isCancellationRequested) return;
+        this.shelf.note(asked, found.hits.length);
+        this.put({ asked, found });
+      } catch (error) {
+        if (token.isCancellationRequested) return;
+        this.put({ asked, found: { hits: [] } });
+        const { title, detail } = adviceForError(error);
+        this.view.message = `${title}. ${detail}`;
+      }
+    });
+  }
+
+  async choose(what: "language" | "folder"): Promise<void> {
+    const hits = this.shelf.results?.found.hits ?? [];
+    const choices = what === "language" ? languagesOf(hits) : foldersOf(hits);
+    const picked = await vscode.window.showQuickPick([...choices.map(choiceItem), ALL], {
+      title: what === "language" ? "Show Results in One Language" : "Show Results in One Folder",
+      placeHolder: choices.length === 0 ? "There is only one" : "",
+    });
+    if (picked === undefined) return;
+    const { [what]: _, ...others } = this.filter;
+    this.setFilter(picked.value === undefined ? others : { ...others, [what]: picked.value });
+  }
+
+  setFilter(filter: Filter): void {
+    this.filter = filter;
+    this.render();
+  }
+
+  /** Unfolds why a hit was found, and goes there. */
+  async why(node: Node): Promise<void> {
+    const hit = node.type === "hit" ? node : node.type === "line" ? node.parent : undefined;
+    const why = hit === undefined ? undefined : childrenOf(hit).find(({ type }) => type === "why");
+    if (why !== undefined) await this.view.reveal(why, { select: true, focus: true, expand: true });
+  }
+
+  async bringUp(): Promise<void> {
+    await vscode.commands.executeCommand(`${RESULTS_VIEW}.focus`);
+    const first = this.tree.getChildren()[0];
+    if (first !== undefined) await this.view.reveal(first, { select: true, focus: true });
+  }
+
+  dispose(): void {
+    this.running.dispose();
+    this.view.dispose();
+  }
+
+  private put(kept: Kept | undefined): void {
+    this.filter = {};
+    this.shelf.keep(kept);
+    this.render();
+  }
+
+  private render(): void {
+    const kept = this.shelf.results;
+    const { hits } = this;
+    this.tree.show(hits);
+    this.view.description = kept === undefined ? "" : titleOf(kept.asked);
+    const message = kept === undefined ? undefined : this.messageFor(kept, hits.length);
+    // The view takes the key itself for "no message".
+    this.view.message = message ?? (undefined as unknown as string);
+    const state = kept === undefined ? "none" : "some";
+    void vscode.commands.executeCommand("setContext", "sidecar.results", state);
+    void vscode.commands.executeCommand("setContext", "sidecar.results.filtered", isFiltering(this.filter));
+  }
+
+  private messageFor({ asked, found }: Kept, shown: number): string | undefined {
+    if (found.hits.length === 0) {
+      const { title, detail } = adviceForNothing(asked);
+      return `${title}. ${detail}`;
+    }
+    const parts = [
+      isFiltering(this.filter) ? `${shown} of ${found.hits.length} results: ${filterText(this.filter)}` : undefined,
+      found.notice,
+    ].filter((part) => part !== undefined);
+    return parts.length === 0 ? undefined : parts.join("\n");
+  }
+}
+
+const ALL = { label: "$(clear-all) All", value: undefined, description: "" };
+
+function choiceItem({ value, hits }: Choice): { label: string; description: string; value: string | undefined } {
+  return { label: value, description: `${hits} ${hits === 1 ? "result" : "results"}`, value };
+}
