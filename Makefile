@@ -5,14 +5,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 NODE_TOOLS := tests/e2e/node_modules/.installed
+EXTENSION_TOOLS := extension/node_modules/.installed
+EDITOR := extension/test/e2e/node_modules/.installed
+VSIX := extension/build/sidecar.vsix
+WHEEL := extension/bundled/wheel.json
 
-.PHONY: help demo install test lint types generated format constraints clean
+.PHONY: help demo install test test-python test-extension lint types generated format extension constraints clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    install into $(VENV), index a real codebase, ask it three questions"
 	@echo "make test    install what the tests need, then lint, types, generated files and every test"
-	@echo "make lint    ruff and mypy only"
+	@echo "make lint    ruff, mypy and the extension's lint and types only"
+	@echo "make extension   build the editor extension, $(VSIX)"
 	@echo "make clean   remove what make has made"
 
 $(VENV)/.made:
@@ -33,23 +38,49 @@ $(NODE_TOOLS): tests/e2e/package-lock.json
 	cd tests/e2e && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
+$(EXTENSION_TOOLS): extension/package-lock.json
+	@scripts/install-test-tools
+	cd extension && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(EDITOR): extension/test/e2e/package-lock.json extension/test/e2e/setup
+	@scripts/install-test-tools
+	extension/test/e2e/setup
+	@touch $@
+
+$(WHEEL): $(VENV)/.installed $(shell find sidecar models -type f -not -path '*/__pycache__/*')
+	scripts/build-extension wheel
+
+$(VSIX): $(WHEEL) $(EXTENSION_TOOLS) LICENSE CHANGELOG.md \
+		$(shell find extension/src extension/media -type f) extension/package.json extension/README.md extension/esbuild.mjs
+	scripts/build-extension vsix
+
 install: $(VENV)/.installed
 
 demo: $(VENV)/.installed
 	@scripts/demo
 
-lint: $(VENV)/.installed-dev
+lint: $(VENV)/.installed-dev $(EXTENSION_TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	cd extension && npm run --silent lint && npm run --silent types
 
 generated: $(VENV)/.installed-dev
 	$(BIN)/python -m sidecar.gen --check
 
-test: $(VENV)/.installed-dev $(NODE_TOOLS) lint generated
+test: lint generated test-python test-extension
+
+test-python: $(VENV)/.installed-dev $(NODE_TOOLS)
 	@# Many tests wait for real processes: one that fails on a crowded machine gets one more chance, alone, and is named.
 	$(BIN)/python -m pytest || { echo "Failed at first, run once more:"; \
 		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -v; }
+
+test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(VSIX)
+	cd extension && npm run --silent test
+	cd extension && npm run --silent types:e2e && cd test/e2e && npx --no-install playwright test
+
+extension: $(VSIX)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
@@ -59,4 +90,5 @@ constraints:
 	scripts/make-constraints
 
 clean:
-	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist tests/e2e/node_modules
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist tests/e2e/node_modules \
+		extension/node_modules extension/build extension/bundled extension/dist extension/test/e2e/node_modules

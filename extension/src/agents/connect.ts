@@ -30,17 +30,21 @@ interface Proposal {
 }
 
 async function confirm(proposal: Proposal, texts: VirtualTexts): Promise<void> {
-  const { agent, file, before, after } = proposal;
+  const { agent, file, entry, before, after } = proposal;
   const name = basename(file.path);
   const [old, made] = [texts.keep(`before/${name}`, before), texts.keep(`after/${name}`, after)];
   await vscode.commands.executeCommand("vscode.diff", old, made, `${agent.file}: Sidecar for ${agent.name}`);
-  const write = { label: "$(check) Write it", detail: file.fsPath };
+  const write = { label: "$(check) Write it", description: file.fsPath, detail: inOneLine(entry) };
   const copy = { label: "$(copy) Copy the entry instead", detail: "Nothing is written." };
   const options = { title: `Connect ${agent.name}`, placeHolder: "The change is shown below.", ignoreFocusOut: true };
   const chosen = await vscode.window.showQuickPick([write, copy], options);
   await closeDiff(made);
   if (chosen === write) await writeChecked(proposal);
   if (chosen === copy) await copyEntry(agent, proposal.entry);
+}
+
+function inOneLine(entry: object): string {
+  return `Adds ${JSON.stringify(entry)}; everything else stays.`;
 }
 
 async function writeChecked({ agent, file, entry, before, after }: Proposal): Promise<void> {
