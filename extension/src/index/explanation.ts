@@ -22,16 +22,24 @@ function headlineOf({ path, inIndex, indexed, stale, exists }: PathExplanation):
 }
 
 function detailsOf(answer: PathExplanation): string[] {
-  const { rule, detail, inIndex, indexed, chunks, embedded, language, indexedAt, lastError } = answer;
-  const reason = indexed ? "" : [ruleText(rule).sentence, detail === "" ? "" : `(${detail})`].join(" ").trim();
-  const cut = `${chunks} ${chunks === 1 ? "chunk" : "chunks"}`;
-  const searched = embedded < chunks ? `${cut}, ${embedded} of them searchable by meaning so far.` : `${cut}.`;
+  const { indexedAt, lastError = "" } = answer;
   return [
-    reason,
-    inIndex ? `${language ?? "Text"}, ${searched}` : "",
+    reasonOf(answer),
+    contentOf(answer),
     indexedAt === undefined ? "" : `Indexed ${new Date(indexedAt).toLocaleString()}.`,
-    lastError === undefined || lastError === "" ? "" : `Last error: ${lastError}`,
+    lastError === "" ? "" : `Last error: ${lastError}`,
   ].filter((line) => line !== "");
+}
+
+function reasonOf({ indexed, rule, detail }: PathExplanation): string {
+  if (indexed) return "";
+  return detail === "" ? ruleText(rule).sentence : `${ruleText(rule).sentence} (${detail})`;
+}
+
+function contentOf({ inIndex, chunks, embedded, language = "text" }: PathExplanation): string {
+  if (!inIndex) return "";
+  const cut = `Read as ${language}, ${chunks} ${chunks === 1 ? "chunk" : "chunks"}`;
+  return embedded < chunks ? `${cut}, ${embedded} of them found by meaning so far.` : `${cut}.`;
 }
 
 function isWrong({ inIndex, indexed, stale, exists }: PathExplanation): boolean {

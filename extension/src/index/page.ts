@@ -1,5 +1,5 @@
 // The index status as a page: what is in the index, what is not, and why. HTML and nothing else.
-import { Html, html } from "../html";
+import { type Html, html } from "../html";
 import type { IndexStatus, Withheld } from "../protocol.gen";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
@@ -91,16 +91,22 @@ function progressBar({ progress }: Partial<IndexStatus>): Html {
 
 function cards(status: Partial<IndexStatus>, now: number): Html {
   const { totalFiles = 0, codeFiles = 0, docsFiles = 0, totalChunks = 0, embeddedChunks = 0 } = status;
-  const updated = status.lastUpdated === undefined ? "never" : ago(Date.parse(status.lastUpdated), now);
-  const pending = status.pendingFiles ?? 0;
   return html`<section class="cards" aria-label="Summary">
     ${card("Files", grouped(totalFiles), `${grouped(codeFiles)} code, ${grouped(docsFiles)} documentation`)}
     ${card("Chunks", grouped(totalChunks), "passages that can be found")}
     ${card("By meaning", `${percentOf(status)} %`, `${grouped(embeddedChunks)} chunks have their vector`)}
-    ${card("On disk", sizeText(status.storageSize ?? "0B"), `${watching(status)}`)}
-    ${card("Updated", updated, pending === 0 ? "nothing is waiting" : `${grouped(pending)} changed files are waiting`)}
+    ${updatedCard(status, now)} ${card("On disk", sizeText(status.storageSize ?? "0B"), watching(status))}
     ${card("Model", modelName(status.model ?? "none"), deviceLine(status))}
   </section>`;
+}
+
+function updatedCard({ lastUpdated, pendingFiles = 0 }: Partial<IndexStatus>, now: number): Html {
+  const updated = lastUpdated === undefined ? "never" : ago(Date.parse(lastUpdated), now);
+  return card(
+    "Updated",
+    updated,
+    pendingFiles === 0 ? "nothing is waiting" : `${grouped(pendingFiles)} changed files wait`,
+  );
 }
 
 function watching({ watcherActive, indexingStrategy }: Partial<IndexStatus>): string {

@@ -21,14 +21,15 @@ export interface Shown {
 type Facts = Partial<IndexStatus>;
 
 export function conditionOf(state: State, status: Facts | undefined): Condition {
-  if (state === "failed") return "broken";
-  if (state === "stopped") return "off";
-  if (state === "starting" || status === undefined) return "starting";
-  if (status.status === "not_found") return "missing";
-  if (status.status === "indexing") return "indexing";
-  if (status.status === "failed") return "failed";
-  if (status.status === "incomplete" || (status.coverage ?? 1) < 1) return "partial";
-  return (status.pendingFiles ?? 0) > 0 ? "stale" : "ready";
+  if (state !== "running") return { failed: "broken", stopped: "off", starting: "starting" }[state] as Condition;
+  return status === undefined ? "starting" : conditionOfIndex(status);
+}
+
+function conditionOfIndex({ status, coverage = 1, pendingFiles = 0 }: Facts): Condition {
+  const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
+  if (status !== undefined && status !== "ready") return plain[status];
+  if (coverage < 1) return "partial";
+  return pendingFiles > 0 ? "stale" : "ready";
 }
 
 interface Look {
@@ -109,19 +110,20 @@ function tooltip(says: string, facts: Facts, now: number): string {
 }
 
 function rowsOf(facts: Facts, now: number): [string, string][] {
-  if (facts.totalFiles === undefined) return [];
-  const rows: [string, string | undefined][] = [
-    [
-      "Files",
-      `${grouped(facts.totalFiles)} (${grouped(facts.codeFiles ?? 0)} code, ${grouped(facts.docsFiles ?? 0)} docs)`,
-    ],
-    ["Chunks", facts.totalChunks === undefined ? undefined : grouped(facts.totalChunks)],
-    ["Model", facts.model === undefined ? undefined : modelName(facts.model)],
-    ["Device", facts.device === undefined ? undefined : deviceText(facts.device)],
-    ["Size", facts.storageSize === undefined ? undefined : sizeText(facts.storageSize)],
-    ["Updated", facts.lastUpdated === undefined ? undefined : ago(Date.parse(facts.lastUpdated), now)],
+  const { totalFiles, codeFiles = 0, docsFiles = 0, totalChunks = 0 } = facts;
+  if (totalFiles === undefined) return [];
+  return [
+    ["Files", `${grouped(totalFiles)} (${grouped(codeFiles)} code, ${grouped(docsFiles)} documentation)`],
+    ["Chunks", grouped(totalChunks)],
+    ...optional("Model", facts.model, modelName),
+    ...optional("Device", facts.device, deviceText),
+    ...optional("Size", facts.storageSize, sizeText),
+    ...optional("Updated", facts.lastUpdated, (time) => ago(Date.parse(time), now)),
   ];
-  return rows.filter((row): row is [string, string] => row[1] !== undefined);
+}
+
+function optional(name: string, value: string | undefined, text: (value: string) => string): [string, string][] {
+  return value === undefined ? [] : [[name, text(value)]];
 }
 
 /** Without the digest that tells versions of one model apart. */

@@ -44,6 +44,14 @@ export function isFiltering(filter: Filter): boolean {
   return filter.language !== undefined || filter.folder !== undefined;
 }
 
+/** With this value of one part; undefined takes the part away. */
+export function withChoice(filter: Filter, part: keyof Filter, value: string | undefined): Filter {
+  const others: Filter = { ...filter };
+  // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- one of two known names
+  delete others[part];
+  return value === undefined ? others : { ...others, [part]: value };
+}
+
 export function filterText({ language, folder }: Filter): string {
   return [language, folder === undefined ? undefined : `${folder}/`].filter((part) => part !== undefined).join(", ");
 }

@@ -88,9 +88,17 @@ function reasonNodes(node: WhyNode): ReasonNode[] {
     description: `${value.toFixed(2)}  ·  ${percent} % of the score`,
     icon,
   }));
-  const reasons = reasonsOf(hit).map((reason) => {
-    const [, text, amount] = /^(.*) \(([+-][\d.]+)\)$/.exec(reason) ?? [undefined, reason, ""];
-    return { label: text ?? reason, description: amount ?? "", icon: amount?.startsWith("-") ? "remove" : "add" };
-  });
+  const reasons = reasonsOf(hit).map(reasonRow);
   return [...shares, ...reasons].map((row) => ({ type: "reason", parent: node, ...row }));
+}
+
+/** The sidecar ends a reason with its amount: `the file is named so (+0.12)`. */
+function reasonRow(reason: string): { label: string; description: string; icon: string } {
+  const at = reason.lastIndexOf(" (");
+  const amount = at < 0 ? "" : reason.slice(at + 2, -1);
+  return {
+    label: at < 0 ? reason : reason.slice(0, at),
+    description: amount,
+    icon: amount.startsWith("-") ? "remove" : "add",
+  };
 }

@@ -3,7 +3,16 @@ import * as vscode from "vscode";
 import { adviceForError, adviceForNothing } from "../search/advice";
 import { type Asked, find, titleOf } from "../search/find";
 import type { PlacedHit, Sidecar } from "../sidecar";
-import { type Choice, type Filter, filterText, filtered, foldersOf, isFiltering, languagesOf } from "./groups";
+import {
+  type Choice,
+  type Filter,
+  filterText,
+  filtered,
+  foldersOf,
+  isFiltering,
+  languagesOf,
+  withChoice,
+} from "./groups";
 import { type Node, childrenOf } from "./nodes";
 import type { Kept, Shelf } from "./shelf";
 import { ResultsTree } from "./tree";
@@ -67,15 +76,17 @@ export class ResultsView implements vscode.Disposable {
   }
 
   async choose(what: "language" | "folder"): Promise<void> {
-    const hits = this.shelf.results?.found.hits ?? [];
-    const choices = what === "language" ? languagesOf(hits) : foldersOf(hits);
+    const choices = this.choices(what);
     const picked = await vscode.window.showQuickPick([...choices.map(choiceItem), ALL], {
       title: what === "language" ? "Show Results in One Language" : "Show Results in One Folder",
-      placeHolder: choices.length === 0 ? "There is only one" : "",
+      placeHolder: choices.length === 0 ? "All results are in one" : "Narrows down what is shown",
     });
-    if (picked === undefined) return;
-    const { [what]: _, ...others } = this.filter;
-    this.setFilter(picked.value === undefined ? others : { ...others, [what]: picked.value });
+    if (picked !== undefined) this.setFilter(withChoice(this.filter, what, picked.value));
+  }
+
+  private choices(what: "language" | "folder"): Choice[] {
+    const hits = this.shelf.results?.found.hits ?? [];
+    return what === "language" ? languagesOf(hits) : foldersOf(hits);
   }
 
   setFilter(filter: Filter): void {

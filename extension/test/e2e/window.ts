@@ -61,6 +61,11 @@ export class Window {
     await row.click();
   }
 
+  /** The nth row of the open list. */
+  row(at: number): Locator {
+    return this.rows.filter({ hasNot: this.page.locator(".quick-input-list-separator-as-item") }).nth(at);
+  }
+
   toast(text: string | RegExp): Locator {
     return this.toasts.filter({ hasText: text });
   }

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { told } from "../../../src/index/explanation";
+import type { PathExplanation } from "../../../src/protocol.gen";
+
+const INDEXED: PathExplanation = {
+  path: "src/a.py",
+  indexed: true,
+  rule: "indexed",
+  detail: "",
+  exists: true,
+  inIndex: true,
+  stale: false,
+  chunks: 4,
+  embedded: 4,
+  language: "python",
+};
+
+test.each<[string, Partial<PathExplanation>, boolean]>([
+  ["src/a.py is indexed and up to date.", {}, false],
+  ["src/a.py is indexed, but has changed since.", { stale: true }, true],
+  ["src/a.py is not indexed yet.", { inIndex: false, stale: true, chunks: 0, embedded: 0 }, true],
+  ["src/a.py is not indexed.", { inIndex: false, indexed: false, rule: "gitignore", detail: ".gitignore:3" }, false],
+  ["src/a.py is still in the index and will be taken out.", { indexed: false, rule: "config-exclude" }, true],
+  ["src/a.py is not there.", { inIndex: false, exists: false, indexed: false, rule: "no-such-file" }, false],
+])("%s", (headline, facts, wrong) => {
+  expect(told({ ...INDEXED, ...facts })).toMatchObject({ headline, wrong });
+});
+
+test("the rule that keeps a file out is said with what in particular said so", () => {
+  const { details } = told({ ...INDEXED, inIndex: false, indexed: false, rule: "gitignore", detail: ".gitignore:3" });
+  expect(details[0]).toMatch(/^Git ignores it\. .*\(\.gitignore:3\)$/);
+  expect(told({ ...INDEXED, inIndex: false, indexed: false, rule: "new-rule" }).details[0]).toBe("Rule: new-rule.");
+});
+
+test("how it was read, what is missing and the last error are told", () => {
+  const { details } = told({ ...INDEXED, embedded: 1, lastError: "It is not UTF-8." });
+  expect(details).toEqual([
+    "Read as python, 4 chunks, 1 of them found by meaning so far.",
+    "Last error: It is not UTF-8.",
+  ]);
+});

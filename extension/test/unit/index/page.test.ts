@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { html } from "../../../src/html";
+import { documentOf } from "../../../src/index/frame";
+import { contentOf, type Subject } from "../../../src/index/page";
+
+const NOW = Date.parse("2026-01-02T12:00:00Z");
+const EVIL = `<img src=x onerror="alert('1')">`;
+const subject: Subject = {
+  folder: "api",
+  uri: "file:///home/x/api",
+  state: "running",
+  problem: undefined,
+  status: {
+    status: "ready",
+    totalFiles: 12,
+    totalChunks: 300,
+    embeddedChunks: 300,
+    coverage: 1,
+    languages: { python: 9, markdown: 3 },
+    excluded: { "deny-list": 40, gitignore: 2, "some-new-rule": 1 },
+    withheldFiles: 2,
+    withheld: [{ path: ".env", rule: "secret-by-name", detail: ".env*" }],
+    errors: [{ path: "bad.py", error: "It is not UTF-8." }],
+  },
+};
+
+test("the page tells languages, coverage, withheld secrets, exclusions by rule and errors", () => {
+  const page = contentOf(subject, NOW).text;
+  for (const part of ["python", "75 %", "100 %", ".env", "Named like a secret: .env*", "and 1 more"])
+    expect(page).toContain(part);
+  for (const part of ["Dependencies, build output and the like", "Ignored by git", "some-new-rule", "It is not UTF-8."])
+    expect(page).toContain(part);
+});
+
+test("what is missing has an offer, not an empty table", () => {
+  const page = contentOf({ ...subject, status: { status: "not_found" } }, NOW).text;
+  expect(page).toContain("command:sidecar.createIndex?");
+  expect(page).not.toContain("<table");
+  const broken = contentOf({ ...subject, state: "failed", problem: "No Python." }, NOW).text;
+  expect(broken).toContain("command:sidecar.restart?");
+  expect(broken).toContain("No Python.");
+});
+
+test("nothing that comes from files can become markup", () => {
+  const status = {
+    ...subject.status,
+    languages: { [EVIL]: 1 },
+    withheld: [{ path: EVIL, rule: EVIL, detail: EVIL }],
+    errors: [{ path: EVIL, error: EVIL }],
+    warning: EVIL,
+    model: EVIL,
+  };
+  const page = contentOf({ ...subject, folder: EVIL, status }, NOW).text;
+  expect(page).not.toContain("<img");
+  expect(page).not.toContain(`onerror="`);
+});
+
+test("a page allows one script and one style, and nothing from anywhere", () => {
+  const page = documentOf("T", "n0nce", "<p>x</p>");
+  expect(page).toContain(
+    `default-src 'none'; style-src 'nonce-n0nce'; script-src 'nonce-n0nce'`.replaceAll("'", "&#39;"),
+  );
+  expect(page.match(/<script/g)).toHaveLength(1);
+  expect(page).not.toMatch(/style="/);
+});
+
+test("values of templates are escaped unless they are templates themselves", () => {
+  expect(html`<p>${"<b>&'\"</b>"}${html`<i>${1}</i>`}${undefined}${[html`a`, html`b`]}</p>`.text).toBe(
+    "<p>&lt;b&gt;&amp;&#39;&quot;&lt;/b&gt;<i>1</i>ab</p>",
+  );
+});

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { conditionOf, grouped, shown, sizeText } from "../../../src/index/state";
+import type { IndexStatus } from "../../../src/protocol.gen";
+import type { State } from "../../../src/sidecar";
+import { ago, duration } from "../../../src/time";
+
+const NOW = Date.parse("2026-01-02T12:00:00Z");
+const READY: Partial<IndexStatus> = {
+  status: "ready",
+  totalFiles: 1234,
+  codeFiles: 1200,
+  docsFiles: 34,
+  totalChunks: 12345,
+  coverage: 1,
+  pendingFiles: 0,
+  model: "static-code-256@bfc36c59b3c7",
+  device: "cpu",
+  storageSize: "45MB",
+  lastUpdated: "2026-01-02T11:55:00Z",
+};
+
+test.each<[string, State, Partial<IndexStatus> | undefined]>([
+  ["off", "stopped", READY],
+  ["starting", "starting", READY],
+  ["starting", "running", undefined],
+  ["broken", "failed", READY],
+  ["missing", "running", { status: "not_found" }],
+  ["indexing", "running", { ...READY, status: "indexing" }],
+  ["partial", "running", { ...READY, status: "incomplete", coverage: 0.4 }],
+  ["partial", "running", { ...READY, coverage: 0.99 }],
+  ["stale", "running", { ...READY, pendingFiles: 3 }],
+  ["failed", "running", { ...READY, status: "failed" }],
+  ["ready", "running", READY],
+])("an index is %s", (condition, state, status) => {
+  expect(conditionOf(state, status)).toBe(condition);
+});
+
+test("indexing shows percent and time left, once that can be told", () => {
+  const text = (progress: IndexStatus["progress"]) =>
+    shown("running", { status: "indexing", ...(progress && { progress }) }, undefined, NOW).text;
+  expect(text(undefined)).toBe("$(sync~spin) Indexing");
+  expect(text({ done: 0, total: 100, percent: 0 })).toBe("$(sync~spin) Indexing 0 %");
+  expect(text({ done: 42, total: 100, percent: 42, secondsLeft: 80 })).toBe("$(sync~spin) Indexing 42 %, 2 min left");
+});
+
+test("the tooltip tells files, chunks, model, device and size", () => {
+  const { tooltip } = shown("running", READY, undefined, NOW);
+  for (const part of ["1\u202f234", "12\u202f345", "static-code-256 ", "processor", "45 MB", "5 min ago"])
+    expect(tooltip).toContain(part);
+});
+
+test("what hinders is told, and said to screen readers", () => {
+  const broken = shown("failed", undefined, "No Python was found.", NOW);
+  expect(broken.tooltip).toContain("No Python was found.");
+  expect(broken.severity).toBe("error");
+  expect(shown("running", { status: "not_found" }, undefined, NOW).spoken).toMatch(/^Sidecar: Not indexed\. /);
+  expect(shown("running", { ...READY, warning: "Held elsewhere." }, undefined, NOW).tooltip).toContain(
+    "Held elsewhere.",
+  );
+});
+
+test("numbers, sizes and times are for people", () => {
+  expect([0, 999, 1000, 1234567].map(grouped)).toEqual(["0", "999", "1\u202f000", "1\u202f234\u202f567"]);
+  expect(sizeText("2.2MB")).toBe("2.2 MB");
+  expect([0.2, 8, 59.5, 61, 3600, 4800].map(duration)).toEqual(["1 s", "8 s", "60 s", "2 min", "1 h", "1 h 20 min"]);
+  const hours = (count: number) => ago(NOW - count * 3_600_000, NOW);
+  expect([0, 0.5, 3, 25, 72].map(hours)).toEqual(["just now", "30 min ago", "3 h ago", "yesterday", "3 days ago"]);
+});

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { Failure } from "../../../src/failure";
+import { adviceForError, adviceForNothing } from "../../../src/search/advice";
+import { modeAfter, modeOf, MODES } from "../../../src/search/modes";
+
+test.each([
+  ["INDEX_NOT_FOUND", "sidecar.createIndex"],
+  ["INDEX_CORRUPT", "sidecar.reindexProject"],
+  ["NOT_RUNNING", "sidecar.restart"],
+  ["STORE_FAILED", "sidecar.showLog"],
+])("%s is answered with a command that helps", (code, command) => {
+  const advice = adviceForError(new Failure(code, "It did not work."));
+  expect(advice.command?.id).toBe(command);
+  expect(advice.detail).toContain("It did not work.");
+  expect(advice.detail).toContain(`Press Enter: ${advice.command!.title}.`);
+});
+
+test("what a person can mend in the query itself offers no command", () => {
+  const advice = adviceForError(new Failure("INVALID_PATTERN", "Invalid glob pattern.", "Unbalanced braces."));
+  expect(advice.command).toBeUndefined();
+  expect(advice.detail).toBe("Invalid glob pattern. Unbalanced braces.");
+});
+
+test("an answer without results says how it was searched and what to try", () => {
+  const { title, detail } = adviceForNothing({ subject: "code", query: "zzz", mode: "words" });
+  expect(title).toBe("Nothing found for “zzz” by words only");
+  expect(detail).toMatch(/buttons/);
+});
+
+test("the ways of searching follow one another, and an unknown one is the first", () => {
+  expect(MODES.map(({ id }) => modeAfter(id).id)).toEqual(["words", "meaning", "docs", "hybrid"]);
+  expect(modeOf("former").id).toBe("hybrid");
+  expect(modeOf(undefined).id).toBe("hybrid");
+});

@@ -1,0 +1,77 @@
+import type { CancellationToken } from "vscode";
+import { expect, test } from "vitest";
+import { find, globOf, titleOf, type Asked } from "../../../src/search/find";
+import type { Sidecar } from "../../../src/sidecar";
+import { hit } from "../hits";
+
+const token = {} as CancellationToken;
+
+/** Notes what it is asked and answers the same to everything. */
+function noting(answer: object): { sidecar: Sidecar; calls: { method: string; params: Record<string, unknown> }[] } {
+  const calls: { method: string; params: Record<string, unknown> }[] = [];
+  const call = (method: string, params: Record<string, unknown>) => {
+    calls.push({ method, params });
+    return Promise.resolve(answer);
+  };
+  return { sidecar: { call } as unknown as Sidecar, calls };
+}
+
+const ANSWER = { results: [hit()], searchTimeMs: 12, notice: "Partial.", available: 40 };
+const code: Asked = { subject: "code", query: "retry", mode: "hybrid" };
+
+test.each([
+  ["hybrid", "sidecar/searchCode", "hybrid"],
+  ["words", "sidecar/searchCode", "fts"],
+  ["meaning", "sidecar/searchCode", "vector"],
+  ["docs", "sidecar/searchDocs", "hybrid"],
+] as const)("the way %s asks %s by %s", async (mode, method, toolMode) => {
+  const { sidecar, calls } = noting(ANSWER);
+  const found = await find(sidecar, { ...code, mode }, token);
+  expect(calls[0]).toMatchObject({ method, params: { query: "retry", mode: toolMode, explain: true } });
+  expect(found).toEqual({ hits: ANSWER.results, tookMs: 12, notice: "Partial.", available: 40 });
+});
+
+test("a search of documents asks for documents whatever the way of searching code is", async () => {
+  const { sidecar, calls } = noting(ANSWER);
+  await find(sidecar, { subject: "docs", query: "install", mode: "words" }, token);
+  expect(calls[0]).toMatchObject({ method: "sidecar/searchDocs", params: { mode: "hybrid" } });
+});
+
+test("symbols are what has a name to go to", async () => {
+  const { sidecar, calls } = noting(ANSWER);
+  await find(sidecar, { ...code, subject: "symbol" }, token);
+  expect(calls[0]!.params["kinds"]).toContain("method");
+});
+
+test("similar code is asked for at a place, and its hits are of that folder", async () => {
+  const { sidecar, calls } = noting(ANSWER);
+  const spot = { workspace: "/w", path: "a.py", line: 3, endLine: 9 };
+  const found = await find(sidecar, { ...code, subject: "similar", spot }, token);
+  expect(calls[0]).toMatchObject({ params: { path: "a.py", line: 3, end_line: 9, workspace: "/w" } });
+  expect(found.hits[0]!.workspace).toBe("/w");
+});
+
+test("paths become hits of whole files, each of its folder", async () => {
+  const { sidecar } = noting({ matches: ["a/b.py", "c.py"], workspaces: ["/w", "/v"], totalMatches: 7 });
+  const { hits, available } = await find(sidecar, { ...code, subject: "path" }, token);
+  expect(hits.map(({ path, workspace, kind }) => [path, workspace, kind])).toEqual([
+    ["a/b.py", "/w", "file"],
+    ["c.py", "/v", "file"],
+  ]);
+  expect(available).toBe(7);
+});
+
+test.each([
+  ["client", "{**/*client*,**/*client*/**}"],
+  [" src/net ", "{**/*src/net*,**/*src/net*/**}"],
+  ["*.py", "**/*.py"],
+  ["src/**/*.py", "src/**/*.py"],
+])("%s is looked for as %s", (typed, glob) => {
+  expect(globOf(typed)).toBe(glob);
+});
+
+test("titles say what was searched and how", () => {
+  expect(titleOf(code)).toBe("“retry”, words and meaning");
+  expect(titleOf({ ...code, subject: "similar", query: "a.py:3" })).toBe("Code like a.py:3");
+  expect(titleOf({ ...code, subject: "path" })).toBe("Paths with “retry”");
+});

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { highlighted, linesOf, marked } from "../../../src/search/excerpt";
+import { placeOf, rowOf } from "../../../src/search/row";
+import { hit } from "../hits";
+
+const excerpt = [
+  { line: 10, pieces: ["def ", "retry", "(call):"] },
+  { line: 11, pieces: ["return call()"] },
+];
+
+test("a row says what it is, where, how well it fits, and shows its lines with the words marked", () => {
+  expect(rowOf(hit({ excerpt }))).toEqual({
+    label: "$(symbol-function) retry",
+    description: "src/net/retry.py:10–11  ·  0.52",
+    detail: "def ❰retry❱(call):  ⋯  return call()",
+  });
+});
+
+test("a hit with several names says how many more there are", () => {
+  expect(rowOf(hit({ kind: "class", names: ["A", "B", "C"] })).label).toBe("$(symbol-class) A  +2");
+});
+
+test("a hit without a name is called by its file", () => {
+  expect(rowOf(hit({ kind: "", names: [] })).label).toBe("$(symbol-snippet) retry.py");
+});
+
+test("with several folders each row says which is its own", () => {
+  const placed = hit({ workspace: "/home/x/api" });
+  expect(rowOf(placed, true).description).toBe("api/src/net/retry.py:10–11  ·  0.52");
+  expect(placeOf(placed)).toBe("src/net/retry.py:10–11");
+});
+
+test("code that looks like an icon stays code", () => {
+  const { detail } = rowOf(hit({ excerpt: [{ line: 1, pieces: ["echo $(date)"] }] }));
+  expect(detail).not.toContain("$(date)");
+  expect(detail.replaceAll("\u200b", "")).toBe("echo $(date)");
+});
+
+test("a whole file has a folder for its place and no score", () => {
+  const row = rowOf(hit({ kind: "file", content: "", names: ["retry.py"], startLine: 1, endLine: 1 }));
+  expect(row).toEqual({ label: "$(file) retry.py", description: "src/net", detail: "" });
+});
+
+test("a hit that came without telling lines shows its first two that are not blank", () => {
+  const content = `\n\n  first\n\n${"x".repeat(500)}\nthird`;
+  const lines = linesOf(hit({ content, startLine: 5 }));
+  expect(lines.map(({ line }) => line)).toEqual([7, 9]);
+  expect(lines[1]!.pieces[0]!.length).toBeLessThan(170);
+});
+
+test("places of hit words are counted in what the editor counts in", () => {
+  expect(highlighted(["𝒂 = ", "retry", "(", "retry", ")"])).toEqual({
+    label: "𝒂 = retry(retry)",
+    highlights: [
+      [5, 10],
+      [11, 16],
+    ],
+  });
+  expect(marked(["", "a", " b"], "[", "]")).toBe("[a] b");
+});
