@@ -24,6 +24,7 @@ export const SIDECAR_SETTINGS: readonly SidecarSetting[] = [
   { key: "threads", environment: "SIDECAR_THREADS", scope: "workspace" },
   { key: "confirm", environment: "SIDECAR_CONFIRM", scope: "user" },
   { key: "offline", environment: "SIDECAR_OFFLINE", scope: "user" },
+  { key: "modelsSource", environment: "SIDECAR_MODELS_SOURCE", scope: "user" },
   { key: "toolsets", environment: "SIDECAR_TOOLSETS", scope: "user" },
   { key: "idleMinutes", environment: "SIDECAR_IDLE_MINUTES", scope: "user" },
   { key: "vectorsMegabytes", environment: "SIDECAR_VECTORS_MEGABYTES", scope: "user" },

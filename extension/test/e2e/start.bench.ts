@@ -1,0 +1,84 @@
+// How long it takes from opening a window to the first answer, and what the extension adds to the editor's start.
+// Run by scripts/bench-extension.
+import { expect, test } from "@playwright/test";
+import { startEditor } from "./editor";
+import { Window } from "./window";
+
+const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
+const CONTENT = process.env["CONTENT"] ?? "mcp";
+const QUERY = "reconnect after the stream broke";
+
+type Times = Record<string, number[]>;
+
+function keep(times: Times, name: string, since: number): void {
+  (times[name] ??= []).push(performance.now() - since);
+}
+
+function print(title: string, times: Times): void {
+  console.log(`\n${title} (${ROUNDS} rounds, milliseconds)`);
+  for (const [name, all] of Object.entries(times)) {
+    const sorted = all.toSorted((a, b) => a - b);
+    const median = sorted[Math.floor(sorted.length / 2)] ?? NaN;
+    const row = [median, sorted[0] ?? NaN, sorted.at(-1) ?? NaN].map((ms) => ms.toFixed(0).padStart(7));
+    console.log(`  ${name.padEnd(44)} p50 ${row[0]}  min ${row[1]}  max ${row[2]}`);
+  }
+}
+
+test("from opening the window to the first answer", async ({ browser }) => {
+  for (const shared of ["no daemon runs", "the daemon runs"]) {
+    const times: Times = {};
+    const editor = await startEditor({ content: CONTENT });
+    for (let round = 0; round < ROUNDS; round++) {
+      if (shared === "no daemon runs") for (const id of editor.processes("daemon run")) process.kill(id, "SIGKILL");
+      const page = await browser.newPage();
+      const window = new Window(page, editor);
+      const before = window.timesStarted();
+      const since = performance.now();
+      await page.goto(editor.url);
+      await expect(page.locator(".statusbar-item").first()).toBeVisible({ timeout: 60_000 });
+      keep(times, "the editor's window is there", since);
+      await window.sidecarRuns(before + 1);
+      keep(times, "the sidecar answers", since);
+      const asked = performance.now();
+      await window.command("Sidecar: Search Code");
+      await window.input.fill(QUERY);
+      await expect(page.locator(".quick-input-list-separator").first()).toContainText(/result/);
+      keep(times, "first answer in the palette", since);
+      keep(times, "  of it: opening the palette, typing, answer", asked);
+      await page.close();
+      await expect.poll(() => editor.processes("--stdio"), { timeout: 30_000 }).toEqual([]);
+    }
+    print(`Opening a window on an indexed folder; ${shared}`, times);
+    await editor.stop();
+  }
+});
+
+test("what the extension adds to the editor's start", async ({ browser }) => {
+  const times: Times = {};
+  const [bare, full] = [await startEditor({ extension: false }), await startEditor()];
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, editor] of Object.entries({ without: bare, with: full })) {
+      const page = await browser.newPage();
+      const since = performance.now();
+      await page.goto(editor.url);
+      await expect(page.locator(".statusbar-item").first()).toBeVisible({ timeout: 60_000 });
+      keep(times, `window there, ${name} the extension`, since);
+      await expect(page.getByRole("treeitem", { name: "README.md" })).toBeVisible({ timeout: 60_000 });
+      keep(times, `files listed, ${name} the extension`, since);
+      if (editor === full) await activation(new Window(page, editor), times);
+      await page.close();
+    }
+  }
+  print("The editor's start", times);
+  await bare.stop();
+  await full.stop();
+});
+
+/** As the editor itself has measured it. */
+async function activation(window: Window, times: Times): Promise<void> {
+  await window.command("Developer: Show Running Extensions");
+  const entry = window.page.locator(".runtime-extensions-editor .extension", { hasText: "Sidecar" });
+  await expect(entry).toContainText(/Activation: \d+ms/, { timeout: 60_000 });
+  const [, ms] = /Activation: (\d+)ms/.exec((await entry.textContent()) ?? "") ?? [];
+  (times["the extension's activation, as the editor says"] ??= []).push(Number(ms));
+}
