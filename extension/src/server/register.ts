@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import { asFailure } from "../failure";
 import type { Features } from "../features";
+import { folderFor } from "../index/folders";
 import type { Log } from "../log";
 import type { Sidecar } from "../sidecar";
 import { showDoctor } from "./doctor";
@@ -24,7 +25,7 @@ export async function offerRestart(log: Log, restart: () => Promise<void>): Prom
 }
 
 async function openConfig(sidecar: Sidecar): Promise<void> {
-  const folder = await chosenFolder();
+  const folder = await folderFor(undefined);
   if (folder === undefined) return;
   try {
     const config = await sidecar.call("sidecar/getConfig", { workspace: folder.uri.toString() });
@@ -33,9 +34,4 @@ async function openConfig(sidecar: Sidecar): Promise<void> {
   } catch (error) {
     void vscode.window.showErrorMessage(`Sidecar: ${asFailure(error).message}`);
   }
-}
-
-function chosenFolder(): Thenable<vscode.WorkspaceFolder | undefined> {
-  const folders = vscode.workspace.workspaceFolders ?? [];
-  return folders.length > 1 ? vscode.window.showWorkspaceFolderPick() : Promise.resolve(folders[0]);
 }
