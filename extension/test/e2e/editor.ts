@@ -10,7 +10,9 @@ import { indexWorkspace, makeWorkspace } from "./workspace";
 export interface EditorOptions {
   /** The Python package that is the folder's content. */
   content: string;
-  /** Index the folder before the editor opens it. */
+  /** Another package, opened as a second folder of the same window. */
+  second: string | undefined;
+  /** Index what is opened before the editor opens it. */
   indexed: boolean;
   trusted: boolean;
   /** `own`: the checkout's sidecar. `carried`: what the extension makes from its wheel. */
@@ -25,6 +27,7 @@ export interface EditorOptions {
 
 export const DEFAULTS: EditorOptions = {
   content: "starlette",
+  second: undefined,
   indexed: true,
   trusted: true,
   program: "own",
@@ -70,21 +73,26 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
   const root = mkdtempSync(join(tmpdir(), "ed-"));
   const folder = join(root, options.content);
   const env = environment(root, options);
-  makeWorkspace(folder, options.content);
-  if (options.indexed) indexWorkspace(folder, env);
+  const names = [options.content, options.second].filter((name) => name !== undefined);
+  for (const name of names) {
+    makeWorkspace(join(root, name), name);
+    if (options.indexed) indexWorkspace(join(root, name), env);
+  }
+  const opened = options.second === undefined ? folder : join(root, "both.code-workspace");
+  if (opened !== folder) writeFileSync(opened, JSON.stringify({ folders: names.map((path) => ({ path })) }));
   const common = settle(root, options);
   const run = [CODE_SERVER, ...common];
   if (options.extension) execFileSync(NODE, [...run, "--install-extension", VSIX, "--force"], { env, stdio: "pipe" });
   const port = await freePort();
   const trust = options.trusted ? ["--disable-workspace-trust"] : [];
-  const child = spawn(NODE, [...run, ...SERVING, "--bind-addr", `127.0.0.1:${port}`, ...trust, folder], {
+  const child = spawn(NODE, [...run, ...SERVING, "--bind-addr", `127.0.0.1:${port}`, ...trust, opened], {
     detached: true,
     env,
     stdio: ["ignore", "pipe", "pipe"],
   });
   await listening(child);
   return {
-    url: `http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`,
+    url: `http://127.0.0.1:${port}/?${opened === folder ? "folder" : "workspace"}=${encodeURIComponent(opened)}`,
     folder,
     env,
     root,

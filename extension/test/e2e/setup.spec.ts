@@ -1,6 +1,4 @@
-// The first start: the private environment is made from the wheel that the extension carries.
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+// The first start where something is missing.
 import { expect, test } from "./test";
 
 test.describe.configure({ mode: "serial" });
@@ -33,23 +31,4 @@ test("without network the first start says so", async ({ window }) => {
   await expect(toast).toBeVisible({ timeout: 60_000 });
   await window.picture("setup-no-network");
   await expect(window.button(toast, "Try Again")).toBeVisible();
-});
-
-test.describe("with an index that answers", () => {
-  // Only what differs from the worker's editor may be here: the same options but for pip's.
-  test.use({ editorOptions: { program: "carried", indexed: false } });
-
-  test("the environment is made once, with progress; the next window has it at once", async ({ window }) => {
-    test.setTimeout(300_000);
-    await expect(window.toast("Sidecar set-up")).toBeVisible();
-    await window.picture("setup-progress");
-    await window.sidecarRuns(1, 280_000);
-    const storage = join(window.editor.root, "data/User/globalStorage/sidecar-search.sidecar");
-    expect(readdirSync(join(storage, "environments"))).toHaveLength(1);
-    const installed = window.editor.log().split("Successfully installed").length;
-    await window.page.reload();
-    await window.sidecarRuns(2);
-    expect(window.editor.log().split("Successfully installed").length).toBe(installed);
-    await expect(window.toast("Sidecar set-up")).toHaveCount(0);
-  });
 });
