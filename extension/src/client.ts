@@ -11,6 +11,7 @@ import {
 import type { Log } from "./log";
 import type { Connection } from "./server/life";
 import { environmentFor, type Program } from "./server/program";
+import type { Consents } from "./server/consents";
 import { ask, type Asked } from "./server/questions";
 import type { Notifications } from "./sidecar";
 
@@ -22,12 +23,14 @@ export interface Opening {
   /** The sidecar's settings, by key. */
   options: Record<string, unknown>;
   log: Log;
+  /** Answers to questions that a command given here has answered already. */
+  consents: Consents;
   /** Every notification of the sidecar's own. */
   heard: <N extends keyof Notifications>(method: N, sent: Notifications[N]) => void;
 }
 
 /** Rejects with what hinders the start. */
-export async function connect({ program, options, log, heard }: Opening): Promise<Connection> {
+export async function connect({ program, options, log, consents, heard }: Opening): Promise<Connection> {
   let gone: () => void = () => undefined;
   const ended = new Promise<void>((settle) => (gone = settle));
   const client = new LanguageClient(
@@ -43,7 +46,10 @@ export async function connect({ program, options, log, heard }: Opening): Promis
   );
   for (const method of NOTIFICATIONS)
     client.onNotification(method, (sent: Notifications[typeof method]) => heard(method, sent));
-  client.onRequest("window/showMessageRequest", (asked: Asked, token: CancellationToken) => ask(asked, token));
+  client.onRequest(
+    "window/showMessageRequest",
+    async (asked: Asked, token: CancellationToken) => consents.answerTo(asked) ?? ask(asked, token),
+  );
   try {
     await client.start();
   } catch (error) {

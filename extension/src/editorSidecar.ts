@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import { connect } from "./client";
 import { asFailure } from "./failure";
 import type { Log } from "./log";
+import { Consents } from "./server/consents";
 import { Life } from "./server/life";
 import { environmentFor, type Program } from "./server/program";
 import { SECTION, launchSettings } from "./settings";
@@ -23,6 +24,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   private readonly notifications = new vscode.EventEmitter<Notification>();
   readonly onDidChangeState = this.states.event;
   readonly onStatus: vscode.Event<FolderStatus> = (listener) => this.on("sidecar/status", listener);
+  private readonly consents = new Consents(vscode.env.appName);
   private readonly life: Life;
   private renewing = false;
   private readonly listeners: vscode.Disposable[];
@@ -74,6 +76,10 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     return vscode.workspace.getWorkspaceFolder(uri);
   }
 
+  agreed<T>(folder: string, work: () => Promise<T>): Promise<T> {
+    return this.consents.during(folder, work);
+  }
+
   restart(): Promise<void> {
     return this.life.restart();
   }
@@ -96,7 +102,8 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
       if (this.renewing) await this.endShared(program);
       this.log.info(`starting ${[program.command, ...program.args].join(" ")}`);
       const { options } = launchSettings();
-      return await connect({ program, options, log: this.log, heard: (method, sent) => this.heard(method, sent) });
+      const { log, consents } = this;
+      return await connect({ program, options, log, consents, heard: (method, sent) => this.heard(method, sent) });
     } catch (error) {
       this.log.error(asFailure(error).message);
       throw error;

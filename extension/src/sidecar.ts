@@ -39,6 +39,8 @@ export interface Sidecar {
   ): Promise<Requests[M]["result"]>;
   /** Hears a notification of this sidecar and of every later one. */
   on<N extends keyof Notifications>(method: N, listener: (sent: Notifications[N]) => void): Disposable;
+  /** A call within `work` about this folder (a path) that asks whether to do what loses nothing is answered: yes. */
+  agreed<T>(folder: string, work: () => Promise<T>): Promise<T>;
   /** The open folder that holds a file. */
   workspaceOf(uri: Uri): WorkspaceFolder | undefined;
   /** Restarts that are asked for while one runs are merged into one more. */

@@ -44,8 +44,11 @@ async function complain({ message, detail, code }: Failure): Promise<void> {
 async function build(sidecar: Sidecar, deed: "create" | "reindex", given: unknown): Promise<void> {
   const folder = await folderFor(given);
   if (folder === undefined) return;
-  const method = deed === "create" ? "sidecar/createIndex" : "sidecar/reindexProject";
-  const result = await sidecar.call(method, { workspace: folder.uri.toString() });
+  const place = { workspace: folder.uri.toString() };
+  const result =
+    deed === "create"
+      ? await sidecar.agreed(folder.uri.fsPath, () => sidecar.call("sidecar/createIndex", place))
+      : await sidecar.call("sidecar/reindexProject", place);
   if (result.status === "cancelled") return;
   const chosen = await vscode.window.showInformationMessage(
     `${folder.name} is indexed: ${summary(result.stats, result.docsStats?.filesIndexed ?? 0)}.`,

@@ -103,6 +103,36 @@ export class Window {
     await expect(this.tab(path.split("/").at(-1) ?? path)).toHaveAttribute("aria-selected", "true");
   }
 
+  async goToLine(line: number): Promise<void> {
+    await this.page.keyboard.press("Control+G");
+    await this.input.fill(`:${line}`);
+    await this.page.keyboard.press("Enter");
+    await this.cursorIsAt(line);
+  }
+
+  /** Selects the first place of a text in the file on screen. */
+  async find(text: string): Promise<void> {
+    await this.page.keyboard.press("Control+F");
+    const box = this.page.locator(".find-widget textarea").first();
+    await box.fill(text);
+    await expect(this.page.locator(".find-widget .matchesCount")).toContainText(/of \d+/);
+    await this.page.keyboard.press("Escape");
+  }
+
+  /** Brings up the extension's own views. */
+  async openView(): Promise<void> {
+    await this.command("View: Show Sidecar");
+    await expect(this.page.locator(".part.sidebar .composite.title")).toContainText("Sidecar");
+  }
+
+  /** Switches the colours by the theme's name. */
+  async theme(name: string): Promise<void> {
+    await this.command("Preferences: Color Theme");
+    await this.input.fill(name);
+    await this.rows.filter({ hasText: name }).first().click();
+    await expect(this.input).toBeHidden();
+  }
+
   /** The content of the webview that is on screen. */
   webview(): FrameLocator {
     return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");

@@ -40,7 +40,7 @@ test("a search of documents asks for documents whatever the way of searching cod
 test("symbols are what has a name to go to", async () => {
   const { sidecar, calls } = noting(ANSWER);
   await find(sidecar, { ...code, subject: "symbol" }, token);
-  expect(calls[0]!.params["kinds"]).toContain("method");
+  expect(calls[0]!.params.kinds).toContain("method");
 });
 
 test("similar code is asked for at a place, and its hits are of that folder", async () => {

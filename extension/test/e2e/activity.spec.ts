@@ -1,0 +1,23 @@
+// The view of what agents searched, got and were refused.
+import { Agent } from "./mcpClient";
+import { expect, test } from "./test";
+
+test("what an agent searches, gets and is refused is shown as it happens", async ({ window }) => {
+  await window.openView();
+  const agent = await Agent.start(window.editor, "robot");
+  await agent.call("search_code", { query: "compress the response body" });
+  const rows = window.page.locator(".part.sidebar").getByRole("treeitem");
+  const searched = rows.filter({ hasText: "compress the response body" }).filter({ hasText: "robot" });
+  await expect(searched).toHaveAccessibleName(/robot, Search code, done, \d+ results/);
+  const refused = agent.call("delete_index");
+  await expect(window.dialog).toContainText("robot");
+  await expect(rows.filter({ hasText: "Delete index" })).toContainText("waits for your answer");
+  await window.page.keyboard.press("Escape");
+  await refused;
+  await expect(rows.filter({ hasText: "Delete index" })).toContainText("refused");
+  await searched.click();
+  await window.page.keyboard.press("ArrowRight");
+  await expect(rows.filter({ hasText: ".py" }).first()).toBeVisible();
+  await window.picture("activity");
+  await agent.stop();
+});

@@ -1,0 +1,111 @@
+// A folder from its first opening on: the welcome, indexing, the page, one file, reindexing, deleting.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "./test";
+
+test.use({ editorOptions: { indexed: false } });
+test.describe.configure({ mode: "serial" });
+
+test("a folder that is opened first is offered an index, and one click makes it", async ({ window }) => {
+  writeFileSync(join(window.editor.folder, ".env"), "PASSWORD=hunter2\n");
+  await expect(window.statusItem("Not indexed")).toBeVisible();
+  const welcome = window.toast("to search it by meaning");
+  await expect(welcome).toBeVisible();
+  await window.openView();
+  await window.picture("welcome");
+  await window.button(welcome, "Create Index").click();
+  await expect(window.toast(/is indexed: \d+ files in/)).toBeVisible({ timeout: 60_000 });
+  await expect(window.statusItem("Not indexed")).toHaveCount(0);
+  await window.picture("indexed");
+});
+
+test("the status bar item tells files, chunks, model, device and size", async ({ window }) => {
+  const item = window.page.locator(".statusbar-item[id*='sidecar']");
+  await expect(item).toHaveAccessibleName(/Sidecar: The index is complete and up to date/);
+  await item.hover();
+  const hover = window.page.locator(".monaco-hover").filter({ hasText: "Chunks" });
+  for (const part of ["Files", "Chunks", "Model", "Device", "Size"]) await expect(hover).toContainText(part);
+  await window.picture("status-tooltip");
+});
+
+test("the status page shows languages, coverage, withheld secrets and exclusions", async ({ window }) => {
+  await window.command("Sidecar: Show Index Status");
+  const page = window.webview();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("starlette");
+  await expect(page.getByText("ready", { exact: true })).toBeVisible();
+  await expect(page.getByRole("row", { name: /python/ })).toBeVisible();
+  await expect(page.getByText("100 %").first()).toBeVisible();
+  await expect(page.getByRole("link", { name: ".env" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Left out" })).toBeVisible();
+  await window.picture("status-page");
+});
+
+for (const [theme, name] of [
+  ["Light Modern", "light"],
+  ["Dark High Contrast", "high-contrast"],
+] as const)
+  test(`the status page, the palette and the views can be read in ${name}`, async ({ window }) => {
+    await window.theme(theme);
+    await window.command("Sidecar: Show Index Status");
+    await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
+    await window.picture(`status-page-${name}`);
+    await window.command("Sidecar: Search Code");
+    await window.input.fill("compress the response body");
+    await expect(window.page.locator(".quick-input-list")).toContainText(/results? in/);
+    await window.picture(`search-${name}`);
+    await window.page.keyboard.press("Alt+K");
+    await expect(window.page.locator(".part.sidebar").getByRole("treeitem").first()).toBeVisible();
+    await window.picture(`results-${name}`);
+    await window.theme("Dark Modern");
+  });
+
+test("why a file is or is not indexed is said in words", async ({ window }) => {
+  await window.openFile("starlette/routing.py");
+  await window.command("Sidecar: Why Is This File (Not) Indexed?");
+  await expect(window.dialog).toContainText("starlette/routing.py is indexed and up to date.");
+  await window.picture("why-indexed");
+  await window.page.keyboard.press("Escape");
+  await window.openFile(".env");
+  await window.command("Sidecar: Why Is This File (Not) Indexed?");
+  await expect(window.dialog).toContainText(".env is not indexed.");
+  await expect(window.dialog).toContainText("secret");
+  await window.picture("why-not-indexed");
+});
+
+test("one file is indexed again", async ({ window }) => {
+  await window.openFile("starlette/routing.py");
+  await window.command("Sidecar: Reindex This File");
+  await expect(window.statusItem("starlette/routing.py: indexed again")).toBeVisible();
+});
+
+test("reindexing asks first, and then makes the index anew", async ({ window }) => {
+  await window.command("Sidecar: Reindex Project");
+  const question = window.question("wants to rebuild");
+  await expect(question).toBeVisible();
+  await window.picture("question-to-reindex");
+  await question
+    .getByRole("button", { name: /reindex|rebuild/i })
+    .first()
+    .click();
+  await expect(window.toast(/is indexed: \d+ files in/)).toBeVisible({ timeout: 60_000 });
+});
+
+test("deleting asks first: Cancel keeps the index, Delete deletes it", async ({ window }) => {
+  await window.command("Sidecar: Delete Index");
+  await expect(window.dialog).toContainText("delete");
+  await window.picture("question-to-delete");
+  await window.button(window.dialog, "Cancel").click();
+  await window.command("Sidecar: Search Code");
+  await window.input.fill("compress the response body");
+  await expect(window.page.locator(".quick-input-list")).toContainText(/results? in/);
+  await window.page.keyboard.press("Escape");
+
+  await window.command("Sidecar: Delete Index");
+  await window.button(window.dialog, "Delete index").click();
+  await expect(window.toast("is deleted. Your files were not touched.")).toBeVisible();
+  await expect(window.statusItem("Not indexed")).toBeVisible();
+  await window.command("Sidecar: Search Code");
+  await window.input.fill("compress the response body");
+  await expect(window.row(0)).toContainText("This folder is not indexed yet");
+  await window.picture("not-indexed");
+});
