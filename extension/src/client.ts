@@ -29,11 +29,18 @@ export interface Opening {
   heard: <N extends keyof Notifications>(method: N, sent: Notifications[N]) => void;
 }
 
+/** Notifies of nothing by itself: what a person must know is said once, by us, with a way on. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 /** Rejects with what hinders the start. */
 export async function connect({ program, options, log, consents, heard }: Opening): Promise<Connection> {
   let gone: () => void = () => undefined;
   const ended = new Promise<void>((settle) => (gone = settle));
-  const client = new LanguageClient(
+  const client = new QuietClient(
     "sidecar",
     "Sidecar",
     {

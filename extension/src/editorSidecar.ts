@@ -7,6 +7,7 @@ import { Consents } from "./server/consents";
 import { Life } from "./server/life";
 import { environmentFor, type Program } from "./server/program";
 import { SECTION, launchSettings } from "./settings";
+import { SetUpProblem } from "./setup/problem";
 import { run } from "./setup/run";
 import type { FolderStatus, Notifications, Place, Requests, Sidecar, State } from "./sidecar";
 
@@ -32,13 +33,14 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   constructor(
     private readonly findProgram: FindProgram,
     private readonly log: Log,
-    crashed: () => void,
+    /** Told in a sentence when it has ended unasked or could not be started. */
+    private readonly trouble: (message: string) => void,
   ) {
     this.life = new Life({
       reasonToRest,
       connect: () => this.connect(),
       changed: (state) => this.changed(state),
-      crashed,
+      crashed: () => this.trouble("Sidecar has ended unexpectedly."),
     });
     this.listeners = [
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()),
@@ -106,6 +108,8 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
       return await connect({ program, options, log, consents, heard: (method, sent) => this.heard(method, sent) });
     } catch (error) {
       this.log.error(asFailure(error).message);
+      // Whoever makes the private environment has told its problems.
+      if (!(error instanceof SetUpProblem)) this.trouble("Sidecar could not be started.");
       throw error;
     }
   }

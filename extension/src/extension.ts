@@ -30,7 +30,7 @@ export function activate(extension: vscode.ExtensionContext): void {
   const sidecar = new EditorSidecar(
     () => programs.find(),
     log,
-    () => void offerRestart(log, () => sidecar.restart()),
+    (message) => void offerRestart(message, log, () => sidecar.restart()),
   );
   const texts = new VirtualTexts();
   stop = () => sidecar.dispose();

@@ -1,4 +1,5 @@
 // Offers the sidecar to the editor's own agents: one MCP server for each open folder, started by the editor when asked.
+// No tools are contributed beside it: agents would see each of them twice.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { environmentFor } from "../server/program";

@@ -18,8 +18,8 @@ export function register(features: Features): vscode.Disposable[] {
 }
 
 /** `restart` is asked for by the button only: a program that ends at once would be started for ever. */
-export async function offerRestart(log: Log, restart: () => Promise<void>): Promise<void> {
-  const chosen = await vscode.window.showErrorMessage("Sidecar has ended unexpectedly.", "Restart", "Show Log");
+export async function offerRestart(message: string, log: Log, restart: () => Promise<void>): Promise<void> {
+  const chosen = await vscode.window.showErrorMessage(message, "Restart", "Show Log");
   if (chosen === "Restart") await restart();
   if (chosen === "Show Log") log.show();
 }

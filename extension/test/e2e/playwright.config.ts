@@ -1,8 +1,17 @@
 import { defineConfig } from "@playwright/test";
 
+/** Tests that need an editor of their own; the others share one. */
+const OWN = /(firstStart|folders|setup|trust)\.spec\.ts$/;
+
 export default defineConfig({
   testDir: ".",
   testMatch: "*.spec.ts",
+  projects: [
+    { name: "shared", testIgnore: OWN },
+    { name: "own", testMatch: OWN },
+  ],
+  // On a crowded machine one that fails gets one more chance, and is named.
+  retries: 1,
   outputDir: "../../build/e2e",
   workers: 1,
   timeout: 90_000,

@@ -32,3 +32,12 @@ test("without network the first start says so", async ({ window }) => {
   await window.picture("setup-no-network");
   await expect(window.button(toast, "Try Again")).toBeVisible();
 });
+
+test("a program that is no sidecar is told once, with a way on", async ({ window }) => {
+  window.setMachine({ "sidecar.path": "/bin/false" });
+  const toast = window.toast("Sidecar could not be started.");
+  for (const name of ["Restart", "Show Log"]) await expect(window.button(toast, name)).toBeVisible();
+  await expect(window.toasts).toHaveCount(1);
+  window.setMachine({ "sidecar.path": "/not/there/sidecar" });
+  await expect(window.toast("/not/there/sidecar (setting sidecar.path) is not there")).toBeVisible();
+});
