@@ -280,10 +280,11 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PathsAnswer:
-    """Indexed paths that match, alphabetical; `total` is before the limit."""
+    """Indexed paths that match, alphabetical; `total` is before the limit; `notice` as in `SearchAnswer`."""
 
     paths: tuple[str, ...]
     total: int
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,13 +38,15 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Generation:
-    """`writer` is None while another process holds the lease: then it can only be searched."""
+    """`writer` is None where it can only be searched, for the reason `hindrance`: another process holds the lease, or
+    nothing can be written here."""
 
     number: int
     model: ModelFacts
     kept: Kept
     snapshots: Snapshots
     writer: Writer | None
+    hindrance: str = ""
 
     def store(self) -> VectorStore | None:
         return self.writer.feeder.store() if self.writer else None
@@ -109,10 +111,13 @@ class Generations:
         }
         path = self._directory.manifest(number)
         Manifest.make(path, facts, [self._parts.lexical.create_tables]).close()
-        return self._assemble(number, settings, model, kept, writable=True, was_clean=True)
+        return self._assemble(number, settings, model, kept, was_clean=True)
 
-    def open(self, number: int, settings: Settings, *, writable: bool) -> Generation:
-        """An existing one. IndexCorrupt when it is unreadable or of another schema."""
+    def open(self, number: int, settings: Settings, *, hindrance: str = "") -> Generation:
+        """An existing one, for reading only where there is a `hindrance`.
+
+        IndexCorrupt when it is unreadable or of another schema.
+        """
         path = self._directory.manifest(number)
         if not path.exists():
             raise IndexCorrupt("Its manifest is missing. Run reindex_project to build it anew.")
@@ -120,7 +125,7 @@ class Generations:
         self._check_versions(meta)
         model = ModelFacts(str(meta["model_id"]), int(str(meta["dimension"])), float(str(meta["path_weight"])))
         kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
-        generation = self._assemble(number, settings, model, kept, writable=writable, was_clean=bool(meta["clean"]))
+        generation = self._assemble(number, settings, model, kept, hindrance=hindrance, was_clean=bool(meta["clean"]))
         if generation.writer is not None and meta["kept_uuid"] != kept.store_uuid:
             self._relink(generation.writer, kept)
         return generation
@@ -147,12 +152,12 @@ class Generations:
             log.warning("kept vectors of a deleted index stay: %s", error)
 
     def _assemble(
-        self, number: int, settings: Settings, model: ModelFacts, kept: Kept, *, writable: bool, was_clean: bool
+        self, number: int, settings: Settings, model: ModelFacts, kept: Kept, *, was_clean: bool, hindrance: str = ""
     ) -> Generation:
         path = self._directory.manifest(number)
         snapshots = Snapshots(path, lambda: kept, model.path_weight)
-        writer = self._writer(path, settings, model, kept, was_clean) if writable else None
-        return Generation(number, model, kept, snapshots, writer)
+        writer = None if hindrance else self._writer(path, settings, model, kept, was_clean)
+        return Generation(number, model, kept, snapshots, writer, hindrance)
 
     def _writer(self, path: Path, settings: Settings, model: ModelFacts, kept: Kept, was_clean: bool) -> Writer:
         manifest = Manifest(path)

@@ -30,6 +30,19 @@ class Pending:
     def __bool__(self) -> bool:
         return bool(self.paths or self.rescan)
 
+    def names(self) -> list[str]:
+        """As the manifest remembers them: folders end in `/`, all is `/`."""
+        return [*self.paths, *(f"{folder}/" for folder in self.rescan)]
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Pending:
+        names = list(names)
+        return cls({n for n in names if not n.endswith("/")}, {n[:-1] for n in names if n.endswith("/")})
+
+    def add(self, other: Pending) -> None:
+        self.paths |= other.paths
+        self.rescan |= other.rescan
+
     def count(self) -> int:
         """Paths and folders known to have changed; looking at everything again is no change by itself."""
         return len(self.paths) + len(self.rescan - {EVERYTHING})
@@ -50,10 +63,12 @@ class Keeper:
         self._remember = remember
         self._on_change = on_change
         self._pending = Pending()
+        self._applying = Pending()
         self._lock = threading.Condition()
         self._wanted = False
         self._busy = False
         self._stopping = False
+        self._runs = 0
         self._thread: threading.Thread | None = None
         self.last_error = ""
 
@@ -71,22 +86,26 @@ class Keeper:
 
     def add(self, paths: Iterable[str] = (), rescan: Iterable[str] = (), *, now: bool = False) -> None:
         """Notes changes; applies them at once under realtime, or when `now`."""
-        paths = set(paths)
-        rescan = set(rescan)
-        if any(p.rsplit("/", 1)[-1] in _RULE_FILES for p in paths):
-            rescan.add(EVERYTHING)
+        added = Pending(set(paths), set(rescan))
+        if any(p.rsplit("/", 1)[-1] in _RULE_FILES for p in added.paths):
+            added.rescan.add(EVERYTHING)
         with self._lock:
-            self._pending.paths |= paths
-            self._pending.rescan |= rescan
+            self._pending.add(added)
             if now or self._strategy != "lazy":
                 self._wanted = True
                 self._lock.notify_all()
         if self._strategy == "lazy" and not now:
-            self._remember(paths | {r + "/" if r else "/" for r in rescan})
+            self._remember(added.names())
         self._on_change()
 
+    def recall(self, names: Iterable[str]) -> None:
+        """What an earlier process has remembered and not applied; it waits for the next search."""
+        with self._lock:
+            self._pending.add(Pending.of(names))
+
     def flush(self, timeout: float) -> bool:
-        """Applies what is pending, waiting at most `timeout` seconds; False when some is left."""
+        """Applies what is pending, waiting at most `timeout` seconds; False when some is left. What fails is tried once
+        each time."""
         with self._lock:
             if not self._pending and not self._busy:
                 return True
@@ -94,11 +113,20 @@ class Keeper:
                 return False
             self._wanted = True
             self._lock.notify_all()
-            return self._lock.wait_for(lambda: self._stopping or not (self._pending or self._busy), timeout)
+            enough = self._runs + (2 if self._busy else 1)
+            self._lock.wait_for(
+                lambda: self._stopping or (not self._busy and (not self._pending or self._runs >= enough)), timeout
+            )
+            return not (self._pending or self._busy)
 
     def pending(self) -> int:
         with self._lock:
             return self._pending.count()
+
+    def looks_over(self) -> bool:
+        """Whether the whole workspace is, or waits, to be looked over."""
+        with self._lock:
+            return EVERYTHING in self._pending.rescan or EVERYTHING in self._applying.rescan
 
     @property
     def busy(self) -> bool:
@@ -112,15 +140,23 @@ class Keeper:
             except Cancelled:
                 pass
             except SidecarError as error:
-                self.last_error = error.message
+                self._put_back(pending, error.message)
                 log.warning("keeping the index up to date: %s", error.message)
             except Exception as error:
-                self.last_error = f"{type(error).__name__}: {error}"
+                self._put_back(pending, f"{type(error).__name__}: {error}")
                 log.exception("keeping the index up to date")
             with self._lock:
                 self._busy = False
+                self._applying = Pending()
+                self._runs += 1
                 self._lock.notify_all()
             self._on_change()
+
+    def _put_back(self, pending: Pending, error: str) -> None:
+        """It is tried again when something changes or somebody searches."""
+        with self._lock:
+            self._pending.add(pending)
+            self.last_error = error
 
     def _next(self) -> Pending | None:
         with self._lock:
@@ -130,4 +166,5 @@ class Keeper:
             pending, self._pending = self._pending, Pending()
             self._wanted = False
             self._busy = True
+            self._applying = pending
             return pending

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.generation import Generation, Generations, ModelFacts
-from sidecar.errors import IndexCorrupt, IndexLocked, IndexNotFound
+from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, IndexNotFound, PermissionDenied
 from sidecar.settings.load import Settings
 
 
@@ -26,7 +26,7 @@ class OpenIndex:
     """Opens at first use. With the lease it may be written; without, another process writes and this one searches.
 
     `gate` is held while opening, swapping and closing; long work is done outside of it. `on_open` is called, under the
-    gate, when a generation was opened for writing.
+    gate, when a generation was opened for writing. `kept_up_elsewhere`: another process writes it.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class OpenIndex:
         self._default_config = default_config
         self._on_open = on_open
         self._lease: Lease | None = None
+        self.kept_up_elsewhere = False
 
     def exists(self) -> bool:
         return self._directory.current() is not None
@@ -62,7 +63,7 @@ class OpenIndex:
                 number = self._directory.current()
                 if number is None:
                     raise IndexNotFound("Run create_index first.")
-                self.generation = self._generations.open(number, self._settings(), writable=self._try_lease())
+                self.generation = self._generations.open(number, self._settings(), hindrance=self._hindrance())
                 self._on_open()
             return self.generation
 
@@ -80,7 +81,7 @@ class OpenIndex:
             self.take_lease()
             self._directory.write_config_once(self._default_config())
             if self.generation is None and self.exists():
-                self.generation = self._generations.open(self._current(), self._settings(), writable=True)
+                self.generation = self._generations.open(self._current(), self._settings())
             if self.generation is None:
                 settings = self._settings()
                 self.generation = self._generations.make(settings, self._model_facts(settings))
@@ -124,6 +125,11 @@ class OpenIndex:
             self._close_generation()
             self._release()
 
+    def rest(self) -> None:
+        """Gives the memory back and keeps the lease; the next use opens it again."""
+        with self.gate:
+            self._close_generation()
+
     def check_model(self, generation: Generation) -> None:
         """Raises IndexCorrupt when the settings name another model than the index was made with."""
         wanted = self._model_facts(self._settings()).model_id
@@ -155,12 +161,17 @@ class OpenIndex:
         """Another process, which holds the lease, has rebuilt or deleted the index since."""
         return generation.writer is None and self._directory.current() != generation.number
 
-    def _try_lease(self) -> bool:
+    def _hindrance(self) -> str:
+        """Takes the lease; why that cannot be, where it can not."""
+        self.kept_up_elsewhere = False
         try:
             self.take_lease()
         except IndexLocked:
-            return False
-        return True
+            self.kept_up_elsewhere = True
+            return "Another process holds this index: it is searched here, and changed there."
+        except (PermissionDenied, DiskFull):
+            return f"{self._directory.path} cannot be written: the index is searched as it was when that was possible."
+        return ""
 
     def _release(self) -> None:
         lease, self._lease = self._lease, None

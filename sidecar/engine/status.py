@@ -181,13 +181,8 @@ class Reporter:
         if self._activity.failure:
             return self._activity.failure
         if generation.writer is None:
-            return "Another process holds this index: it is searched here, and changed there."
+            return generation.hindrance
         return generation.writer.feeder.note
-
-    def stale_notice(self, pending: int) -> str:
-        if self._activity.kind:
-            return "The index is being built; results are those of the files read so far."
-        return f"{max(pending, 1)} changed path(s) are not indexed yet; results may be stale."
 
 
 def _is_secret(skipped: SkippedPath) -> bool:

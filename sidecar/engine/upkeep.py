@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
+from sidecar.engine.freshness import Shortfall
 from sidecar.engine.generation import Generation
 from sidecar.engine.keeper import EVERYTHING, Keeper, Pending
 from sidecar.engine.opened import OpenIndex
@@ -53,6 +54,7 @@ class Upkeep:
                 return
             strategy = self._settings().indexing_strategy
             self._keeper = Keeper(self._run, strategy, generation.writer.manifest.remember_dirty, self._on_change)
+            self._keeper.recall(generation.writer.manifest.dirty())
             self._keeper.start()
             if reconcile:
                 self._keeper.add(rescan=[EVERYTHING], now=strategy != "lazy")
@@ -84,6 +86,12 @@ class Upkeep:
 
     def pending(self) -> int:
         return self._keeper.pending() if self._keeper is not None else 0
+
+    def shortfall(self) -> Shortfall:
+        keeper = self._keeper
+        if keeper is None:
+            return Shortfall()
+        return Shortfall(keeper.pending(), keeper.looks_over(), keeper.last_error)
 
     @property
     def watching(self) -> bool:

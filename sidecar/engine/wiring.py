@@ -15,7 +15,9 @@ from sidecar.engine.apart import PreparersApart
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.enrich import body_text, path_text
 from sidecar.engine.generation import ModelFacts
+from sidecar.engine.idle import give_memory_back
 from sidecar.engine.ports import Kept, Parts, Searching, Walker, Watching
+from sidecar.engine.turns import Turns
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import WorkspaceNotFound
 from sidecar.model import Decision, Embedder, FileContent, Rule, VectorStore, Workspace
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from sidecar.parts.watch import Changes
 
 MOST_PREPARERS = 4
+IDLE_LOOK_S = 30.0
 
 
 def open_workspaces(
@@ -84,6 +87,9 @@ class OpenWorkspaces:
         self._models = Models(parts.make_embedder)
         self._open: dict[str, IndexedWorkspace] = {}
         self._lock = threading.Lock()
+        self._turns = Turns()
+        self._closing = threading.Event()
+        self._watching: threading.Thread | None = None
 
     def get(self, root: str) -> Workspace:
         normal = normalise_root(root)
@@ -99,16 +105,46 @@ class OpenWorkspaces:
                     self._models.facts,
                     Lease,
                     self._models.loaded,
+                    turns=self._turns,
                 )
+                self._watch()
             return self._open[normal]
 
+    def rest(self, after_s: float | None = None) -> None:
+        """Lets workspaces that nobody uses give their memory back, and the models when all of them do.
+
+        `after_s` None: each by its setting.
+        """
+        with self._lock:
+            workspaces = list(self._open.values())
+        awake = [workspace for workspace in workspaces if not workspace.resting]
+        idle = [workspace.rest(_idle_s(workspace) if after_s is None else after_s) for workspace in awake]
+        if awake and all(idle):
+            self._models.unload()
+        if any(idle):
+            give_memory_back()
+
+    def _watch(self) -> None:
+        def look() -> None:
+            while not self._closing.wait(IDLE_LOOK_S):
+                self.rest()
+
+        if self._watching is None:
+            self._watching = threading.Thread(target=look, name="sidecar-idle", daemon=True)
+            self._watching.start()
+
     def close(self) -> None:
+        self._closing.set()
         with self._lock:
             workspaces = list(self._open.values())
             self._open.clear()
         for workspace in workspaces:
             workspace.close()
         self._models.close()
+
+
+def _idle_s(workspace: IndexedWorkspace) -> float:
+    return workspace.settings().idle_minutes * 60.0 or float("inf")
 
 
 class Models:
@@ -144,6 +180,11 @@ class Models:
         with self._lock:
             self._facts[settings.model] = facts
         return facts
+
+    def unload(self) -> None:
+        """Whoever still uses a model keeps it until it is done."""
+        with self._lock:
+            self._loaded.clear()
 
     def close(self) -> None:
         with self._lock:

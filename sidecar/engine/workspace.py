@@ -18,23 +18,23 @@ from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.documents import DocumentIndexes
 from sidecar.engine.explain import explain_path
 from sidecar.engine.generation import Generation, Generations, ModelFacts
+from sidecar.engine.idle import Idleness, counted
 from sidecar.engine.keeper import EVERYTHING, Pending
 from sidecar.engine.memory import WorkspaceMemories
 from sidecar.engine.opened import Lease, OpenIndex
 from sidecar.engine.patterns import index_matched, match_patterns
-from sidecar.engine.ports import Parts, Searching
+from sidecar.engine.ports import Parts
+from sidecar.engine.reading import Reading
 from sidecar.engine.similar import SimilarSearch
-from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity, Reporter
-from sidecar.engine.symbols import find_symbols
+from sidecar.engine.turns import Turns
 from sidecar.engine.upkeep import Upkeep
 from sidecar.errors import (
-    DocsIndexNotFound,
     FileExcluded,
     FileNotFound,
-    IndexCorrupt,
     IndexExists,
     IndexingInProgress,
+    IndexLocked,
     IndexNotFound,
     SidecarError,
 )
@@ -56,7 +56,6 @@ from sidecar.model import (
     VectorStore,
     no_progress,
 )
-from sidecar.parts.globs import compile_glob
 from sidecar.parts.paths import relative_path
 from sidecar.settings.load import Settings
 
@@ -82,7 +81,11 @@ class IndexedWorkspace:
         loaded: Callable[[Settings], Embedder | None] = lambda _: None,
         stay_seconds: float = STAY_SECONDS,
         freshness_seconds: float = FRESHNESS_SECONDS,
+        turns: Turns | None = None,
     ) -> None:
+        self.idleness = Idleness()
+        self._turns = turns or Turns()
+        self._rested: StatusAnswer | None = None
         self._root = root
         self._directory = directory
         self._parts = parts
@@ -103,9 +106,10 @@ class IndexedWorkspace:
             stay_seconds,
             freshness_seconds,
         )
+        self._generations = Generations(root, directory, parts, embedder, self._buffers, self.activity.commit)
         self._index = OpenIndex(
             directory,
-            Generations(root, directory, parts, embedder, self._buffers, self.activity.commit),
+            self._generations,
             self.settings,
             model_facts,
             make_lease,
@@ -114,8 +118,14 @@ class IndexedWorkspace:
         )
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: embedder(self.settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
-        self._similar = SimilarSearch(lambda: embedder(self.settings()), self._store)
-        self._searcher: Searching = parts.make_searcher(lambda: embedder(self.settings()), self._store)
+        self._reading = Reading(
+            self._index,
+            self._upkeep,
+            self.activity,
+            self._buffers,
+            parts.make_searcher(lambda: embedder(self.settings()), self._store),
+            SimilarSearch(lambda: embedder(self.settings()), self._store),
+        )
 
     @property
     def root(self) -> str:
@@ -126,17 +136,19 @@ class IndexedWorkspace:
 
     # ------------------------------------------------------------ building
 
+    @counted
     def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         number = self._directory.current()
         if number is not None and self._reporter.is_complete(number):
             raise IndexExists("Use reindex_project to build it anew.")
         return self.refresh(progress, cancelled)
 
+    @counted
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        with self._only_job("refresh" if self._index.exists() else "create"):
-            generation = self._index.ready()
-            return self._builder.bring_up_to_date(generation, self.settings(), progress, cancelled)
+        with self._only_job("refresh" if self._index.exists() else "create"), self._turns.taking(cancelled) as stop:
+            return self._bring_up_to_date(self._index.ready(), progress, stop)
 
+    @counted
     def index_matching(
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
     ) -> PatternReport:
@@ -149,13 +161,14 @@ class IndexedWorkspace:
             generation = self._index.ready()
             return index_matched(generation, matched, self._buffers, force, self.activity.reporting(progress), stop)
 
+    @counted
     def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         if not self._index.exists():
             raise IndexNotFound("Run create_index first.")
-        with self._only_job("rebuild"):
+        with self._only_job("rebuild"), self._turns.taking(cancelled) as stop:
             fresh = self._index.aside()
             try:
-                report = self._builder.bring_up_to_date(fresh, self.settings(), progress, cancelled)
+                report = self._bring_up_to_date(fresh, progress, stop)
             except BaseException:
                 self._index.drop(fresh)
                 raise
@@ -164,6 +177,7 @@ class IndexedWorkspace:
                 self._index.swap(fresh)
             return report
 
+    @counted
     def reindex_file(self, path: str) -> FileReport:
         relative = relative_path(self._root, path)
         generation = self._index.writable()
@@ -180,6 +194,7 @@ class IndexedWorkspace:
             raise FileExcluded(f"{relative or '.'}: {found.decision.rule.value} ({found.decision.detail}).")
         return FileReport("reindexed", relative, self._builder.index_one(generation, found))
 
+    @counted
     def delete(self) -> None:
         if not self._index.exists():
             raise IndexNotFound("There is nothing to delete.")
@@ -192,43 +207,30 @@ class IndexedWorkspace:
 
     # ------------------------------------------------------------ reading
 
+    @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        generation = self._index.readable()
-        if request.mode != "fts" and request.alpha > 0:
-            self._index.check_model(generation)
-        fresh = self._upkeep.freshen()
-        answer = self._search(request, cancelled)
-        notice = answer.notice or ("" if fresh else self._reporter.stale_notice(self._upkeep.pending()))
-        return replace(answer, notice=notice)
+        return self._reading.search(request, cancelled)
 
+    @counted
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
-        matches = compile_glob(pattern)
-        self._index.readable()
-        self._upkeep.freshen()
-        with self._index.readable().snapshots.open() as snapshot:
-            paths = sorted(p for p in snapshot.paths if matches(p))
-        return PathsAnswer(tuple(paths[:limit]), len(paths))
+        return self._reading.find_paths(pattern, limit)
 
+    @counted
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-        notice = self._current_notice()
-        return replace(self._on_snapshot(lambda snapshot: find_symbols(snapshot, name, kinds, limit)), notice=notice)
+        return self._reading.find_symbols(name, kinds, limit)
 
+    @counted
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        relative = relative_path(self._root, path)
-        notice = self._current_notice()
-        answer = self._on_snapshot(lambda s: self._similar.similar(s, relative, line, end_line, limit, cancelled))
-        return replace(answer, notice=notice)
+        return self._reading.find_similar(relative_path(self._root, path), line, end_line, limit, cancelled)
 
+    @counted
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
-        self._index.check_model(self._index.readable())
-        notice = self._current_notice()
-        answer = self._on_snapshot(lambda s: self._similar.closest(s, query, limit, threshold, cancelled))
-        return replace(answer, notice=notice)
+        return self._reading.find_closest(query, limit, threshold, cancelled)
 
     def status(self) -> StatusAnswer:
         problem = ""
         generation = None
-        if self._index.exists():
+        if self._index.exists() and not self.resting:
             try:
                 generation = self._index.readable()
             except SidecarError as error:
@@ -246,6 +248,7 @@ class IndexedWorkspace:
             problems=settings.problems,
         )
 
+    @counted
     def explain(self, path: str) -> Explanation:
         relative = relative_path(self._root, path)
         generation = self._index.readable() if self._index.exists() else None
@@ -267,6 +270,9 @@ class IndexedWorkspace:
         relative = relative_path(self._root, path)
         if self._buffers.get(relative) == text:
             return
+        generation = self._index.generation
+        if generation is not None and generation.writer is None:
+            raise IndexLocked(generation.hindrance)
         self._buffers[relative] = text
         self._upkeep.note_buffer(relative)
 
@@ -283,6 +289,26 @@ class IndexedWorkspace:
                 self._listeners.remove(listener)
 
         return end
+
+    @property
+    def resting(self) -> bool:
+        """Whether it has given its memory back."""
+        return self._rested is not None and self._index.generation is None
+
+    def rest(self, after_s: float) -> bool:
+        """Gives back what it holds in memory when nobody has used it for so long; the next use opens it again.
+
+        False when it is in use.
+        """
+        with self.idleness.resting(after_s) as idle:
+            generation = self._index.generation
+            if not idle or generation is None or self._job.locked():
+                return idle and generation is None
+            self._rested = replace(self._status_of(generation, ""), watcher_active=False)
+            self._upkeep.end()
+            self._index.rest()
+        self._tell()
+        return True
 
     def close(self) -> None:
         self._closed = True
@@ -302,39 +328,23 @@ class IndexedWorkspace:
         # A job that a person asked for looks at everything too.
         if self._job.acquire(blocking=False):
             try:
-                self._builder.bring_up_to_date(
-                    generation, self.settings(), no_progress, cancelled, wait_for_store=False
-                )
+                with self._turns.taking(cancelled) as stop:
+                    self._bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
             finally:
                 self._job.release()
 
-    def _search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        generation = self._index.readable()
-        try:
-            with generation.snapshots.open() as snapshot:
-                if request.collection == "docs" and not (snapshot.file_collection == 1).any():
-                    raise DocsIndexNotFound("No .md or .txt file is in the index.")
-                return self._searcher.search(snapshot, request, cancelled)
-        except IndexCorrupt:
-            if generation is self._index.generation:
-                raise
-            # The generation was swapped between opening and reading: the new one has the answer.
-            return self._search(request, cancelled)
-
-    def _on_snapshot(self, read: Callable[[Snapshot], T]) -> T:
-        generation = self._index.readable()
-        try:
-            with generation.snapshots.open() as snapshot:
-                return read(snapshot)
-        except IndexCorrupt:
-            if generation is self._index.generation:
-                raise
-            return self._on_snapshot(read)
-
-    def _current_notice(self) -> str:
-        """Waits for known changes; one line when the index is behind them all the same."""
-        self._index.readable()
-        return "" if self._upkeep.freshen() else self._reporter.stale_notice(self._upkeep.pending())
+    def _bring_up_to_date(
+        self, generation: Generation, progress: Progress, cancelled: IsCancelled, *, wait_for_store: bool = True
+    ) -> BuildReport:
+        settings = self.settings()
+        dirty = generation.writer.manifest.dirty() if generation.writer is not None else []
+        report = self._builder.bring_up_to_date(
+            generation, settings, progress, cancelled, wait_for_store=wait_for_store
+        )
+        if generation.writer is not None:
+            generation.writer.manifest.settle_dirty(dirty)
+        self._generations.trim(generation, settings.vectors_megabytes * 1024**2)
+        return report
 
     def _store(self) -> VectorStore | None:
         generation = self._index.generation
@@ -359,6 +369,9 @@ class IndexedWorkspace:
             self._tell()
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
+        if generation is None and self._rested is not None and self._index.exists() and not problem:
+            return self._rested
+        self._rested = None
         settings = self.settings()
         return self._reporter.status(
             generation,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,16 +31,32 @@ def _translate(error: sqlite3.Error, path: Path) -> SidecarError:
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     """A connection in autocommit mode that several threads may use one at a time."""
-    mode = "ro" if readonly else "rwc"
     with translated(path):
-        connection = sqlite3.connect(
-            f"{path.as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
-        )
+        connection = _connect_readonly(path) if readonly else _connect(path, "mode=rwc")
         connection.execute("PRAGMA mmap_size=268435456")
         if not readonly:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
         return connection
+
+
+def _connect(path: Path, way: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"{path.as_uri()}?{way}", uri=True, isolation_level=None, check_same_thread=False, timeout=30
+    )
+
+
+def _connect_readonly(path: Path) -> sqlite3.Connection:
+    """Where the log's shared memory is not there and cannot be made, nobody writes: then it is read as it lies."""
+    connection = _connect(path, "mode=ro")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        if not path.exists() or os.access(path.parent, os.W_OK):
+            raise
+        return _connect(path, "mode=ro&immutable=1")
+    return connection
 
 
 @contextmanager

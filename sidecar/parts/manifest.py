@@ -241,6 +241,11 @@ class Manifest:
         with self.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO dirty VALUES(?)", [(p,) for p in paths])
 
+    def dirty(self) -> list[str]:
+        """What `remember_dirty` was told and nobody has settled."""
+        with self.lock, translated(self.path):
+            return [row[0] for row in self.connection.execute("SELECT path FROM dirty")]
+
     def settle_dirty(self, paths: Iterable[str] | None = None) -> None:
         """These (or all) wait no longer."""
         with self.transaction() as connection:

@@ -135,11 +135,13 @@ class SearchByPathParams(Params):
 
 
 class PathMatches(CamelResult):
-    """Matching paths in alphabetical order; `total_matches` is before the limit."""
+    """Matching paths in alphabetical order; `total_matches` is before the limit. `notice` is there only when the index
+    is behind the files."""
 
     matches: list[str]
     pattern: str
     total_matches: int
+    notice: str | None = None
 
 
 def search_code(context: Context, params: SearchCodeParams) -> SearchResult | CompactResult:
@@ -155,7 +157,9 @@ def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | Co
 
 def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
     answer = context.workspace.find_paths(params.pattern, params.limit)
-    return PathMatches(matches=list(answer.paths), pattern=params.pattern, total_matches=answer.total)
+    return PathMatches(
+        matches=list(answer.paths), pattern=params.pattern, total_matches=answer.total, notice=answer.notice or None
+    )
 
 
 def _search(context: Context, params: SearchCodeParams, collection: Collection) -> SearchResult | CompactResult:

@@ -94,7 +94,7 @@ def test_an_answer_that_may_be_stale_says_so(room: Room) -> None:
     room.write("src/engine.py", NEW)
     workspace = room.open(freshness_seconds=0.0)
     answer = workspace.search(SearchRequest("expire cookies"), never_cancelled)
-    assert "not indexed yet" in answer.notice
+    assert "may be stale" in answer.notice
 
 
 def test_an_ignored_buffer_is_not_indexed(room: Room) -> None:

@@ -304,7 +304,10 @@ class KeptVectors:
         try:
             yield
         except IndexCorrupt as error:
-            if isinstance(error.__cause__, sqlite3.Error):
+            if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF in (
+                sqlite3.SQLITE_CORRUPT,
+                sqlite3.SQLITE_NOTADB,
+            ):
                 self.damaged = True
                 mark_damaged(self._path)
             raise

@@ -42,7 +42,8 @@ def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
     pairs = chain.from_iterable(((path, folder) for path in answer["matches"]) for folder, answer in answers)
     found = sorted(pairs, key=lambda pair: pair[0])[:limit]
     return {
-        **answers[0][1],
+        **{key: value for key, value in answers[0][1].items() if key != "notice"},
+        **_notice(answers),
         "matches": [path for path, _ in found],
         "workspaces": [folder for _, folder in found],
         "totalMatches": sum(answer["totalMatches"] for _, answer in answers),

@@ -1,0 +1,45 @@
+"""What a result says when it may be stale or partial: one line, and nothing when all is well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """What is known to have changed and is not in the index. `looks_over`: the whole workspace is being looked at.
+    `error`: why the last attempt to apply it failed."""
+
+    pending: int = 0
+    looks_over: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What runs; `kind` is empty when nothing does."""
+
+    kind: str = ""
+    done: int = 0
+    total: int = 0
+
+
+def stale_notice(job: Job, short: Shortfall, hindrance: str) -> str:
+    """`hindrance`: why the index cannot be changed here, where that makes a difference to the answer."""
+    if job.kind == "rebuild":
+        return "The index is being rebuilt; these results are from the former one."
+    if job.kind in ("create", "refresh"):
+        so_far = f" ({job.done} of {job.total} files so far)" if job.total else ""
+        return f"The index is being built{so_far}; results are partial."
+    if hindrance:
+        return hindrance
+    what = f"{short.pending} changed path(s)" if short.pending else "Changes"
+    if short.error:
+        return f"{what} could not be indexed ({short.error.rstrip('.')}); results may be stale."
+    if short.looks_over and not short.pending:
+        return "The workspace is still being looked over for changes; results may be stale."
+    return f"{what} are not indexed yet; results may be stale."
+
+
+def one_line(*notices: str) -> str:
+    return " ".join(notice for notice in notices if notice)

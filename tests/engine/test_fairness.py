@@ -1,0 +1,167 @@
+"""Several workspaces in one process: turns, searches that nothing holds up, memory given back when idle."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.engine.turns import Turns
+from sidecar.engine.wiring import OpenWorkspaces, real_parts
+from sidecar.model import SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
+
+LIMIT_S = 60.0
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[OpenWorkspaces]:
+    """The open workspaces of one process."""
+    home = tmp_path / "home"
+    workspaces = OpenWorkspaces(home, real_parts({}, {}, {"SIDECAR_HOME": str(home), "HOME": str(home)}))
+    yield workspaces
+    workspaces.close()
+
+
+def make(folder: Path, files: int) -> str:
+    folder.mkdir()
+    for number in range(files):
+        (folder / f"module_{number}.py").write_text(f"def function_{number}(value):\n    return value + {number}\n")
+    return str(folder)
+
+
+def paths(workspace: Workspace, query: str) -> list[str]:
+    return [hit.path for hit in workspace.search(SearchRequest(query), never_cancelled).hits]
+
+
+def test_a_search_is_answered_while_another_workspace_is_held_up_in_its_indexing(
+    house: OpenWorkspaces, tmp_path: Path
+) -> None:
+    small, large = house.get(make(tmp_path / "small", 3)), house.get(make(tmp_path / "large", 200))
+    small.refresh(no_progress, never_cancelled)
+    searched = threading.Event()
+    found: list[list[str]] = []
+
+    def hold(done: int, total: int, message: str) -> None:
+        if done:
+            assert searched.wait(LIMIT_S), "the search waits for the other workspace's indexing"
+
+    indexing = threading.Thread(target=large.refresh, args=(hold, never_cancelled))
+    indexing.start()
+    found.append(paths(small, "function_1"))
+    searched.set()
+    indexing.join(LIMIT_S)
+    assert found[0][0] == "module_1.py"
+    assert paths(large, "function_150")[0] == "module_150.py"
+
+
+def test_who_waits_for_a_turn_has_it_before_whoever_holds_one_goes_on() -> None:
+    turns = Turns(slots=1)
+    order: list[str] = []
+    holding = threading.Event()
+
+    def small() -> None:
+        with turns.taking(never_cancelled):
+            order.append("small")
+
+    with turns.taking(never_cancelled) as next_batch:
+        order.append("large 1")
+        waiting = threading.Thread(target=small)
+        waiting.start()
+        while not turns.wanted():
+            holding.wait(0.001)
+        assert not next_batch()
+        order.append("large 2")
+    waiting.join(LIMIT_S)
+    assert order == ["large 1", "small", "large 2"]
+
+
+def test_who_is_cancelled_waits_for_no_turn_and_leaves_none_behind() -> None:
+    turns = Turns(slots=1)
+    with turns.taking(never_cancelled), turns.taking(lambda: True) as stop:
+        assert stop()
+    with turns.taking(never_cancelled) as stop:
+        assert not stop()
+
+
+def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(house: OpenWorkspaces, tmp_path: Path) -> None:
+    small, large = house.get(make(tmp_path / "small", 3)), house.get(make(tmp_path / "large", 400))
+    order: list[str] = []
+    begun, done = threading.Event(), threading.Event()
+
+    def large_progress(finished: int, total: int, message: str) -> None:
+        if finished:
+            begun.set()
+            # The small one needs some turns only; without them this one could not end.
+            assert finished < total or done.wait(LIMIT_S)
+
+    def index_large() -> None:
+        large.refresh(large_progress, never_cancelled)
+        order.append("large")
+
+    indexing = threading.Thread(target=index_large)
+    indexing.start()
+    assert begun.wait(LIMIT_S)
+    small.refresh(no_progress, never_cancelled)
+    order.append("small")
+    done.set()
+    indexing.join(LIMIT_S)
+    assert order == ["small", "large"]
+
+
+def test_workspaces_share_one_loaded_model_and_one_file_of_vectors(house: OpenWorkspaces, tmp_path: Path) -> None:
+    one, two = house.get(make(tmp_path / "one", 3)), house.get(make(tmp_path / "two", 3))
+    for workspace in (one, two):
+        workspace.refresh(no_progress, never_cancelled)
+        assert paths(workspace, "function_1")
+    assert len(house._models._loaded) == 1
+    assert [p.name for p in (tmp_path / "home").rglob("vectors.sqlite")] == ["vectors.sqlite"]
+
+
+def test_an_idle_workspace_gives_model_and_store_back_and_the_next_call_brings_them_back(
+    house: OpenWorkspaces, tmp_path: Path
+) -> None:
+    root = make(tmp_path / "work", 5)
+    workspace = house.get(root)
+    workspace.refresh(no_progress, never_cancelled)
+    told: list[StatusAnswer] = []
+    end = workspace.on_change(told.append)
+    before = workspace.status()
+    model = weakref.ref(next(iter(house._models._loaded.values())))
+    house.rest(after_s=3600)
+    assert model() is not None
+    house.rest(after_s=0)
+    gc.collect()
+    assert model() is None
+    asleep = workspace.status()
+    assert (asleep.status, asleep.files, asleep.watcher_active) == (before.status, before.files, False)
+    assert told[-1].status == "ready"
+    Path(root, "late.py").write_text("def came_while_asleep():\n    pass\n")
+    assert paths(workspace, "came_while_asleep")[0] == "late.py"
+    assert workspace.status().files == before.files + 1
+    end()
+
+
+def test_a_workspace_in_use_does_not_rest(house: OpenWorkspaces, tmp_path: Path) -> None:
+    workspace = house.get(make(tmp_path / "work", 100))
+    seen: list[bool] = []
+
+    def progress(done: int, total: int, message: str) -> None:
+        house.rest(after_s=0)
+        seen.append(house._open[workspace.root].resting)
+
+    workspace.refresh(progress, never_cancelled)
+    assert seen and not any(seen)
+
+
+def test_text_that_an_editor_has_not_saved_is_searched_again_after_a_rest(
+    house: OpenWorkspaces, tmp_path: Path
+) -> None:
+    workspace = house.get(make(tmp_path / "work", 3))
+    workspace.refresh(no_progress, never_cancelled)
+    house.rest(after_s=0)
+    workspace.set_buffer("module_1.py", "def typed_but_not_saved():\n    pass\n")
+    assert paths(workspace, "typed_but_not_saved")[0] == "module_1.py"

@@ -1,0 +1,209 @@
+"""Answers are never silently stale: known changes are applied first, and what is left is said in a line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sidecar.engine.freshness import Job, Shortfall, stale_notice
+from sidecar.engine.keeper import EVERYTHING, Keeper, Pending
+from sidecar.errors import DiskFull, IndexLocked
+from sidecar.model import IsCancelled, SearchRequest, never_cancelled
+from tests.engine.rooms import Room, find, index
+
+NEW = "def entirely_new_engine():\n    return 'steam'\n"
+ROOT = Path(__file__).parents[2]
+
+
+def notice(workspace: object, query: str = "expire cookies") -> str:
+    return str(workspace.search(SearchRequest(query), never_cancelled).notice)  # type: ignore[attr-defined]
+
+
+def test_a_fresh_answer_says_nothing(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    assert notice(workspace) == ""
+    assert workspace.find_paths("**/*.py", 10).notice == ""
+
+
+def test_while_the_index_is_built_every_kind_of_answer_says_that_it_is_partial(room: Room) -> None:
+    for number in range(80):
+        room.write(f"more/module_{number}.py", f"def function_{number}():\n    return {number}\n")
+    workspace = room.open()
+    told: list[tuple[str, str, str]] = []
+
+    def look(done: int, total: int, message: str) -> None:
+        if done and len(told) < 1:
+            symbols = workspace.find_symbols("function_1", (), 5).notice
+            told.append((notice(workspace), workspace.find_paths("**/*.py", 5).notice, symbols))
+
+    workspace.refresh(look, never_cancelled)
+    (told_by_all,) = told
+    assert all("is being built" in one and "partial" in one and "\n" not in one for one in told_by_all)
+    assert notice(workspace) == ""
+
+
+def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_one(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    told: list[str] = []
+    workspace.rebuild(lambda done, total, message: told.append(notice(workspace)) if done else None, never_cancelled)
+    assert told and all("being rebuilt" in one for one in told)
+
+
+def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> None:
+    broken = threading.Event()
+    broken.set()
+    applied: list[Pending] = []
+
+    def apply(pending: Pending, cancelled: IsCancelled) -> None:
+        if broken.is_set():
+            raise DiskFull("No room.")
+        applied.append(pending)
+
+    keeper = Keeper(apply, "realtime", lambda paths: None, lambda: None)
+    keeper.start()
+    try:
+        keeper.add(["a.py"])
+        assert keeper.flush(30) is False
+        assert keeper.pending() == 1
+        told = stale_notice(Job(), Shortfall(keeper.pending(), keeper.looks_over(), keeper.last_error), "")
+        assert told.startswith("1 changed path(s) could not be indexed (There is no space left on the disk. No room)")
+        broken.clear()
+        assert keeper.flush(30) is True
+        assert applied[-1].paths == {"a.py"}
+        assert keeper.last_error == ""
+    finally:
+        keeper.stop()
+
+
+def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> None:
+    go_on = threading.Event()
+
+    def apply(pending: Pending, cancelled: IsCancelled) -> None:
+        assert go_on.wait(30)
+
+    keeper = Keeper(apply, "realtime", lambda paths: None, lambda: None)
+    keeper.start()
+    try:
+        keeper.add(rescan=[EVERYTHING])
+        assert keeper.flush(0.01) is False
+        assert keeper.looks_over()
+        assert "still being looked over" in stale_notice(Job(), Shortfall(0, keeper.looks_over()), "")
+        keeper.add(["a.py", "b.py"])
+        assert "2 changed path(s) are not indexed yet" in stale_notice(Job(), Shortfall(keeper.pending()), "")
+    finally:
+        go_on.set()
+        keeper.stop()
+
+
+@pytest.mark.parametrize("names", [["a.py"], ["src/"], ["/"], ["a.py", "src/", "b/c.py"]])
+def test_the_queue_on_disk_is_read_back_as_it_was_written(names: list[str]) -> None:
+    assert sorted(Pending.of(names).names()) == sorted(names)
+
+
+def test_a_lazy_queue_survives_a_killed_process_and_is_settled_once_it_is_applied(room: Room) -> None:
+    lazy = replace(room, flags={"indexingStrategy": "lazy"}, opened=[])
+    workspace = lazy.open()
+    index(workspace)
+    room.write("src/engine.py", NEW)
+    keeper = workspace._upkeep._keeper
+    assert keeper is not None
+    keeper.add(["src/engine.py"], ["docs"])
+    manifest = workspace._index.writable().writer.manifest  # type: ignore[union-attr]
+    assert sorted(manifest.dirty()) == ["docs/", "src/engine.py"]
+    lazy.close()  # nothing was searched in between, as when the process is killed
+    again = lazy.open()
+    assert again.status().pending_files == 2
+    assert find(again, "entirely_new_engine")[0] == "src/engine.py"
+    assert again.status().pending_files == 0
+    assert again._index.writable().writer.manifest.dirty() == []  # type: ignore[union-attr]
+    lazy.close()
+
+
+def test_a_process_that_may_not_write_says_that_unsaved_text_is_not_searched(room: Room) -> None:
+    holder = room.open()
+    index(holder)
+    second = room.open()
+    assert find(second, "expire cookies")[0] == "src/cookies.py"
+    assert notice(second) == ""
+    with pytest.raises(IndexLocked, match="Another process holds this index"):
+        second.set_buffer("src/cookies.py", NEW)
+
+
+def test_text_that_came_before_the_index_was_found_to_be_held_elsewhere_is_told_in_the_answer(room: Room) -> None:
+    holder = room.open()
+    index(holder)
+    second = room.open()
+    second.set_buffer("src/cookies.py", NEW)
+    assert "Another process holds this index" in notice(second)
+
+
+SEARCHING = """
+import os, sys
+from sidecar.engine.wiring import open_workspaces
+from sidecar.model import SearchRequest, never_cancelled, no_progress
+root, home, other_home = sys.argv[1:]
+
+def search(home, build):
+    workspaces = open_workspaces({}, {}, {"SIDECAR_HOME": home, "HOME": "/nowhere"})
+    if build:
+        workspaces.get(root).refresh(no_progress, never_cancelled)
+    answer = workspaces.get(root).search(SearchRequest("expire cookies"), never_cancelled)
+    status = workspaces.get(root).status()
+    workspaces.close()
+    return "|".join([answer.hits[0].path, answer.mode, answer.notice, status.status, status.warning])
+
+search(other_home, True)  # everything is imported now, which nobody else may read where it lies
+if os.getuid() == 0:
+    os.setuid(65534)
+print(search(home, False))
+"""
+
+
+def test_a_home_that_cannot_be_written_is_searched_as_it_is(room: Room, tmp_path: Path) -> None:
+    workspace = room.open()
+    index(workspace)
+    room.close()
+    others = tmp_path / "others"
+    others.mkdir()
+    with shut(room.home):
+        done = subprocess.run(
+            [sys.executable, "-c", SEARCHING, str(room.root), str(room.home), str(others)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    path, mode, told, status, warning = done.stdout.strip().split("|")
+    assert (path, mode, status) == ("src/cookies.py", "hybrid", "ready")
+    assert "cannot be written" in told
+    assert "cannot be written" in warning
+
+
+@contextmanager
+def shut(folder: Path) -> Iterator[None]:
+    """Nobody may write below it, and everybody may read it, for as long as the block lasts."""
+    inside = [folder, *folder.rglob("*")]
+    before = {path: path.stat().st_mode for path in (*inside, *folder.parents)}
+    for path in inside:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    for parent in folder.parents:
+        if os.getuid() == 0 and parent.is_relative_to(tempfile.gettempdir()):
+            parent.chmod(before[parent] | 0o055)
+    try:
+        yield
+    finally:
+        for path in reversed(inside):
+            path.chmod(before[path])
