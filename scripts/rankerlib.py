@@ -81,6 +81,9 @@ class Watched:
         self.watching = False
         self.last: Candidates | None = None
 
+    def prepare(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> None:
+        self._searcher.prepare(snapshot, request, cancelled)
+
     def search(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         if self.watching:
             self.last = _candidates(snapshot, self._searcher.examine(snapshot, request, cancelled))

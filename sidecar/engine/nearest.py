@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.rank.columns import Columns, Flags, Rows, RowTable, SearchedSnapshot
 from sidecar.engine.rank.passages import Similarities
+from sidecar.engine.vector_cache import MOST_BYTES
 from sidecar.errors import Cancelled, StoreFailed
 from sidecar.model import Collection, IsCancelled, VectorStore
 from sidecar.parts.lexical.bm25 import Floats
@@ -66,6 +67,15 @@ class Nearest:
             vectors, found = self._snapshot.vectors(block)
             if found.any():
                 self._cosines[block[found]] = _steady(vectors[found] @ self._vector)
+
+    def load(self) -> None:
+        """Reads every vector of the collection, as far as the cache has room: the exact search that follows finds them
+        there."""
+        rows = np.flatnonzero(self._columns.in_collection & (self._snapshot.chunk_vector > 0)).astype(np.int32)
+        for start in range(0, min(len(rows), MOST_BYTES // (4 * len(self._vector))), _BLOCK):
+            if self._cancelled():
+                raise Cancelled
+            self._snapshot.vectors(rows[start : start + _BLOCK])
 
     @property
     def similarities(self) -> Similarities:

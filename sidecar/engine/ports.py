@@ -106,6 +106,9 @@ class Lexical(Protocol):
 
 
 class Searching(Protocol):
+    def prepare(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> None:
+        """Loads what this search and the ones after it need, once for an open index."""
+
     def search(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer: ...
 
 

@@ -47,6 +47,8 @@ class Reading:
         generation = self._index.readable()
         if request.mode != "fts" and request.alpha > 0:
             self._index.check_model(generation)
+        # What is loaded only once is loaded while others look at what has changed.
+        self._on_snapshot(lambda snapshot: self._searcher.prepare(snapshot, request, cancelled))
         notice = self._freshen()
         answer = self._on_snapshot(lambda snapshot: self._searched(snapshot, request, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))

@@ -23,7 +23,7 @@ _CHARS_PER_TOKEN = 4
 _MERGED_LINES = 120
 _SAME = 0.01
 """Chunks of one file whose lengths differ by no more are suspected to say the same."""
-_LEADING = 50
+_LEADING = 25
 """Files among whose chunks repetition is looked for; nobody pages to the others for long."""
 _SHARED_WORDS = 0.8
 """Share of all their words that two chunks have in common when they do say the same."""

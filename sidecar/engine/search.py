@@ -81,6 +81,11 @@ class Examined:
     alpha: float
 
 
+def alpha_of(request: SearchRequest) -> float:
+    """How much of the answer is meaning: 0 is none, 1 is nothing else."""
+    return {"fts": 0.0, "vector": 1.0}.get(request.mode, request.alpha)
+
+
 class Searcher:
     """Stateless but for what it was made with; thread-safe as far as the embedder and the store are."""
 
@@ -93,6 +98,23 @@ class Searcher:
         self._embedder = embedder
         self._store = store
         self._combiner: Combiner = combiner or learned()
+
+    def prepare(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> None:
+        """Loads the model and, where no vector store is up yet, the vectors; only once for an open index.
+
+        Raises Cancelled. What fails otherwise fails again, and is told, when it is searched.
+        """
+        alpha = alpha_of(request)
+        if alpha == 0 or "search.prepared" in snapshot.lasting:
+            return
+        snapshot.lasting["search.prepared"] = True
+        columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
+        try:
+            vector = self._embedder().embed_query(request.query)
+        except ModelLoadFailed:
+            return
+        if self._store() is None:
+            Nearest(snapshot, columns, vector, cancelled).load()
 
     def search(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """Raises InvalidQuery, InvalidPattern, Cancelled; ModelLoadFailed only when vectors alone were asked for."""
@@ -142,7 +164,7 @@ class Searcher:
         clock: _Clock,
         cancelled: IsCancelled,
     ) -> _Found:
-        alpha = {"fts": 0.0, "vector": 1.0}.get(request.mode, request.alpha)
+        alpha = alpha_of(request)
         nearest, notice = None, ""
         closest = np.zeros(0, np.int32)
         if alpha > 0:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.intent import Query
+from sidecar.engine.rank.candidates import strongest
 from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot
 from sidecar.engine.rank.graph import Mentions, mentions_of
 from sidecar.engine.rank.groups import Groups, relative
@@ -21,6 +22,10 @@ from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
 
 _DOCUMENTATION = 1
+_LOOKED_UP = 24
+_ANY = np.float32(1e-3)
+SPAN = 0.35
+"""Cosines this far below the best are as good as none (static and transformer models alike)."""
 
 
 @dataclass(frozen=True)
@@ -138,10 +143,30 @@ class Evidence:
         return facts
 
     @cached_property
+    def likeliest(self) -> Rows:
+        """Places of the files whose users are looked up: it costs a look-up per file and decides among the first."""
+        merit = self.all_fields + self.best_body + self.closeness_lead
+        names = [self.snapshot.paths[file] for file in self.files]
+        return np.sort(strongest(np.asarray(merit + _ANY, np.float32), _LOOKED_UP, names))
+
+    @cached_property
+    def closeness_lead(self) -> Floats:
+        """From 0 for cosines that are as good as none, compared with the best, to 1 for the best."""
+        best = self.similarity.max(initial=0)
+        return np.asarray(np.clip(1 - (best - self.similarity) / np.float32(SPAN), 0, 1), np.float32)
+
+    @cached_property
     def mentions(self) -> Mentions:
-        return mentions_of(self.snapshot, self.columns, self.files)
+        """Of the likeliest."""
+        return mentions_of(self.snapshot, self.columns, self.files[self.likeliest])
 
     @cached_property
     def users(self) -> Floats:
-        """What the files that mention it score by words, added up: not in 0-1."""
+        """What the files that mention each of the likeliest score by words, added up: not in 0-1."""
         return self.mentions.sums(self.all_files)
+
+    def of_likeliest(self, values: NDArray[np.floating]) -> Floats:
+        """Values of the likeliest files as those of all; 0 for the others."""
+        spread = np.zeros(len(self.files), np.float32)
+        spread[self.likeliest] = values
+        return spread

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from sidecar.engine.rank.evidence import Evidence
+from sidecar.engine.rank.evidence import SPAN, Evidence
 from sidecar.engine.rank.groups import relative
 from sidecar.engine.rank.paths import names_platform
 from sidecar.parts.lexical.analyse import Field
@@ -83,7 +83,7 @@ def named_so(e: Evidence) -> Floats:
 
 def similarity(e: Evidence) -> Floats:
     """The closest chunk, as far as it falls behind the query's closest."""
-    return _behind_best(e.similarity)
+    return e.closeness_lead
 
 
 def top_similarities(e: Evidence) -> Floats:
@@ -189,7 +189,7 @@ def is_barrel(e: Evidence) -> Floats:
 
 def behind_twin(e: Evidence) -> Floats:
     """A header, an old version or another platform's file of the same name answers better: one of them is enough."""
-    merits = e.all_fields + e.best_body + _behind_best(e.similarity)
+    merits = e.all_fields + e.best_body + e.closeness_lead
     _, number = np.unique(e.path_table.stems[e.files], return_inverse=True)
     best = np.zeros(len(merits), np.float32)
     np.maximum.at(best, number, merits)
@@ -198,25 +198,21 @@ def behind_twin(e: Evidence) -> Floats:
 
 def mentioned(e: Evidence) -> Floats:
     """Hubs, which many files use by name, are what questions about structure are about."""
-    return np.asarray(np.log1p(e.mentions.counts) / np.log1p(max(2, e.columns.file_count)), np.float32)
+    return e.of_likeliest(np.log1p(e.mentions.counts) / np.log1p(max(2, e.columns.file_count)))
 
 
 def users_match(e: Evidence) -> Floats:
     """Those who use it hold the query's words, though it may not. Damped, so that many middling ones count too."""
-    return relative(np.asarray(e.users / np.sqrt(1 + e.mentions.counts), np.float32))
+    return relative(e.of_likeliest(e.users / np.sqrt(1 + e.mentions.counts)))
 
 
 def users_mean(e: Evidence) -> Floats:
     """The same for a file with few users."""
-    return np.asarray(e.users / np.maximum(e.mentions.counts, 1), np.float32)
-
-
-_SPAN = 0.35
-"""Cosines this far below the best are as good as none (static and transformer models alike)."""
+    return e.of_likeliest(e.users / np.maximum(e.mentions.counts, 1))
 
 
 def _behind_best(values: Floats) -> Floats:
-    return np.asarray(np.clip(1 - (values.max(initial=0) - values) / np.float32(_SPAN), 0, 1), np.float32)
+    return np.asarray(np.clip(1 - (values.max(initial=0) - values) / np.float32(SPAN), 0, 1), np.float32)
 
 
 def _unlike_others(values: Floats) -> Floats:
