@@ -6,7 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROBE = """
@@ -55,3 +58,42 @@ def test_the_service_is_made_without_the_engine_or_a_heavy_library(tmp_path: Pat
     )
     _, packages = imported(code, home=tmp_path)
     assert not packages & {"chromadb", "onnxruntime", "tokenizers", "tree_sitter", "mcp", "pygls", "rich", "sqlite3"}
+
+
+PIPES = """
+import io, json, os, sys
+stdout = os.dup(1)
+ended, empty = os.pipe()
+os.close(empty)
+os.dup2(ended, 0)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+from sidecar.__main__ import main
+try:
+    status = main()
+except SystemExit as leaving:
+    status = leaving.code
+os.write(stdout, json.dumps({"status": status, "modules": sorted(sys.modules)}).encode())
+"""
+HEAVY = {"pydantic", "numpy", "rich", "chromadb", "onnxruntime", "tokenizers", "mcp", "pygls", "lsprotocol", "sqlite3"}
+SLOW_TO_START = {"asyncio", "logging", "subprocess", "dataclasses", "inspect", "platformdirs", "tempfile"}
+
+
+@pytest.fixture
+def with_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home in which a daemon serves the workspace `work`, which is indexed."""
+    monkeypatch.setenv("CI", "")
+    monkeypatch.setenv("SIDECAR_DAEMON_IDLE_MINUTES", "2")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.py").write_text("def open_socket():\n    return 1\n")
+    env = {**os.environ, "SIDECAR_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    for words in (("daemon", "start"), ("index", "-w", str(tmp_path / "work"))):
+        subprocess.run([sys.executable, "-m", "sidecar", *words], env=env, check=True, capture_output=True)
+    yield tmp_path
+    subprocess.run([sys.executable, "-m", "sidecar", "daemon", "stop"], env=env, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("words", [["--stdio"], ["mcp"], ["search", "open", "socket"], ["status"], ["--version"]])
+def test_pipes_and_shell_commands_at_a_daemon_import_next_to_nothing(with_daemon: Path, words: list[str]) -> None:
+    status, packages = imported(PIPES, *words, "-w", str(with_daemon / "work"), home=with_daemon)
+    assert status == (1 if words == ["--stdio"] else 0)
+    assert packages & (HEAVY | SLOW_TO_START) == set()

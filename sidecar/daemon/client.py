@@ -5,6 +5,7 @@ Light: every command starts here.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -123,7 +124,7 @@ class Client:
         pid = told["pid"] if told else self._unreachable_pid()
         if pid is None:
             return {"running": False, "stopped": False}, "No daemon runs.\n"
-        self._wait_for_end(pid)
+        self._wait_for_end(pid, told is not None)
         return {"running": False, "stopped": True, "pid": pid}, f"The daemon has ended: process {pid}.\n"
 
     def _status(self, _: int) -> tuple[dict[str, Any], str]:
@@ -165,22 +166,26 @@ class Client:
         record = self.place.record()
         return record.pid if record is not None and is_locked(self.place.lock) else None
 
-    def _wait_for_end(self, pid: int) -> None:
-        """Until the lock is free. A daemon that did not answer is sent signals: one to leave, one to die."""
+    def _wait_for_end(self, pid: int, told: bool) -> None:
+        """Until the lock is free. A daemon that does not hear is sent signals: one to leave, one to die."""
         import signal
 
-        signals = iter((signal.SIGTERM, signal.SIGKILL))
-        for patience in (STOPPING_S, STOPPING_S / 3, 5.0):
-            deadline = time.monotonic() + patience
-            while time.monotonic() < deadline:
-                if not is_locked(self.place.lock):
-                    return
-                time.sleep(_POLL_S)
-            try:
-                os.kill(pid, next(signals, signal.SIGKILL))
-            except ProcessLookupError:
+        if told and self._is_free_within(STOPPING_S):
+            return
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+            if self._is_free_within(2 * self._daemon.patience_s):
                 return
         raise Conflict(f"Process {pid} does not end.")
+
+    def _is_free_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while is_locked(self.place.lock):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
 
 
 def _protocol(kind: str) -> tuple[Any, Any]:

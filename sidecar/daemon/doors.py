@@ -8,8 +8,9 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from sidecar.daemon.calls import CallSession, as_line
+from sidecar.daemon.calls import CallSession
 from sidecar.daemon.greeting import Greeting
+from sidecar.daemon.hub import Welcome
 from sidecar.errors import ConfigInvalid, SidecarError
 from sidecar.settings.load import load_settings
 from sidecar.tools.assemble import make_service
@@ -28,42 +29,43 @@ class Doors:
         self._shared = shared
         self._sessions = sessions
 
-    async def lsp(self, connection: socket.socket, greeting: Greeting) -> None:
+    async def lsp(self, connection: socket.socket, greeting: Greeting, welcome: Welcome) -> None:
         run, server = await _imported("sidecar.surfaces.lsp.run", "sidecar.surfaces.lsp.server")
         _check_flags(greeting)
 
         def service(editor: Mapping[str, object]) -> Service:
             return self._service(greeting, editor)
 
-        await _welcome(connection)
+        await welcome()
         await run.serve_connection(connection, server.make_server(service, sessions=self._sessions))
 
-    async def mcp(self, connection: socket.socket, greeting: Greeting) -> None:
+    async def mcp(self, connection: socket.socket, greeting: Greeting, welcome: Welcome) -> None:
+        _check_flags(greeting)
         stdio, server = await _imported("sidecar.surfaces.mcp.stdio", "sidecar.surfaces.mcp.server")
         service = self._service(greeting)
         try:
             made = server.make_server(
                 service, greeting.workspace, working_directory=greeting.cwd, sessions=self._sessions
             )
-            await _welcome(connection)
+            await welcome()
             await stdio.serve_connection(connection, made)
         finally:
             await asyncio.get_running_loop().run_in_executor(None, service.close)
 
-    async def call(self, connection: socket.socket, greeting: Greeting) -> None:
+    async def call(self, connection: socket.socket, greeting: Greeting, welcome: Welcome) -> None:
         _check_flags(greeting)
         view = self._shared.open(greeting.flags, {}, greeting.env)
         service = self._service(greeting, view=view)
         session = self._sessions.attach("shell", "a shell", workspaces=[greeting.workspace or greeting.cwd])
         try:
             notes = _overruled(view, greeting)
-            await _welcome(connection, notes=notes)
+            await welcome(notes=notes)
             await CallSession(connection, service, session).serve()
         finally:
             session.detach()
             await asyncio.get_running_loop().run_in_executor(None, service.close)
 
-    async def rest(self, connection: socket.socket, greeting: Greeting) -> None:
+    async def rest(self, connection: socket.socket, greeting: Greeting, welcome: Welcome) -> None:
         """The client has the listening socket and hands it over; its end is the serving's."""
         _check_flags(greeting)
         run, serve = await _imported("sidecar.surfaces.http.run", "sidecar.daemon.serve")
@@ -71,7 +73,7 @@ class Doors:
         loop = asyncio.get_running_loop()
         try:
             workspace = await loop.run_in_executor(None, service.workspace, greeting.workspace or greeting.cwd)
-            await _welcome(connection, root=workspace.root)
+            await welcome(root=workspace.root)
             connection.setblocking(True)
             listener, secret = await loop.run_in_executor(None, serve.receive_listener, connection)
             connection.setblocking(False)
@@ -91,11 +93,6 @@ class Doors:
             unset_toolsets=greeting.unset_toolsets or DEFAULT_TOOLSETS,
             engine=self._shared.open if view is None else lambda *_: view,
         )
-
-
-async def _welcome(connection: socket.socket, **facts: object) -> None:
-    connection.setblocking(False)
-    await asyncio.get_running_loop().sock_sendall(connection, as_line({"ok": True, **facts}))
 
 
 async def _imported(*names: str) -> list[Any]:

@@ -13,10 +13,9 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sidecar.daemon.calls import Lines, as_line
 from sidecar.daemon.greeting import Greeting
@@ -26,8 +25,11 @@ GREETING_S = 10.0
 CLOSING_S = 15.0
 logger = logging.getLogger("sidecar.daemon")
 
-Door = Callable[[socket.socket, Greeting], Awaitable[None]]
-"""Serves one session until its client leaves or the task is cancelled. Raises SidecarError before the first byte."""
+Welcome = Callable[..., Awaitable[None]]
+"""Tells the client, with these facts, that its session begins. What is raised before is what it is told instead."""
+
+Door = Callable[[socket.socket, Greeting, Welcome], Awaitable[None]]
+"""Serves one session until its client leaves or the task is cancelled."""
 
 
 @dataclass(eq=False)
@@ -103,22 +105,28 @@ class Hub:
             task.add_done_callback(self._greeted.discard)
 
     async def _attend(self, connection: socket.socket) -> None:
+        welcomed = False
+
+        async def welcome(**facts: object) -> None:
+            nonlocal welcomed
+            await _answer(connection, {"ok": True, **facts})
+            welcomed = True
+
         try:
             greeting = await self._greeting(connection)
             if greeting is None:
                 return
-            if greeting.kind == "control":
-                await self._control(connection)
-                return
+            door = self._control if greeting.kind == "control" else self._doors[greeting.kind]
             with self._counted(greeting):
-                await self._doors[greeting.kind](connection, greeting)
-        except SidecarError as error:
-            await _answer(connection, {"error": error.as_dict()})
-        except (OSError, ConnectionError):
+                await door(connection, greeting, welcome)
+        except OSError:
             return
-        except Exception:
-            logger.exception("a session failed")
-            await _answer(connection, {"error": Internal("sidecar daemon logs says why.").as_dict()})
+        except Exception as error:
+            if not isinstance(error, SidecarError):
+                logger.exception("a session failed")
+            if not welcomed:
+                told = error if isinstance(error, SidecarError) else Internal("sidecar daemon logs says why.")
+                await _answer(connection, {"error": told.as_dict()})
         finally:
             connection.close()
 
@@ -133,7 +141,10 @@ class Hub:
             return None
 
     @contextlib.contextmanager
-    def _counted(self, greeting: Greeting) -> Any:
+    def _counted(self, greeting: Greeting) -> Iterator[None]:
+        if greeting.kind == "control":
+            yield
+            return
         task = asyncio.current_task()
         assert task is not None
         session = Attended(next(self._ids), greeting, time.time(), task)
@@ -152,9 +163,9 @@ class Hub:
         if not self._sessions:
             self._timer = asyncio.get_running_loop().call_later(self._idle_s, self.leave, "idle")
 
-    async def _control(self, connection: socket.socket) -> None:
+    async def _control(self, connection: socket.socket, greeting: Greeting, welcome: Welcome) -> None:
         """`status` and `stop`, one word per line."""
-        await _answer(connection, {"ok": True, "pid": os.getpid()})
+        await welcome(pid=os.getpid())
         lines = Lines(connection)
         while line := await lines.line():
             word = line.decode("utf-8", "replace").strip()

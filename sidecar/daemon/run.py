@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sidecar.daemon.greeting import Greeting
 from sidecar.daemon.place import Lock, Place, connect, private_folder
-from sidecar.daemon.spawn import daemon_environment
+from sidecar.daemon.spawn import daemon_environment, patience
 from sidecar.errors import IndexLocked, InvalidParams, SidecarError
 from sidecar.surfaces.cli.log import LateFile
 
@@ -25,7 +25,6 @@ BACKLOG = 128
 IDLE = "SIDECAR_DAEMON_IDLE_MINUTES"
 IDLE_MINUTES = 30.0
 CLOSING_S = 15.0
-PREDECESSOR_S = 40.0
 _POLL_S = 0.05
 logger = logging.getLogger("sidecar.daemon")
 
@@ -51,7 +50,7 @@ def _up(place: Place, env: Mapping[str, str], ready_fd: int | None) -> tuple[Loc
     """The lock, the listening socket and the idle time in seconds; None when another daemon has come up meanwhile."""
     idle_s = _idle_seconds(env)
     lock = Lock(place.lock)
-    if not _take(lock, place):
+    if not _take(lock, place, 2 * patience(env)):
         _tell(ready_fd, {"ok": True})
         return None
     _log(place, quiet=ready_fd is not None)
@@ -76,7 +75,11 @@ def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.so
     doors = Doors(shared, Sessions())
     path = Path(listener.getsockname())
 
+    backstop = threading.Timer(2 * CLOSING_S, os._exit, (1,))
+    backstop.daemon = True
+
     def lock_out() -> None:
+        backstop.start()
         listener.close()
         with contextlib.suppress(OSError, SidecarError):
             lock.write("")
@@ -87,11 +90,8 @@ def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.so
 
     hub = Hub({"lsp": doors.lsp, "mcp": doors.mcp, "call": doors.call, "rest": doors.rest}, facts, idle_s, lock_out)
     threading.Thread(target=retire_older, args=(place,), name="sidecar-upgrade", daemon=True).start()
-    backstop = threading.Timer(CLOSING_S, os._exit, (1,))
-    backstop.daemon = True
     try:
         asyncio.run(hub.serve(listener))
-        backstop.start()
         shared.close()
     finally:
         logger.info("gone")
@@ -131,9 +131,9 @@ def _detach() -> None:
     os.setsid()
 
 
-def _take(lock: Lock, place: Place) -> bool:
+def _take(lock: Lock, place: Place, patience_s: float) -> bool:
     """False when another daemon is up. One that is leaving is waited for. Raises IndexLocked where that takes long."""
-    deadline = time.monotonic() + PREDECESSOR_S
+    deadline = time.monotonic() + patience_s
     while not lock.take():
         record = place.record()
         other = connect(record)

@@ -17,8 +17,8 @@ from sidecar.daemon.greeting import PREFIX, Greeting, greet
 from sidecar.daemon.place import Lock, Place, connect, is_locked
 from sidecar.errors import Conflict, Internal, SidecarError
 
-READY_S = 60.0
-ANSWER_S = 20.0
+PATIENCE_S = 20.0
+"""A daemon that does not answer for so long does not answer; starting may take three times as long."""
 TRIES = 5
 COMMAND = (sys.executable, "-P", "-m", "sidecar")
 """-P: this process may stand in a folder that has a package of our name."""
@@ -42,6 +42,7 @@ class Daemon:
         self.place = place
         self._env = env
         self._command = command
+        self.patience_s = patience(env)
 
     def attach(self, greeting: Greeting) -> Attached:
         """A session with the daemon, started where there is none. Raises NotReachedError, and the daemon's own error
@@ -63,7 +64,7 @@ class Daemon:
     def _welcome(self, connection: socket.socket, greeting: Greeting) -> dict[str, Any] | None:
         """None where the daemon hangs up, because it is leaving."""
         try:
-            if (facts := greet(connection, greeting, ANSWER_S)) is not None:
+            if (facts := greet(connection, greeting, self.patience_s)) is not None:
                 return facts
         except TimeoutError as error:
             connection.close()
@@ -105,11 +106,11 @@ class Daemon:
             os.close(writing)
         try:
             os.waitpid(pid, 0)
-            told = _read_all(reading, READY_S)
+            told = _read_all(reading, 3 * self.patience_s)
         finally:
             os.close(reading)
         if told is None:
-            raise Conflict(f"The daemon did not come up within {READY_S:.0f} s.")
+            raise Conflict(f"The daemon did not come up within {3 * self.patience_s:.0f} s.")
         if not told:
             raise Internal("The daemon ended while it came up; sidecar daemon logs says why.")
         answer = json.loads(told)
@@ -128,7 +129,15 @@ def daemon_environment(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if not name.startswith(PREFIX) or name in KEPT}
 
 
-KEPT = ("SIDECAR_HOME", "SIDECAR_DAEMON_IDLE_MINUTES", "SIDECAR_RANKER")
+KEPT = ("SIDECAR_HOME", "SIDECAR_DAEMON_IDLE_MINUTES", "SIDECAR_DAEMON_PATIENCE_S", "SIDECAR_RANKER")
+
+
+def patience(env: Mapping[str, str]) -> float:
+    """SIDECAR_DAEMON_PATIENCE_S where that is a number of seconds: for slow machines, and for tests."""
+    try:
+        return max(0.05, float(env["SIDECAR_DAEMON_PATIENCE_S"]))
+    except (KeyError, ValueError):
+        return PATIENCE_S
 
 
 def _read_all(fd: int, timeout_s: float) -> bytes | None:

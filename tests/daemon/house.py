@@ -1,0 +1,133 @@
+"""A data folder of a test's own with everything that may run in it: daemons, pipes, shells. Real processes only."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+
+from tests.surfaces.lsp_client import LspClient
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 60.0
+SIDECAR = (sys.executable, "-m", "sidecar")
+OLDER = (sys.executable, "-m", "tests.daemon.older")
+HANDSHAKE, STATELESS = "legacy", "auto"
+
+
+class House:
+    """`env` is what every process of it gets: no CI, so that daemons are used."""
+
+    def __init__(self, home: Path, **more: str) -> None:
+        self.home = home
+        self.env = {
+            **os.environ,
+            "CI": "",
+            "XDG_RUNTIME_DIR": "",
+            "SIDECAR_HOME": str(home),
+            "PYTHONPATH": str(ROOT),
+            "SIDECAR_DAEMON_IDLE_MINUTES": "2",
+            **more,
+        }
+
+    def run(
+        self,
+        *words: str,
+        program: Sequence[str] = SIDECAR,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*program, *words],
+            cwd=cwd or ROOT,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+    def lsp(self, *words: str, program: Sequence[str] = SIDECAR, **more: Any) -> LspClient:
+        return LspClient([*program, "--stdio", *words], env=self.env, **more)
+
+    def mcp(self, work: Path, era: str = HANDSHAKE, *, program: Sequence[str] = SIDECAR, **more: Any) -> Client:
+        words = [*program[1:], "mcp", "--workspace", str(work)]
+        return Client(StdioServerParameters(command=program[0], args=words, env=self.env), mode=era, **more)  # type: ignore[arg-type]
+
+    def status(self, program: Sequence[str] = SIDECAR) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.run("daemon", "status", "--json", program=program).stdout)
+        return told
+
+    def pid(self, program: Sequence[str] = SIDECAR) -> int:
+        pid = self.status(program)["pid"]
+        assert isinstance(pid, int), "no daemon runs"
+        return pid
+
+    def kill(self) -> int:
+        """Kills the daemon as the system would, and waits until it is gone; its process id."""
+        pid = self.pid()
+        os.kill(pid, signal.SIGKILL)
+        assert eventually(lambda: not alive(pid))
+        return pid
+
+    def daemons(self) -> list[int]:
+        return [pid for pid, words in self.processes().items() if words[-4:-2] == ["daemon", "run"]]
+
+    def processes(self) -> dict[int, list[str]]:
+        """Every living process whose environment names this house: its words by its id."""
+        found: dict[int, list[str]] = {}
+        mark = f"SIDECAR_HOME={self.home}\0".encode()
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (folder / "environ").read_bytes() and int(folder.name) != os.getpid():
+                    found[int(folder.name)] = (folder / "cmdline").read_text().rstrip("\0").split("\0")
+            except (OSError, ValueError):
+                continue
+        return found
+
+    def clear(self) -> None:
+        """Ends what is left; afterwards nothing of this house runs."""
+        for program in (SIDECAR, OLDER):
+            self.run("daemon", "stop", program=program)
+        if not eventually(lambda: not self.processes()):
+            left = self.processes()
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+            raise AssertionError(f"left running: {left}")
+
+
+def eventually(holds: Callable[[], object], limit_s: float = LIMIT_S) -> bool:
+    """Whether it comes to hold within the limit."""
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        threading.Event().wait(0.02)
+    return True
+
+
+def alive(pid: int) -> bool:
+    """A dead process that nobody has reaped yet is not alive."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def write_workspace(folder: Path, files: int = 3) -> Path:
+    """A project with `convert_unit_N` in file N."""
+    (folder / ".git").mkdir(parents=True)
+    for number in range(files):
+        text = f"def convert_unit_{number}(value):\n    return value * {number}\n"
+        (folder / f"unit{number}.py").write_text(text)
+    return folder

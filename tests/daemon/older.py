@@ -1,0 +1,10 @@
+"""The sidecar command of an older version, as an installation that was upgraded has it still running."""
+
+from __future__ import annotations
+
+import sys
+
+from sidecar.__main__ import main
+
+if __name__ == "__main__":
+    sys.exit(main(version="0.0.9", command=(sys.executable, "-m", "tests.daemon.older")))

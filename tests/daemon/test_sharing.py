@@ -1,0 +1,86 @@
+"""Several clients of every kind on one workspace, through one daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.house import HANDSHAKE, STATELESS, House, eventually
+from tests.surfaces.http_client import Served
+from tests.surfaces.lsp_client import LspClient
+
+YES = {"window/showMessageRequest": lambda params: params["actions"][0]}
+
+
+def first_path(client: LspClient, query: str) -> str:
+    path = client.request("sidecar/searchCode", {"query": query})["results"][0]["path"]
+    assert isinstance(path, str)
+    return path
+
+
+async def test_two_editors_two_agents_and_a_shell_work_on_one_index(house: House, work: Path) -> None:
+    with house.lsp(on_request=YES) as one, house.lsp(on_request=YES) as other:
+        await asyncio.to_thread(one.start, work)
+        await asyncio.to_thread(other.start, work)
+        async with house.mcp(work, HANDSHAKE) as agent, house.mcp(work, STATELESS) as second:
+            made = await asyncio.to_thread(one.request, "sidecar/createIndex", {})
+            assert made["status"] == "created"
+            for client in (one, other):
+                assert await asyncio.to_thread(first_path, client, "convert_unit_1") == "unit1.py"
+            for session in (agent, second):
+                result = await session.call_tool("search_code", {"query": "convert_unit_2"})
+                assert result.structured_content["results"][0]["path"] == "unit2.py"
+            shell = await asyncio.to_thread(house.run, "search", "convert_unit_0", "--json", cwd=work)
+            assert json.loads(shell.stdout)["results"][0]["path"] == "unit0.py"
+            status = house.status()
+            assert sorted(session["kind"] for session in status["sessions"]) == ["lsp", "lsp", "mcp", "mcp"]
+            assert len(house.daemons()) == 1
+        assert await asyncio.to_thread(one.stop) == 0
+        assert await asyncio.to_thread(other.stop) == 0
+
+
+def test_what_one_door_writes_every_other_finds(house: House, work: Path) -> None:
+    with house.lsp(on_request=YES) as editor:
+        editor.start(work)
+        editor.request("sidecar/createIndex", {})
+        (work / "fresh.py").write_text("def brand_new_function():\n    return 1\n")
+        assert house.run("index", cwd=work).returncode == 0
+        assert first_path(editor, "brand_new_function") == "fresh.py"
+
+
+def test_unsaved_text_of_an_editor_is_found_from_the_shell(house: House, work: Path) -> None:
+    with house.lsp(on_request=YES) as editor:
+        editor.start(work)
+        editor.request("sidecar/createIndex", {})
+        text = "def only_in_the_buffer():\n    return 1\n"
+        document = {"uri": (work / "unit0.py").as_uri(), "languageId": "python", "version": 1, "text": text}
+        editor.notify("textDocument/didOpen", {"textDocument": document})
+        assert first_path(editor, "only_in_the_buffer") == "unit0.py"
+        assert "only_in_the_buffer" in house.run("search", "only_in_the_buffer", cwd=work).stdout
+
+
+def test_a_script_is_served_by_the_daemon_and_outlives_it(house: House, work: Path) -> None:
+    house.run("index", cwd=work)
+    with Served(work, house.env) as served:
+        assert [one["kind"] for one in house.status()["sessions"]] == ["rest"]
+        assert served.get("/status").json["status"] != "not_indexed"
+        house.kill()
+        assert served.post("search_code", {"query": "convert_unit_1"}).json["results"][0]["path"] == "unit1.py"
+        assert house.run("daemon", "stop").returncode == 0
+        assert served.post("search_code", {"query": "convert_unit_2"}).json["results"][0]["path"] == "unit2.py"
+        assert served.end() == (0, "")
+    assert eventually(lambda: house.status()["sessions"] == [])
+
+
+@pytest.mark.parametrize("variable", ["CI", "--standalone"])
+def test_with_ci_or_standalone_no_daemon_is_left_behind(house: House, work: Path, variable: str) -> None:
+    env = {"CI": "true"} if variable == "CI" else {}
+    words = [] if variable == "CI" else ["--standalone"]
+    done = house.run("mcp", *words, env=env, cwd=work)
+    assert done.returncode == 0
+    assert house.run("--stdio", *words, env=env, cwd=work).returncode == 1
+    assert house.run("index", *words, env=env, cwd=work).returncode == 0
+    assert house.processes() == {}

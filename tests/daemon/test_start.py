@@ -1,0 +1,261 @@
+"""How a daemon comes up, whatever it finds: others that start one too, remains of dead ones, forbidden places."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar import __version__
+from sidecar.daemon.place import Place
+from tests.daemon.house import OLDER, SIDECAR, House, alive, eventually, write_workspace
+
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a small disk, gives a folder away")
+
+
+def handshake(house: House, work: Path) -> str:
+    """Serves an agent up to its handshake; what was written to standard error."""
+    command = [*SIDECAR, "mcp", "-w", str(work)]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=house.env, text=True, **streams) as pipe:  # type: ignore[call-overload]
+        pipe.stdin.write(json.dumps(INITIALIZE) + "\n")
+        pipe.stdin.flush()
+        answer = pipe.stdout.readline()
+        _, told = pipe.communicate(timeout=60)
+    assert json.loads(answer)["result"]["serverInfo"]["name"] == "sidecar", told
+    return str(told)
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+async def test_twenty_pipes_started_at_once_leave_one_daemon(house: House, work: Path) -> None:
+    pipes = [
+        await asyncio.create_subprocess_exec(
+            *SIDECAR, "mcp", "-w", str(work),
+            env=house.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for _ in range(20)
+    ]  # fmt: skip
+
+    async def shake(pipe: asyncio.subprocess.Process) -> str:
+        assert pipe.stdin is not None and pipe.stdout is not None
+        pipe.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+        answer = json.loads(await asyncio.wait_for(pipe.stdout.readline(), 120))
+        return str(answer["result"]["serverInfo"]["name"])
+
+    assert await asyncio.gather(*map(shake, pipes)) == ["sidecar"] * 20
+    assert len(house.daemons()) == 1
+    assert len(house.status()["sessions"]) == 20
+    for pipe in pipes:
+        assert pipe.stdin is not None
+        pipe.stdin.close()
+    ended = await asyncio.gather(*(pipe.communicate() for pipe in pipes))
+    assert [error for _, error in ended if error] == []
+    assert [pipe.returncode for pipe in pipes] == [0] * 20
+
+
+def test_the_socket_and_the_record_of_a_killed_daemon_are_in_nobodys_way(house: House, work: Path) -> None:
+    house.run("daemon", "start")
+    stale = house.status()["socket"]
+    killed = house.kill()
+    assert Path(stale).exists()
+    assert house.run("daemon", "status").stdout == "No daemon runs.\n"
+    assert handshake(house, work) == ""
+    assert house.pid() != killed
+
+
+def test_a_record_of_a_process_that_is_another_one_by_now_is_not_believed(house: House, work: Path) -> None:
+    place = Place(house.home, __version__)
+    place.folder.mkdir(mode=0o700)
+    place.lock.write_text(json.dumps({"pid": os.getpid(), "socket": str(house.home / "nothing"), "since": "long ago"}))
+    assert house.run("daemon", "status").returncode == 3
+    assert house.run("daemon", "stop").stdout == "No daemon runs.\n"
+    assert handshake(house, work) == ""
+    assert house.pid() != os.getpid()
+
+
+def test_somebody_elses_socket_is_not_taken_for_a_daemon(house: House, work: Path) -> None:
+    place = Place(house.home, __version__)
+    place.folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(place.folder / "other.sock"))
+        record = {"pid": 1, "socket": str(place.folder / "other.sock"), "since": "now"}
+        place.lock.write_text(json.dumps(record))
+        assert handshake(house, work) == ""
+
+
+def test_a_lock_that_is_held_by_something_that_cannot_be_reached_is_said_in_one_line(house: House, work: Path) -> None:
+    house.run("daemon", "start")
+    pid = house.pid()
+    Path(house.status()["socket"]).unlink()
+    told = handshake_while_hidden(house, work, pid)
+    assert told.count("\n") == 1
+    assert told.startswith("sidecar: no daemon, working without one.")
+    assert f"process {pid} holds" in told
+    assert house.run("daemon", "stop").stdout == f"The daemon has ended: process {pid}.\n"
+    assert not alive(pid)
+
+
+def handshake_while_hidden(house: House, work: Path, pid: int) -> str:
+    house.env["SIDECAR_DAEMON_PATIENCE_S"] = "0.2"
+    try:
+        return handshake(house, work)
+    finally:
+        del house.env["SIDECAR_DAEMON_PATIENCE_S"]
+
+
+def test_an_upgraded_client_lets_the_old_daemon_go_and_takes_its_index(house: House, work: Path) -> None:
+    house.run("index", cwd=work)
+    with house.lsp(program=OLDER) as old:
+        old.start(work)
+        assert old.request("sidecar/getIndexStatus")["status"] == "ready"
+        old_daemon = house.pid(OLDER)
+        assert handshake(house, work) == ""
+        assert eventually(lambda: not alive(old_daemon))
+        assert house.run("search", "convert_unit_1", cwd=work).returncode == 0
+        assert house.run("index", cwd=work).returncode == 0
+        # The old editor goes on: its next message starts a daemon of its own version, which reads.
+        assert old.request("sidecar/searchCode", {"query": "convert_unit_2"})["results"][0]["path"] == "unit2.py"
+        assert house.pid(OLDER) != house.pid()
+        assert old.stop() == 0
+
+
+def test_two_data_folders_have_two_daemons(house: House, work: Path, tmp_path: Path) -> None:
+    other = House(tmp_path / "other")
+    try:
+        house.run("daemon", "start")
+        other.run("daemon", "start")
+        assert house.pid() != other.pid()
+        assert house.status()["home"] != other.status()["home"]
+    finally:
+        other.clear()
+
+
+def test_every_process_of_a_home_finds_the_daemon_whatever_its_runtime_folder(house: House, tmp_path: Path) -> None:
+    runtime = tmp_path / "r"
+    runtime.mkdir(mode=0o700)
+    house.run("daemon", "start", env={"XDG_RUNTIME_DIR": str(runtime)})
+    status = house.status()
+    assert Path(status["socket"]).parent == runtime / "sidecar"
+    assert (runtime / "sidecar").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("runtime", ["missing", "a file", "not absolute"])
+def test_a_runtime_folder_that_is_none_is_passed_over(house: House, tmp_path: Path, runtime: str) -> None:
+    named = tmp_path / "runtime"
+    if runtime == "a file":
+        named.touch()
+    told = house.run("daemon", "start", env={"XDG_RUNTIME_DIR": "run" if runtime == "not absolute" else str(named)})
+    assert told.returncode == 0
+    assert Path(house.status()["socket"]).parent == house.home / "run"
+
+
+@ROOT_ONLY
+def test_a_runtime_folder_of_another_user_is_passed_over(house: House, tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    os.chown(foreign, 12345, 12345)
+    assert house.run("daemon", "start", env={"XDG_RUNTIME_DIR": str(foreign)}).returncode == 0
+    assert Path(house.status()["socket"]).parent == house.home / "run"
+
+
+def test_a_home_whose_path_is_too_long_for_a_socket_is_served(tmp_path: Path, work: Path) -> None:
+    long = House(tmp_path / ("deep" * 20) / ("deeper" * 10))
+    try:
+        assert handshake(long, work) == ""
+        socket_path = Path(long.status()["socket"])
+        assert len(str(socket_path)) < 100
+        assert socket_path.parent.stat().st_mode & 0o777 == 0o700
+        assert long.run("daemon", "stop").returncode == 0
+        assert not socket_path.exists()
+    finally:
+        long.clear()
+
+
+def test_a_home_that_cannot_be_made_is_one_sentence_and_the_session_goes_on(house: House, work: Path) -> None:
+    (house.home / "file").touch()
+    house.env["SIDECAR_HOME"] = str(house.home / "file" / "home")
+    told = handshake(house, work)
+    assert told.count("\n") == 1
+    assert "cannot be written" in told
+    started = house.run("daemon", "start")
+    assert started.returncode != 0
+    assert started.stderr.count("\n") == 1
+    house.env["SIDECAR_HOME"] = str(house.home)
+
+
+@ROOT_ONLY
+def test_a_folder_of_another_user_in_the_place_of_ours_is_one_sentence(house: House, work: Path) -> None:
+    (house.home / "run").mkdir()
+    os.chown(house.home / "run", 12345, 12345)
+    told = handshake(house, work)
+    assert told.count("\n") == 1
+    assert "is not a folder of yours" in told
+    assert house.processes() == {}
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one page for files, which is full."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "none", str(disk)], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("this system does not let us mount a small disk")
+    try:
+        with contextlib.suppress(OSError):
+            (disk / "filler").write_bytes(b"x" * 8192)
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@ROOT_ONLY
+def test_a_full_disk_is_one_sentence_and_the_session_goes_on(small_disk: Path, work: Path) -> None:
+    full = House(small_disk)
+    try:
+        told = handshake(full, work)
+        assert told.count("\n") == 1
+        assert "No space left" in told
+        assert full.processes() == {}
+    finally:
+        full.clear()
+
+
+def test_a_daemon_that_hangs_is_told_by_name_and_ended_by_stop(house: House, work: Path) -> None:
+    house.run("daemon", "start")
+    pid = house.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        house.env["SIDECAR_DAEMON_PATIENCE_S"] = "0.5"
+        told = handshake(house, work)
+        assert f"The daemon (process {pid}) does not answer" in told
+        assert house.run("daemon", "stop").returncode == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    assert not alive(pid)
+
+
+def test_the_workspace_may_hold_a_package_of_our_name(house: House, tmp_path: Path) -> None:
+    work = write_workspace(tmp_path / "w")
+    (work / "sidecar").mkdir()
+    (work / "sidecar" / "__init__.py").write_text("raise SystemExit('the wrong one')\n")
+    (work / "json.py").write_text("raise SystemExit('the wrong one')\n")
+    program = Path(OLDER[0]).with_name("sidecar")
+    done = house.run("start", program=(str(program), "daemon"), cwd=work)
+    assert done.returncode == 0, done.stderr
