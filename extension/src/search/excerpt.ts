@@ -3,6 +3,7 @@ import type { ExcerptLine } from "../protocol.gen";
 import type { PlacedHit } from "../sidecar";
 
 const PLAIN_WIDTH = 160;
+const BEFORE = 10;
 
 export interface Highlighted {
   label: string;
@@ -29,6 +30,21 @@ export function highlighted(pieces: readonly string[]): Highlighted {
     label += piece;
   });
   return { label, highlights };
+}
+
+/** As many characters as fit, from a little before the first hit word on. */
+export function clipped(pieces: readonly string[], width: number): string[] {
+  const [head = "", ...rest] = pieces;
+  const long = pieces.join("").length > width;
+  const start = long && head.length > BEFORE && rest.length > 0 ? `…${head.slice(-BEFORE)}` : head;
+  const kept: string[] = [];
+  let room = width;
+  for (const piece of [start, ...rest]) {
+    if (room <= 0) break;
+    kept.push(piece.length > room ? `${piece.slice(0, room)}…` : piece);
+    room -= piece.length;
+  }
+  return kept;
 }
 
 /** For places that show nothing but text. */

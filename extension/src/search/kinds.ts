@@ -36,8 +36,14 @@ export function folderOf(path: string): string {
   return end < 0 ? "" : path.slice(0, end);
 }
 
-/** The hit's first name and how many more there are; its file's name where it defines nothing. */
-export function nameOf(hit: Pick<PlacedHit, "names" | "path">): { name: string; more: number } {
-  const [first, ...others] = hit.names;
-  return first === undefined ? { name: baseName(hit.path), more: 0 } : { name: first, more: others.length };
+/** The hit's name that its telling lines show, else its first, and how many more there are; its file's where it has none. */
+export function nameOf(hit: Pick<PlacedHit, "names" | "path" | "excerpt">): { name: string; more: number } {
+  const lines = (hit.excerpt ?? []).map(({ pieces }) => pieces.join(""));
+  const shown = hit.names.find((name) => lines.some((line) => isWordIn(name, line)));
+  const name = shown ?? hit.names[0];
+  return name === undefined ? { name: baseName(hit.path), more: 0 } : { name, more: hit.names.length - 1 };
+}
+
+function isWordIn(name: string, line: string): boolean {
+  return line.split(/[^\p{L}\p{N}_$]+/u).includes(name);
 }

@@ -1,6 +1,7 @@
 // Shows hits in the editor while a list has the focus, and puts back what was there before.
 import * as vscode from "vscode";
 import type { PlacedHit } from "../sidecar";
+import { linesOf } from "./excerpt";
 import { rangeOf, startOf, uriOf } from "./place";
 
 export class Preview implements vscode.Disposable {
@@ -61,7 +62,9 @@ export class Preview implements vscode.Disposable {
       this.unmark();
       this.shown = editor;
       editor.setDecorations(this.decoration, [rangeOf(hit)]);
-      editor.revealRange(rangeOf(hit), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+      // The list covers the upper half; what it shows of the hit is to be seen below it.
+      const telling = linesOf(hit)[0]?.line;
+      editor.revealRange(startOf(hit, telling), vscode.TextEditorRevealType.InCenter);
     } catch {
       // A file that has gone since it was indexed has no preview; opening it says why.
     }

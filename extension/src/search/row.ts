@@ -1,6 +1,6 @@
 // One hit as the two lines of a row: what it is and where, and the match with its words marked.
 import type { PlacedHit } from "../sidecar";
-import { linesOf, marked } from "./excerpt";
+import { clipped, linesOf, marked } from "./excerpt";
 import { baseName, folderOf, iconOf, nameOf } from "./kinds";
 
 export interface Row {
@@ -12,6 +12,8 @@ export interface Row {
 const OPEN = "❰";
 const CLOSE = "❱";
 const BETWEEN = "  ⋯  ";
+/** Characters of a match that a row of the palette has room for. */
+const WIDTH = 76;
 
 /** `several`: hits of more than one folder are listed, so each says which is its own. */
 export function rowOf(hit: PlacedHit, several = false): Row {
@@ -20,12 +22,18 @@ export function rowOf(hit: PlacedHit, several = false): Row {
   return {
     label: `$(${iconOf(hit.kind)}) ${escaped(name)}${suffix}`,
     description: [placeOf(hit, several), ...(isFile(hit) ? [] : [scoreOf(hit)])].join("  ·  "),
-    detail: escaped(
-      linesOf(hit)
-        .map(({ pieces }) => marked(pieces, OPEN, CLOSE))
-        .join(BETWEEN),
-    ),
+    detail: escaped(matchOf(hit)),
   };
+}
+
+/** Both lines are to be seen: a short one leaves its room to the other. */
+function matchOf(hit: PlacedHit): string {
+  const lines = linesOf(hit).map(({ pieces }) => pieces);
+  const lengths = lines.map((pieces) => pieces.join("").length);
+  return lines
+    .map((pieces, at) => clipped(pieces, Math.max(WIDTH / 2, WIDTH - Math.min(...lengths.toSpliced(at, 1), WIDTH))))
+    .map((pieces) => marked(pieces, OPEN, CLOSE))
+    .join(BETWEEN);
 }
 
 /** A hit that is a whole file, found by its path. */

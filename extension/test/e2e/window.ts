@@ -110,13 +110,12 @@ export class Window {
     await this.cursorIsAt(line);
   }
 
-  /** Selects the first place of a text in the file on screen. */
-  async find(text: string): Promise<void> {
-    await this.page.keyboard.press("Control+F");
-    const box = this.page.locator(".find-widget textarea").first();
-    await box.fill(text);
-    await expect(this.page.locator(".find-widget .matchesCount")).toContainText(/of \d+/);
-    await this.page.keyboard.press("Escape");
+  /** Selects the last word of a line of the file on screen. */
+  async selectLastWord(line: number): Promise<void> {
+    await this.goToLine(line);
+    await this.page.keyboard.press("End");
+    await this.page.keyboard.press("Control+Shift+ArrowLeft");
+    await expect(this.statusItem("selected")).toBeVisible();
   }
 
   /** Brings up the extension's own views. */

@@ -58,3 +58,27 @@ test("places of hit words are counted in what the editor counts in", () => {
   });
   expect(marked(["", "a", " b"], "[", "]")).toBe("[a] b");
 });
+
+test("of several names the one that the lines show is told", () => {
+  const shown = hit({
+    names: ["Plain", "Redirect"],
+    excerpt: [{ line: 1, pieces: ["class ", "Redirect", "(Plain2):"] }],
+  });
+  expect(rowOf(shown).label).toBe("$(symbol-function) Redirect  +1");
+});
+
+test("both lines have their room, and a short one leaves it to the other", () => {
+  const long = ["x".repeat(60), "retry", "y".repeat(60)];
+  const two = rowOf(hit({ excerpt: [1, 2].map((line) => ({ line, pieces: long })) })).detail;
+  expect(two.split("  ⋯  ").every((part) => part.startsWith("…xxxxxxxxxx❰retry❱y") && part.endsWith("y…"))).toBe(true);
+  expect(two.length).toBeLessThan(95);
+  const one = rowOf(
+    hit({
+      excerpt: [
+        { line: 1, pieces: long },
+        { line: 2, pieces: ["}"] },
+      ],
+    }),
+  ).detail;
+  expect(one.length).toBeGreaterThan(75);
+});
