@@ -13,6 +13,9 @@ test("pip's failures are told apart by what it printed, and each has a way on", 
     expect(problem.kind).toBe(kind);
     expect(remedies(problem)).toContain("Try Again");
   }
+  const none = "ERROR: Could not find a version (from versions: none)\nERROR: No matching distribution found for x";
+  expect(pipProblem(none).kind).toBe("network");
+  expect(pipProblem(`  Downloading y.whl\n${none}`).kind).toBe("install");
   expect(pipProblem(cases.install).message).toContain('"onnxruntime<2,>=1.31"');
   expect(pipProblem("something else").message).toContain("log");
 });
