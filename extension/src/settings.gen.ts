@@ -23,6 +23,7 @@ export const SIDECAR_SETTINGS: readonly SidecarSetting[] = [
   { key: "device", environment: "SIDECAR_DEVICE", scope: "workspace" },
   { key: "threads", environment: "SIDECAR_THREADS", scope: "workspace" },
   { key: "confirm", environment: "SIDECAR_CONFIRM", scope: "user" },
+  { key: "questionSeconds", environment: "SIDECAR_QUESTION_SECONDS", scope: "user" },
   { key: "offline", environment: "SIDECAR_OFFLINE", scope: "user" },
   { key: "modelsSource", environment: "SIDECAR_MODELS_SOURCE", scope: "user" },
   { key: "toolsets", environment: "SIDECAR_TOOLSETS", scope: "user" },

@@ -40,7 +40,7 @@ const NONE_MATCHES = /No matching distribution found for (\S+)/;
 export function pipProblem(output: string): SetUpProblem {
   if (DISK.test(output))
     return new SetUpProblem("disk", "The disk is full: the private environment needs about 500 MB. Free some space.");
-  if (NETWORK.test(output) || (NOTHING_FOUND.test(output) && !SOMETHING_FETCHED.test(output)))
+  if (NETWORK.test(output) || (output.includes('from versions: none') && !SOMETHING_FETCHED.test(output)))
     return new SetUpProblem(
       "network",
       "Python's package index could not be reached. The first start needs the network once (or a proxy or mirror in " +
