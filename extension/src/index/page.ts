@@ -66,6 +66,7 @@ function leadOf({ state, status, problem }: Subject, now: number): Html {
 function actions(condition: Condition, uri: string): Html[] {
   if (condition === "missing") return [action("createIndex", "Create Index", uri, "primary")];
   if (condition === "off" || condition === "broken") return [action("restart", "Restart", uri, "primary"), LOG];
+  if (condition === "indexing") return [action("openConfig", "Open Config", uri, "")];
   return [
     action("reindexProject", "Reindex", uri, condition === "failed" || condition === "partial" ? "primary" : ""),
     action("openConfig", "Open Config", uri, ""),

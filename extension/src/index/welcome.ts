@@ -7,7 +7,7 @@ const ASKED = "sidecar.offeredIndex";
 
 export class Welcome implements vscode.Disposable {
   private readonly listener: vscode.Disposable;
-  private readonly offered = new Set<string>();
+  private readonly known = new Set<string>();
 
   constructor(private readonly features: Features) {
     this.listener = features.sidecar.onStatus((status) => void this.heard(status));
@@ -17,13 +17,14 @@ export class Welcome implements vscode.Disposable {
     this.listener.dispose();
   }
 
-  /** Once a folder and window; never again where the answer was never. */
+  /** By the first state that is heard of a folder: an index that goes later has been deleted on purpose. */
   private async heard({ status, workspace, uri: spelled }: FolderStatus): Promise<void> {
     const uri = vscode.Uri.parse(spelled).toString();
     const { workspaceState } = this.features.extension;
     const never = workspaceState.get<string[]>(ASKED, []);
-    if (status !== "not_found" || this.offered.has(uri) || never.includes(uri)) return;
-    this.offered.add(uri);
+    const first = !this.known.has(uri);
+    this.known.add(uri);
+    if (status !== "not_found" || !first || never.includes(uri)) return;
     const name = workspace.slice(workspace.lastIndexOf("/") + 1);
     const chosen = await vscode.window.showInformationMessage(
       `Index ${name} to search it by meaning? It stays on this machine, and no network is used.`,
