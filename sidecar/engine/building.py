@@ -16,6 +16,7 @@ from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import BuildReport, CollectionCounts, FoundFile, IsCancelled, Progress, SkippedPath, Stat
+from sidecar.parts.manifest import read_skips
 from sidecar.settings.load import Settings
 
 
@@ -126,7 +127,6 @@ class Builder:
 
     def _report(self, generation: Generation, plan: Plan, tally: Tally, started: float) -> BuildReport:
         counts = count_collections(generation)
-        secrets = sum(s.decision.rule.value.startswith("secret") for s in plan.left_out)
         return BuildReport(
             code=counts[0],
             docs=counts[1],
@@ -135,8 +135,14 @@ class Builder:
             unchanged=plan.unchanged + tally.touched,
             embedded=tally.embedded,
             removed=tally.removed,
-            withheld=tally.withheld + secrets,
+            withheld=count_withheld(generation),
         )
+
+
+def count_withheld(generation: Generation) -> int:
+    """Files that are kept out because of a secret, in their name or in their text."""
+    with generation.snapshots.open() as snapshot:
+        return sum(skip.decision.rule.value.startswith("secret") for skip in read_skips(snapshot.connection))
 
 
 def count_collections(generation: Generation) -> tuple[CollectionCounts, CollectionCounts]:

@@ -13,7 +13,7 @@ from sidecar.parts.manifest import KnownFile
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`changed` is to be read (new, changed, or not sure), `removed` to be forgotten."""
+    """`changed` is to be read (new, changed, or not sure), `removed` forgotten; `unchanged` counts indexed files."""
 
     changed: tuple[FoundFile, ...]
     removed: tuple[str, ...]
@@ -31,12 +31,15 @@ def make_plan(
     """Compares a whole walk with the manifest: a file counts as unchanged when its settled stat is the same."""
     changed: list[FoundFile] = []
     present: set[str] = set()
+    unchanged = 0
     for found in walked.files:
         present.add(found.path)
         if found.path in failures or not _is_unchanged(found, known.get(found.path), skips, found.path in buffers):
             changed.append(found)
+        else:
+            unchanged += found.path in known
     removed = [p for p in (*known, *skips, *failures) if p not in present]
-    return Plan(tuple(changed), tuple(dict.fromkeys(removed)), walked.skipped, len(walked.files) - len(changed))
+    return Plan(tuple(changed), tuple(dict.fromkeys(removed)), walked.skipped, unchanged)
 
 
 def _is_unchanged(

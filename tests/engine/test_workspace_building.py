@@ -146,6 +146,10 @@ def test_a_secret_in_a_file_withholds_it_with_the_reason(room: Room) -> None:
     room.write("deploy.py", f"KEY = '''-----BEGIN RSA PRIVATE KEY-----\n{pem}\n-----END RSA PRIVATE KEY-----'''\n")
     workspace = room.open()
     assert index(workspace).withheld == 1
+    settle(room)
+    index(workspace)
+    again = index(workspace)
+    assert (again.withheld, again.unchanged) == (1, len(FILES))
     (withheld,) = workspace.status().withheld
     assert withheld.path == "deploy.py"
     with pytest.raises(FileExcluded, match="secret-by-content"):
