@@ -32,7 +32,7 @@ const NETWORK =
   /NewConnectionError|ConnectTimeout|ReadTimeout|ProxyError|SSLError|name resolution|getaddrinfo|Connection (refused|reset)|Network is unreachable|Retrying \(Retry/i;
 const DISK = /No space left on device|Errno 28|not enough space/i;
 /** Nothing at all was found for the first thing that was asked for. With retries off, pip says no more than that. */
-const NOTHING_FOUND = /from versions: none/;
+const NOTHING_FOUND = "from versions: none";
 const SOMETHING_FETCHED = /^\s*(Downloading|Using cached) /m;
 const NONE_MATCHES = /No matching distribution found for (\S+)/;
 
@@ -40,7 +40,7 @@ const NONE_MATCHES = /No matching distribution found for (\S+)/;
 export function pipProblem(output: string): SetUpProblem {
   if (DISK.test(output))
     return new SetUpProblem("disk", "The disk is full: the private environment needs about 500 MB. Free some space.");
-  if (NETWORK.test(output) || (output.includes('from versions: none') && !SOMETHING_FETCHED.test(output)))
+  if (NETWORK.test(output) || (output.includes(NOTHING_FOUND) && !SOMETHING_FETCHED.test(output)))
     return new SetUpProblem(
       "network",
       "Python's package index could not be reached. The first start needs the network once (or a proxy or mirror in " +
