@@ -49,7 +49,9 @@ class Settings:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = 0
     confirm: Literal["auto", "always", "never"] = "auto"
+    question_seconds: int = 120
     offline: bool = False
+    models_source: str = "https://huggingface.co"
     toolsets: str = "code"
     idle_minutes: int = 15
     vectors_megabytes: int = 2048

@@ -52,7 +52,12 @@ def make_service(
     if toolsets is None:
         found = settings()
         toolsets = unset_toolsets if found.origins["toolsets"] == "default" else found.toolsets
-    return Service(LazyWorkspaces(open_engine), confirm=lambda: settings().confirm, tools=tools_of(toolsets))
+    return Service(
+        LazyWorkspaces(open_engine),
+        confirm=lambda: settings().confirm,
+        tools=tools_of(toolsets),
+        question_seconds=lambda: settings().question_seconds,
+    )
 
 
 class LazyWorkspaces:

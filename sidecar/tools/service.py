@@ -26,6 +26,7 @@ Confirm: TypeAlias = Literal["auto", "always", "never"]
 T = TypeVar("T")
 
 READERS = 4
+QUESTION_SECONDS = 120.0
 logger = logging.getLogger("sidecar.tools")
 
 
@@ -64,7 +65,7 @@ class Service:
     """Every tool on every workspace of this process. Thread-safe.
 
     `confirm`: `auto` asks where somebody can be asked, and else refuses only what destroys; `always` refuses when
-    nobody can be asked; `never` does not ask.
+    nobody can be asked; `never` does not ask. `question_seconds`: how long an editor is given to answer.
     """
 
     def __init__(
@@ -72,8 +73,10 @@ class Service:
         workspaces: Workspaces,
         confirm: Confirm | Callable[[], Confirm] = "auto",
         tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS,
+        question_seconds: Callable[[], float] = lambda: QUESTION_SECONDS,
     ) -> None:
         self.tools = tools
+        self.question_seconds = question_seconds
         self._workspaces = workspaces
         self._confirm = confirm
         self._named = _by_name(tools)

@@ -11,7 +11,6 @@ from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.sessions import Closing
 from sidecar.tools.spec import Answer, Question
 
-QUESTION_TIMEOUT_S = 120.0
 WARNING, INFO = 2, 3
 
 
@@ -28,7 +27,7 @@ class Asked(Protocol):
 class Asker:
     """Asks one person. No answer in time, a closed box and an unknown title all mean no."""
 
-    def __init__(self, wire: Asked, can_ask: Callable[[], bool], timeout_s: float = QUESTION_TIMEOUT_S) -> None:
+    def __init__(self, wire: Asked, can_ask: Callable[[], bool], timeout_s: Callable[[], float]) -> None:
         self._wire = wire
         self._can_ask = can_ask
         self._timeout_s = timeout_s
@@ -51,7 +50,7 @@ class Asker:
         future.add_done_callback(_retrieved)
         leaving = asyncio.ensure_future(self._gone.wait())
         try:
-            await asyncio.wait({future, leaving}, timeout=self._timeout_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({future, leaving}, timeout=self._timeout_s(), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             why = closing or Closing()
             self._close(

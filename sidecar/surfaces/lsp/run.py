@@ -11,7 +11,6 @@ from typing import Any
 
 from sidecar.errors import InvalidParams
 from sidecar.surfaces.lsp.channel import Channel, SocketStream, Stream, take_stdio
-from sidecar.surfaces.lsp.confirm import QUESTION_TIMEOUT_S
 from sidecar.surfaces.lsp.frames import Message, Refused
 from sidecar.surfaces.lsp.life import ClientLog, end_on_signals, exit_soon, outlived
 from sidecar.surfaces.lsp.server import ServiceSource, SharedService, SidecarServer, make_server
@@ -21,7 +20,7 @@ FLUSH_WAIT_S = 2.0
 EXIT_WAIT_S = 5.0
 
 
-def run_stdio(source: ServiceSource, *, question_timeout_s: float = QUESTION_TIMEOUT_S) -> int:
+def run_stdio(source: ServiceSource, *, question_timeout_s: float | None = None) -> int:
     """Serves the one client at stdin and stdout; returns the exit status.
 
     0 after `shutdown` and `exit`; 1 when the client left without `shutdown` or died; 128 + n after signal n. fd 1
@@ -40,7 +39,7 @@ def run_stdio(source: ServiceSource, *, question_timeout_s: float = QUESTION_TIM
     return asyncio.run(serve())
 
 
-def run_tcp(source: ServiceSource, host: str, port: int, *, question_timeout_s: float = QUESTION_TIMEOUT_S) -> int:
+def run_tcp(source: ServiceSource, host: str, port: int, *, question_timeout_s: float | None = None) -> int:
     """Serves every client that connects, each in a session of its own, on one service; ends by a signal.
 
     The first client's settings hold. Says on stderr where it listens (port 0 takes a free one). There is no

@@ -20,7 +20,7 @@ from sidecar.model import Workspace
 from sidecar.settings.load import load_settings
 from sidecar.surfaces.lsp.buffers import DEBOUNCE_S, Buffers
 from sidecar.surfaces.lsp.calls import ToolCalls
-from sidecar.surfaces.lsp.confirm import QUESTION_TIMEOUT_S, Asker
+from sidecar.surfaces.lsp.confirm import Asker
 from sidecar.surfaces.lsp.documents import chosen_encoding
 from sidecar.surfaces.lsp.envelope import strings
 from sidecar.surfaces.lsp.folders import Folders
@@ -81,7 +81,7 @@ class SidecarServer(JsonRPCServer):
         self,
         shared: SharedService,
         *,
-        question_timeout_s: float,
+        question_timeout_s: float | None,
         debounce_s: float,
         closes_service: bool,
         sessions: Sessions,
@@ -100,7 +100,11 @@ class SidecarServer(JsonRPCServer):
         self.buffers = Buffers(self.folders, self._workspace, debounce_s)
         self.status = StatusFeed(self._workspace, self.protocol.notify)
         self.stops = Stops()
-        asker = Asker(self.protocol, self._can_ask, question_timeout_s)
+        asker = Asker(
+            self.protocol,
+            self._can_ask,
+            lambda: shared.service.question_seconds() if question_timeout_s is None else question_timeout_s,
+        )
         self._seat = Seat(self.protocol, asker, self.stops, sessions.summary)
         self.calls = ToolCalls(lambda: shared.service, self.folders, self.buffers, asker, self.protocol, self.stops)
         methods = Methods(self)
@@ -199,14 +203,15 @@ class SidecarServer(JsonRPCServer):
 def make_server(
     source: ServiceSource | SharedService,
     *,
-    question_timeout_s: float = QUESTION_TIMEOUT_S,
+    question_timeout_s: float | None = None,
     debounce_s: float = DEBOUNCE_S,
     closes_service: bool = True,
     sessions: Sessions | None = None,
 ) -> SidecarServer:
     """A server for one client; `attach` it to a stream. With `closes_service` the client's end is the service's.
 
-    `sessions`: the registry of this process, where it has other doors too.
+    `sessions`: the registry of this process, where it has other doors too. `question_timeout_s` None: as the service
+    says.
     """
     shared = source if isinstance(source, SharedService) else SharedService(source)
     return SidecarServer(
