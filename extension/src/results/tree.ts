@@ -73,28 +73,28 @@ function fileItem({ group }: FileNode): vscode.TreeItem {
 
 function hitItem({ hit }: HitNode): vscode.TreeItem {
   const first = linesOf(hit)[0];
-  const label = first === undefined ? { label: nameOf(hit).name } : highlighted(first.pieces);
+  // In a narrow view only the beginning is to be seen, so the place comes before the text.
+  const text = first === undefined ? [nameOf(hit).name] : first.pieces;
+  const label = highlighted(text, `${linesText(hit)}  `);
   const expandable = linesOf(hit).length > 1 || hasReasons(hit);
   const { Collapsed, None } = vscode.TreeItemCollapsibleState;
   const item = new vscode.TreeItem(label, expandable ? Collapsed : None);
-  item.description = `${linesText(hit)}  ·  ${scoreOf(hit)}`;
+  item.description = scoreOf(hit);
   item.iconPath = iconForKind(hit.kind);
   item.tooltip = tooltipOf(hit);
   item.contextValue = "hit";
   const { name } = nameOf(hit);
   item.accessibilityInformation = {
-    label: `${hit.kind} ${name}, lines ${hit.startLine} to ${hit.endLine}, score ${scoreOf(hit)}: ${label.label}`,
+    label: `${hit.kind} ${name}, lines ${hit.startLine} to ${hit.endLine}, score ${scoreOf(hit)}: ${text.join("")}`,
   };
   item.command = opening(hit, first?.line);
   return item;
 }
 
 function lineItem({ line, parent }: LineNode): vscode.TreeItem {
-  const label = highlighted(line.pieces);
-  const item = new vscode.TreeItem(label);
-  item.description = `${line.line}`;
+  const item = new vscode.TreeItem(highlighted(line.pieces, `${line.line}  `));
   item.contextValue = "line";
-  item.accessibilityInformation = { label: `line ${line.line}: ${label.label}` };
+  item.accessibilityInformation = { label: `line ${line.line}: ${line.pieces.join("")}` };
   item.command = opening(parent.hit, line.line);
   return item;
 }

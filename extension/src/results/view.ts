@@ -13,7 +13,7 @@ import {
   languagesOf,
   withChoice,
 } from "./groups";
-import { type Node, childrenOf } from "./nodes";
+import { type Node, childrenOf, parentOf } from "./nodes";
 import type { Kept, Shelf } from "./shelf";
 import { ResultsTree } from "./tree";
 
@@ -94,10 +94,11 @@ export class ResultsView implements vscode.Disposable {
     this.render();
   }
 
-  /** Unfolds why a hit was found, and goes there. */
+  /** Unfolds why a hit was found, and goes there; of a file, its first hit. */
   async why(node: Node): Promise<void> {
-    const hit = node.type === "hit" ? node : node.type === "line" ? node.parent : undefined;
-    const why = hit === undefined ? undefined : childrenOf(hit).find(({ type }) => type === "why");
+    const hit = { file: () => childrenOf(node)[0], hit: () => node, line: () => parentOf(node) };
+    const about = node.type in hit ? hit[node.type as keyof typeof hit]() : undefined;
+    const why = about === undefined ? undefined : childrenOf(about).find(({ type }) => type === "why");
     if (why !== undefined) await this.view.reveal(why, { select: true, focus: true, expand: true });
   }
 
@@ -122,26 +123,26 @@ export class ResultsView implements vscode.Disposable {
     const kept = this.shelf.results;
     const { hits } = this;
     this.tree.show(hits);
-    this.view.description = kept === undefined ? "" : titleOf(kept.asked);
-    const message = kept === undefined ? undefined : this.messageFor(kept, hits.length);
-    // The view takes the key itself for "no message".
-    this.view.message = message ?? (undefined as unknown as string);
+    // The view takes no message in no other way.
+    this.view.message =
+      kept === undefined ? (undefined as unknown as string) : messageFor(kept, hits.length, this.filter);
     const state = kept === undefined ? "none" : "some";
     void vscode.commands.executeCommand("setContext", "sidecar.results", state);
     void vscode.commands.executeCommand("setContext", "sidecar.results.filtered", isFiltering(this.filter));
   }
+}
 
-  private messageFor({ asked, found }: Kept, shown: number): string | undefined {
-    if (found.hits.length === 0) {
-      const { title, detail } = adviceForNothing(asked);
-      return `${title}. ${detail}`;
-    }
-    const parts = [
-      isFiltering(this.filter) ? `${shown} of ${found.hits.length} results: ${filterText(this.filter)}` : undefined,
-      found.notice,
-    ].filter((part) => part !== undefined);
-    return parts.length === 0 ? undefined : parts.join("\n");
+/** What is shown, how much of it, and what is amiss with it. */
+function messageFor({ asked, found }: Kept, shown: number, filter: Filter): string {
+  if (found.hits.length === 0) {
+    const { title, detail } = adviceForNothing(asked);
+    return `${title}. ${detail}`;
   }
+  const all = found.hits.length;
+  const count = isFiltering(filter)
+    ? `${shown} of ${all} results: ${filterText(filter)}`
+    : `${all}${found.available === undefined ? "" : ` of ${found.available}`} ${all === 1 ? "result" : "results"}`;
+  return [`${titleOf(asked)}  ·  ${count}`, ...(found.notice === undefined ? [] : [found.notice])].join("\n");
 }
 
 const ALL = { label: "$(clear-all) All", value: undefined, description: "" };

@@ -21,9 +21,9 @@ export function linesOf(hit: Pick<PlacedHit, "content" | "excerpt" | "startLine"
     .slice(0, 2);
 }
 
-/** Every second piece is a hit word. */
-export function highlighted(pieces: readonly string[]): Highlighted {
-  let label = "";
+/** Every second piece is a hit word. `before` is put in front of them. */
+export function highlighted(pieces: readonly string[], before = ""): Highlighted {
+  let label = before;
   const highlights: [number, number][] = [];
   pieces.forEach((piece, at) => {
     if (at % 2 === 1) highlights.push([label.length, label.length + piece.length]);

@@ -55,7 +55,7 @@ export class Window {
     await expect(async () => {
       await this.page.keyboard.press("Escape");
       await this.page.keyboard.press("F1");
-      await this.input.fill(`>${title}`);
+      await this.input.fill(`>${title}`, { timeout: 3000 });
       await expect(row).toBeVisible({ timeout: 3000 });
     }).toPass({ timeout: 30_000 });
     await row.click();
@@ -96,7 +96,7 @@ export class Window {
     await expect(async () => {
       await this.page.keyboard.press("Escape");
       await this.page.keyboard.press("Control+P");
-      await this.input.fill(path);
+      await this.input.fill(path, { timeout: 3000 });
       await expect(this.rows.first()).toContainText(path.split("/").at(-1) ?? path, { timeout: 3000 });
     }).toPass({ timeout: 30_000 });
     await this.page.keyboard.press("Enter");
