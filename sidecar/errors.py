@@ -23,6 +23,7 @@
     ├── FileExcluded             FILE_EXCLUDED
     ├── IndexCorrupt             INDEX_CORRUPT           unreadable, or made by another model or schema
     ├── ModelLoadFailed          MODEL_LOAD_FAILED
+    ├── ModelDownloadFailed      MODEL_DOWNLOAD_FAILED   the network, the hub or a file that is not what it must be
     ├── StoreFailed              STORE_FAILED            the vector store did not answer; searches go on without it
     ├── DaemonEnded              DAEMON_ENDED            what was under way in it is lost; to be asked again
     ├── DiskFull                 DISK_FULL
@@ -158,6 +159,11 @@ class IndexCorrupt(SidecarError):
 
 class ModelLoadFailed(SidecarError):
     code, user_message = "MODEL_LOAD_FAILED", "The embedding model failed to load."
+    http_status, exit_status = 503, 7
+
+
+class ModelDownloadFailed(SidecarError):
+    code, user_message = "MODEL_DOWNLOAD_FAILED", "The embedding model could not be downloaded."
     http_status, exit_status = 503, 7
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from sidecar import __version__
 from sidecar.engine.directory import IndexDirectory
-from sidecar.engine.wiring import load_catalog, make_embedder, make_store
+from sidecar.engine.wiring import make_embedder, make_store
 from sidecar.errors import SidecarError
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 
@@ -42,18 +42,6 @@ class Check:
     advice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """A model that can be chosen. `size` in bytes, 0 where the catalog does not say."""
-
-    id: str
-    dimension: int
-    size: int
-    licence: str
-    source: str
-    in_use: bool
-
-
 def check_everything(flags: Mapping[str, object], env: Mapping[str, str], root: str) -> Iterator[Check]:
     """Every check in turn; one that breaks is a problem of its own and does not end the others. `root`: the workspace
     whose settings hold."""
@@ -63,20 +51,12 @@ def check_everything(flags: Mapping[str, object], env: Mapping[str, str], root: 
         ("sqlite", check_sqlite),
         ("settings", lambda: check_settings(_settings(flags, env, root))),
         ("data folder", lambda: check_data_folder(data_home(env))),
-        ("model", lambda: check_model(_settings(flags, env, root))),
+        ("model", lambda: check_model(_settings(flags, env, root), data_home(env))),
         ("vector store", check_vector_store),
         ("file watching", lambda: check_watches(WATCH_LIMIT)),
     )
     for name, check in checks:
         yield _survived(name, check)
-
-
-def known_models(flags: Mapping[str, object], env: Mapping[str, str], root: str) -> list[Model]:
-    """The models of the catalog, and the folder in use when it is none of them. Raises `ModelLoadFailed`."""
-    catalog = load_catalog()
-    used = catalog.resolve(_settings(flags, env, root).model).entry
-    entries = catalog.models if used in catalog.models else (*catalog.models, used)
-    return [Model(e.id, e.dimension, e.size, e.licence, e.source, e is used) for e in entries]
 
 
 def check_python() -> Check:
@@ -122,9 +102,9 @@ def check_data_folder(home: Path) -> Check:
     return Check("data folder", fine, f"{home}, {free / 1e9:.1f} GB free", _unless(fine, "Free some space there."))
 
 
-def check_model(settings: Settings) -> Check:
+def check_model(settings: Settings, home: Path | None = None) -> Check:
     """Verifies the files' hashes, loads the model and compares two related texts with an unrelated one."""
-    embedder = make_embedder(settings)
+    embedder = make_embedder(settings, home)
     try:
         near, same, far = embedder.embed_documents(["open a file", "read text from a file", "matrix determinant"])
         found = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,8 @@ from sidecar.engine.idle import give_memory_back
 from sidecar.engine.ports import Kept, Parts, Searching, Walker, Watching
 from sidecar.engine.turns import Turns
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.errors import WorkspaceNotFound
-from sidecar.model import Decision, Embedder, FileContent, Rule, VectorStore, Workspace
+from sidecar.errors import IndexLocked, ModelDownloadFailed, WorkspaceNotFound
+from sidecar.model import Decision, Embedder, FileContent, IsCancelled, Progress, Rule, VectorStore, Workspace
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of
@@ -33,7 +34,8 @@ from sidecar.settings.load import Settings, data_home, default_config_text, load
 from sidecar.settings.remembered import RememberedSettings
 
 if TYPE_CHECKING:
-    from sidecar.parts.embed.catalog import Catalog, ModelFiles
+    from sidecar.parts.embed.catalog import ModelFiles
+    from sidecar.parts.embed.published import Published, Shelf
     from sidecar.parts.embed.shared import SharedKept
     from sidecar.parts.watch import Changes
 
@@ -67,7 +69,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         path_text=path_text,
         lexical=LexicalIndex(),
         open_kept=KeptOpener(),
-        make_embedder=make_embedder,
+        make_embedder=partial(make_embedder, home=data_home(env)),
         make_store=make_store,
         make_searcher=lambda embedder, store: make_searcher(embedder, store, env.get("SIDECAR_RANKER", "")),
         make_watcher=make_watcher,
@@ -84,7 +86,7 @@ class OpenWorkspaces:
     def __init__(self, home: Path, parts: Parts) -> None:
         self._home = home
         self._parts = parts
-        self._models = Models(parts.make_embedder)
+        self._models = Models(parts.make_embedder, home)
         self._open: dict[str, IndexedWorkspace] = {}
         self._lock = threading.Lock()
         self._turns = Turns()
@@ -150,8 +152,9 @@ def _idle_s(workspace: IndexedWorkspace) -> float:
 class Models:
     """Loads each model once per process, at first use."""
 
-    def __init__(self, make: Callable[[Settings], Embedder]) -> None:
+    def __init__(self, make: Callable[[Settings], Embedder], home: Path) -> None:
         self._make = make
+        self._home = home
         self._loaded: dict[tuple[str, str], Embedder] = {}
         self._facts: dict[str, ModelFacts] = {}
         self._lock = threading.Lock()
@@ -174,7 +177,7 @@ class Models:
             known = self._facts.get(settings.model)
         if known is not None:
             return known
-        files = resolve_model(settings.model)
+        files = resolve_model(settings.model, self._home)
         dimension = files.entry.dimension or self.embedder(settings).dimension
         facts = ModelFacts(files.verify(), dimension, files.entry.path_weight)
         with self._lock:
@@ -193,22 +196,33 @@ class Models:
             self._loaded.clear()
 
 
-def resolve_model(name: str) -> ModelFiles:
-    from sidecar.parts.embed.catalog import resolve_model as resolve
-
-    return resolve(name)
-
-
-def load_catalog() -> Catalog:
-    from sidecar.parts.embed.catalog import load_catalog as load
-
-    return load()
+def resolve_model(name: str, home: Path | None = None) -> ModelFiles:
+    """By id or folder; of the published models those that were downloaded into `home`. Raises ModelLoadFailed."""
+    return model_shelf(home).resolve(name)
 
 
-def make_embedder(settings: Settings) -> Embedder:
+def model_shelf(home: Path | None) -> Shelf:
+    from sidecar.parts.embed.published import Shelf as RealShelf
+
+    return RealShelf(None if home is None else home / "models")
+
+
+def fetch_model(model: Published, home: Path, source: str, progress: Progress, cancelled: IsCancelled) -> Path:
+    """The folder that then has it. Raises ModelDownloadFailed, DiskFull, PermissionDenied and Cancelled."""
+    from sidecar.parts.embed.fetch import fetch_model as fetch
+    from sidecar.parts.embed.published import UNFINISHED
+
+    try:
+        with Lease(home / "models" / UNFINISHED):
+            return fetch(model, home / "models", source, progress, cancelled)
+    except IndexLocked as busy:
+        raise ModelDownloadFailed(f"Process {busy.facts.get('pid', '?')} downloads a model; wait for it.") from busy
+
+
+def make_embedder(settings: Settings, home: Path | None = None) -> Embedder:
     from sidecar.parts.embed.onnx import OnnxEmbedder
 
-    return OnnxEmbedder(resolve_model(settings.model), settings.device, settings.threads)
+    return OnnxEmbedder(resolve_model(settings.model, home), settings.device, settings.threads)
 
 
 def make_walker(root: str, settings: Settings) -> Walker:

@@ -1,4 +1,4 @@
-"""What `doctor` checks and which models there are, for surfaces; the engine does the looking."""
+"""What `doctor` checks, for surfaces; the engine does the looking."""
 
 from __future__ import annotations
 
@@ -15,22 +15,4 @@ def run_checks(flags: Mapping[str, object], root: str, env: Mapping[str, str] | 
     return [
         {"name": check.name, "ok": check.ok, "found": check.found, "advice": check.advice}
         for check in check_everything(flags, environment, root)
-    ]
-
-
-def list_models(flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """The models that ship and the one in use. Raises `ModelLoadFailed` when the catalog cannot be read."""
-    from sidecar.engine.checkup import known_models
-
-    environment = os.environ if env is None else env
-    return [
-        {
-            "id": model.id,
-            "dimension": model.dimension,
-            "size": model.size,
-            "licence": model.licence,
-            "source": model.source,
-            "inUse": model.in_use,
-        }
-        for model in known_models(flags, environment, root)
     ]

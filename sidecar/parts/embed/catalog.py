@@ -1,7 +1,7 @@
 """Which embedding models there are, where their files lie, and whether those are the right files.
 
 Knows nothing of how a model runs (`onnx`) and never downloads anything: a model is in the models folder that
-ships with the package, or in a folder that the user names.
+ships with the package, or in a folder that the user names. What can be downloaded is in `published`.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class ModelFiles:
 
     entry: ModelEntry
     folder: Path
+    remedy: str = "Reinstall sidecar or put the right file there."
 
     def verify(self) -> str:
         """The model id, `<id>@<12 hex>` over files and feeding; raises ModelLoadFailed on a missing or wrong file."""
@@ -72,7 +73,7 @@ class ModelFiles:
             if actual != expected:
                 raise ModelLoadFailed(
                     f"{self.folder / name} is not the file of model {self.entry.id}: its SHA-256 is {actual}, "
-                    f"the catalog says {expected}. Reinstall sidecar or put the right file there."
+                    f"the catalog says {expected}. {self.remedy}"
                 )
             digest.update(f"{name} {actual}\n".encode())
         feeding = {key: value for key, value in asdict(self.entry).items() if key not in _NOT_IN_ID}
@@ -90,7 +91,7 @@ class ModelFiles:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise ModelLoadFailed(
-                f"Model {self.entry.id}: {self.folder / name} cannot be read ({error.strerror})."
+                f"Model {self.entry.id}: {self.folder / name} cannot be read ({error.strerror}). {self.remedy}"
             ) from error
 
 
@@ -128,11 +129,11 @@ def load_catalog(folder: Path | None = None) -> Catalog:
     """Reads `catalog.json` of `folder` (default: the one that ships). Raises ModelLoadFailed."""
     folder = folder or models_folder()
     path = folder / "catalog.json"
-    content = _read_json(path)
+    content = read_object(path)
     models = content.get("models")
     if not isinstance(models, list):
         raise ModelLoadFailed(f"{path} has no list `models`.")
-    entries = tuple(_entry(item, path) for item in models)
+    entries = tuple(read_entry(item, path) for item in models)
     return Catalog(folder, str(content.get("default") or (entries[0].id if entries else "")), entries)
 
 
@@ -143,11 +144,12 @@ def resolve_model(name_or_folder: str = "", folder: Path | None = None) -> Model
 
 def _folder_entry(folder: Path) -> ModelEntry:
     path = folder / FOLDER_SETTINGS
-    declared = _read_json(path) if path.exists() else {}
-    return _entry({"id": folder.resolve().name, **declared, "folder": ""}, path)
+    declared = read_object(path) if path.exists() else {}
+    return read_entry({"id": folder.resolve().name, **declared, "folder": ""}, path)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file. Raises ModelLoadFailed."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -159,7 +161,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _entry(item: object, path: Path) -> ModelEntry:
+def read_entry(item: object, path: Path) -> ModelEntry:
+    """A model as JSON has it; `path` is where it was read. Raises ModelLoadFailed on whatever is not as it must be."""
     if not isinstance(item, dict) or not isinstance(item.get("id"), str):
         raise ModelLoadFailed(f"{path}: every model needs an `id`.")
     defaults = asdict(ModelEntry(id=""))

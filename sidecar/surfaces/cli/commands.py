@@ -167,10 +167,21 @@ def doctor(session: Session) -> int:
 
 
 def models(session: Session) -> int:
-    from sidecar.tools.diagnose import list_models
+    from sidecar.tools.models import ModelList
 
-    known = list_models(_flags(session), session.root)
-    session.show({"models": known}, render.model_lines(known, session.style))
+    args, list_of = session.args, ModelList(_flags(session), session.root)
+    if args.action == "list":
+        known = list_of.every()
+        session.show({"models": known}, render.model_lines(known, session.style))
+    elif not args.id:
+        raise InvalidParams(f"sidecar models {args.action} needs the id of a model; sidecar models lists them.")
+    elif args.action == "show":
+        model = list_of.one(args.id)
+        session.show(model, render.model_card_lines(model, session.style))
+    else:
+        with interruptible() as interrupt, session.progress() as progress:
+            done = list_of.download(args.id, progress, interrupt.came)
+        session.show(done, render.downloaded_lines(done))
     return 0
 
 
@@ -213,7 +224,7 @@ def _confirmed(result: Mapping[str, Any]) -> int:
 
 
 def _flags(session: Session) -> dict[str, object]:
-    return {"model": session.args.model, "device": session.args.device}
+    return {"model": session.args.model, "device": session.args.device, "offline": session.args.offline}
 
 
 RUN: Mapping[str, Callable[[Session], int]] = MappingProxyType(

@@ -209,7 +209,7 @@ def _asked(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _flags(args: argparse.Namespace) -> dict[str, object]:
-    return {"model": args.model, "device": args.device, "toolsets": args.toolsets}
+    return {"model": args.model, "device": args.device, "toolsets": args.toolsets, "offline": args.offline}
 
 
 def _offered(args: argparse.Namespace) -> dict[str, Any]:

@@ -35,6 +35,8 @@ tools to offer: code, documents, inline, memory, semantic with commas between, o
 
 STANDALONE_HELP = "do everything in this process, without the daemon (the default where CI is set)"
 
+OFFLINE_HELP = "forbid every network call (only models download ever makes one)"
+
 NOT_CONFIRMED = 9
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -103,6 +105,7 @@ def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
     group.add_argument("--no-color", action="store_true", default=off, help="no colours (so does NO_COLOR)")
     group.add_argument("-y", "--yes", action="store_true", default=off, help="answer every question with yes")
     group.add_argument("--standalone", action="store_true", default=off, help=STANDALONE_HELP)
+    group.add_argument("--offline", action="store_const", const=True, default=unset, help=OFFLINE_HELP)
     group.add_argument("--model", metavar="NAME", default=unset, help="embedding model: a catalog name or a folder")
     group.add_argument("--device", metavar="D", default=unset, help="auto, cpu or cuda")
     group.add_argument("--toolsets", metavar="NAMES", default=unset, help=TOOLSETS_HELP)
@@ -228,6 +231,12 @@ def _add_daemon(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ready-fd", type=int, help=argparse.SUPPRESS)
 
 
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    actions = ("list", "show", "download")
+    parser.add_argument("action", metavar="ACTION", nargs="?", choices=actions, default="list", help=", ".join(actions))
+    parser.add_argument("id", metavar="ID", nargs="?", help="the model to show or to download")
+
+
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
     pass
 
@@ -330,11 +339,15 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "models",
-        "list the embedding models",
-        "List the models that ship, with dimension, size and licence; the one in use is marked. Choose another with\n"
-        "--model or SIDECAR_MODEL, also a folder that holds model.onnx and tokenizer.json.",
-        "    sidecar models\n    SIDECAR_MODEL=./my-model sidecar index\n",
-        _add_nothing,
+        "list, show and download embedding models",
+        "list names the models that ship and those that can be downloaded, with dimension, size and licence; the one\n"
+        "in use is marked *. show tells all about one. download gets one from the Hugging Face hub (or the mirror\n"
+        "that the setting modelsSource names), checks every file's hash and tries it: the only network call that\n"
+        "sidecar ever makes, and none with --offline. A download that was broken off is taken up again.\n"
+        "Choose a model with --model or SIDECAR_MODEL, also a folder that holds model.onnx and tokenizer.json.",
+        "    sidecar models\n    sidecar models show bge-small-en-v1.5\n    sidecar models download bge-small-en-v1.5\n"
+        "    SIDECAR_MODEL=./my-model sidecar index\n",
+        _add_models,
     ),
     Command(
         "call",

@@ -151,8 +151,55 @@ def model_lines(models: list[dict[str, Any]], style: Style) -> Iterator[str]:
     width = max((len(model["id"]) for model in models), default=0)
     for model in models:
         mark = style.green("*") if model["inUse"] else " "
-        size = f"{model['size'] / 1e6:.1f} MB"
-        yield f"{mark} {model['id']:<{width}}  {model['dimension']:>4} dim  {size:>9}  {model['licence']}"
+        yield (
+            f"{mark} {model['id']:<{width}}  {model['dimension']:>4} dim  {_megabytes(model['size']):>9}  "
+            f"{model['state']:<10}  {model['licence']}"
+        ).rstrip()
+
+
+def model_card_lines(model: Mapping[str, Any], style: Style) -> Iterator[str]:
+    yield from _pairs(iter([(_CARD[key], _card_value(key, model[key])) for key in _CARD if model.get(key)]), style)
+    for name, file in model["files"].items():
+        yield one_line(f"  {name}: {file['path']}  sha256 {file['sha256'] or 'as the hub states it'}")
+    if model["state"] == "published":
+        yield f"Download it with: sidecar models download {model['id']}"
+
+
+_CARD = {
+    "id": "model",
+    "about": "for",
+    "state": "state",
+    "folder": "folder",
+    "dimension": "dimension",
+    "size": "size",
+    "maxTokens": "tokens",
+    "pooling": "pooling",
+    "queryPrefix": "query",
+    "documentPrefix": "document",
+    "licence": "licence",
+    "source": "source",
+    "repository": "repository",
+    "revision": "revision",
+}
+
+
+def _card_value(key: str, value: Any) -> object:
+    return _megabytes(value) if key == "size" else json.dumps(value) if key.endswith("Prefix") else value
+
+
+def downloaded_lines(done: Mapping[str, Any]) -> Iterator[str]:
+    model = done["model"]
+    if model["state"] == "ships":
+        yield f"{model['id']} ships with sidecar: there is nothing to download"
+    elif done["status"] == "present":
+        yield one_line(f"{model['id']} is there already, and its files are right: {model['folder']}")
+    else:
+        yield one_line(f"{model['id']} is in {model['folder']} ({_megabytes(model['size'])}); it was tried and works")
+    yield f"Use it with: sidecar index --model {model['id']}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size else "?"
 
 
 def _pairs(pairs: Iterator[tuple[str, object]], style: Style) -> Iterator[str]:

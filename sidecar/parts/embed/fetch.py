@@ -1,0 +1,321 @@
+"""Downloads a published model and checks every byte: the only file that imports an HTTP client, and only when asked.
+
+What arrives goes to a folder of unfinished downloads, where a broken one is taken up again, and is moved to its place
+when every file has the size and hash that it must have. No sign-in, no cookies, nothing about the user is sent. Who
+may download at all, and that only one process does, is decided by the caller.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from sidecar import __version__
+from sidecar.errors import Cancelled, DiskFull, ModelDownloadFailed, PermissionDenied, SidecarError
+from sidecar.model import IsCancelled, Progress
+from sidecar.parts.embed.published import LOCK_FILE, UNFINISHED, Published, RemoteFile
+
+if TYPE_CHECKING:
+    from httpx2 import Client, Request, Response
+
+MAX_FILE_BYTES = 4 * 1024**3
+MAX_ANSWER_BYTES = 8 * 1024**2
+_MAX_REDIRECTS = 5
+_CONNECT_S, _READ_S = 15.0, 60.0
+_BLOCK = 1 << 18
+_SPARE_BYTES = 64 * 1024**2
+_PARTIAL = 206
+_DISK_FULL = frozenset({28, 122})  # no space, no quota
+_COMMIT = re.compile("[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a file must be. Of a file outside of LFS the hub states the git blob's SHA-1, not the content's SHA-256."""
+
+    path: str
+    size: int
+    sha256: str = ""
+    git_blob: str = ""
+
+
+def fetch_model(
+    model: Published, downloads: Path, source: str, progress: Progress, is_cancelled: IsCancelled = lambda: False
+) -> Path:
+    """The folder with the model's files, verified. `source` is the hub's address or a mirror's.
+
+    Raises ModelDownloadFailed, DiskFull, PermissionDenied and Cancelled; then there is nothing new in the folder.
+    """
+    with _files_translated(downloads), _Hub(source) as hub:
+        commit, expected = hub.describe(model)
+        staged = downloads / UNFINISHED / f"{model.entry.id}@{commit[:12]}"
+        staged.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _check_room(staged, expected)
+        total, before = sum(file.size for file in expected.values()), 0
+        sums: dict[str, str] = {}
+        for name, file in expected.items():
+
+            def report(done: int, name: str = name, before: int = before) -> None:
+                if is_cancelled():
+                    raise Cancelled("What has arrived is kept: the same command goes on from there.")
+                progress((before + done) // 1000, max(1, total // 1000), f"kB {name}")
+
+            sums[name] = _fetch_file(hub, hub.address(model.repository, commit, file.path), file, staged / name, report)
+            before += file.size
+        lock = {"id": model.entry.id, "repository": model.repository, "revision": model.revision, "commit": commit}
+        files = {name: {"size": file.size, "sha256": sums[name]} for name, file in expected.items()}
+        return _put_in_place(model.entry.id, staged, downloads, {**lock, "source": source, "files": files})
+
+
+class _Hub:
+    """The hub or a mirror that has its addresses: https, or a server on this very machine."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source.strip().rstrip("/")
+        try:
+            address = urlsplit(self._source)
+            self._local = address.scheme == "http" and _is_loopback(address.hostname or "")
+        except ValueError as error:
+            raise ModelDownloadFailed(f"modelsSource is {source!r}, which is no address: {error}.") from error
+        if not self._may_ask(self._source) or address.query or address.fragment or "@" in address.netloc:
+            raise ModelDownloadFailed(
+                f"modelsSource is {source!r}; it must begin with https:// and name a server, without a password."
+            )
+
+    def __enter__(self) -> _Hub:
+        import httpx2
+
+        def check(request: Request) -> None:
+            # Called for every step of a redirection too.
+            if not self._may_ask(str(request.url)):
+                raise ModelDownloadFailed(f"{self._source} sends us on to {request.url}, which is not https.")
+
+        try:
+            self._client: Client = httpx2.Client(
+                headers={"User-Agent": f"sidecar/{__version__}", "Accept-Encoding": "identity"},
+                timeout=httpx2.Timeout(_READ_S, connect=_CONNECT_S),
+                follow_redirects=True,
+                max_redirects=_MAX_REDIRECTS,
+                event_hooks={"request": [check]},
+            )
+        except (ImportError, ValueError, httpx2.InvalidURL) as error:
+            raise ModelDownloadFailed(f"The proxy that the environment names cannot be used: {error}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def _may_ask(self, url: str) -> bool:
+        address = urlsplit(url)
+        host = address.hostname or ""
+        return bool(host) and (address.scheme == "https" or (self._local and _is_loopback(host)))
+
+    def address(self, repository: str, revision: str, path: str) -> str:
+        return f"{self._source}/{quote(repository)}/resolve/{quote(revision, safe='')}/{quote(path)}"
+
+    def describe(self, model: Published) -> tuple[str, dict[str, Expected]]:
+        """The commit and what its files must be; asks the hub only for what the catalog does not pin."""
+        files = model.files
+        if all(file.sha256 and file.size for file in files.values()):
+            return model.revision, {n: Expected(f.path, f.size, f.sha256) for n, f in files.items()}
+        url = (
+            f"{self._source}/api/models/{quote(model.repository)}/revision/{quote(model.revision, safe='')}?blobs=true"
+        )
+        try:
+            stated = json.loads(self._read(url))
+            commit = str(stated["sha"])
+            if not _COMMIT.fullmatch(commit) or (_COMMIT.fullmatch(model.revision) and commit != model.revision):
+                raise ValueError(f"commit {commit[:80]!r}")
+            blobs = {blob["rfilename"]: blob for blob in stated["siblings"]}
+            return commit, {name: _expected(file, blobs.get(file.path)) for name, file in files.items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ModelDownloadFailed(f"{url} does not state the files as the hub does ({error!r}).") from error
+
+    def _read(self, url: str) -> bytes:
+        content = bytearray()
+        with self.open(url) as response:
+            for block in response.iter_bytes(_BLOCK):
+                content += block
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise ModelDownloadFailed(f"{url} answers with more than {MAX_ANSWER_BYTES} bytes.")
+        return bytes(content)
+
+    @contextmanager
+    def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[Response]:
+        """A response of status 200 or 206, whose content is still to come. Raises ModelDownloadFailed, whatever goes
+        wrong until the block ends."""
+        import httpx2
+
+        try:
+            with self._client.stream("GET", url, headers=dict(headers or {})) as response:
+                if response.status_code not in (200, _PARTIAL):
+                    raise ModelDownloadFailed(_refusal(url, response.status_code))
+                yield response
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            reason = str(error).strip() or type(error).__name__
+            raise ModelDownloadFailed(
+                f"{url}: {reason}. Try again when the network is there; what has arrived is kept."
+            ) from error
+
+
+def _expected(file: RemoteFile, blob: Any) -> Expected:
+    if blob is None:
+        raise ModelDownloadFailed(f"The repository has no file {file.path} at this revision.")
+    lfs = blob.get("lfs") or {}
+    stated, size = str(lfs.get("sha256", "")), int(lfs.get("size", blob.get("size", 0)))
+    if file.sha256 and stated and stated != file.sha256:
+        raise ModelDownloadFailed(f"The hub states SHA-256 {stated} for {file.path}, the catalog {file.sha256}.")
+    sha256, git_blob = file.sha256 or stated, "" if lfs else str(blob.get("blobId", ""))
+    if not (sha256 or git_blob) or size <= 0 or (file.size and size != file.size):
+        raise ModelDownloadFailed(f"The hub states no hash or no fitting size for {file.path}: {blob!r}.")
+    return Expected(file.path, size, sha256, git_blob)
+
+
+class _Sums:
+    """Hashes of a file as it grows."""
+
+    def __init__(self, file: Expected) -> None:
+        self._file = file
+        self._sha256 = hashlib.sha256()
+        self._git = hashlib.sha1(f"blob {file.size}\0".encode(), usedforsecurity=False)
+
+    def add(self, block: bytes) -> None:
+        self._sha256.update(block)
+        if self._file.git_blob:
+            self._git.update(block)
+
+    @property
+    def sha256(self) -> str:
+        return self._sha256.hexdigest()
+
+    def complaint(self) -> str:
+        """What is wrong with the whole file, empty when nothing."""
+        if self._file.sha256 and self.sha256 != self._file.sha256:
+            return f"its SHA-256 is {self.sha256}, it must be {self._file.sha256}"
+        if self._file.git_blob and self._git.hexdigest() != self._file.git_blob:
+            return f"its git blob is {self._git.hexdigest()}, it must be {self._file.git_blob}"
+        return ""
+
+
+def _fetch_file(hub: _Hub, url: str, file: Expected, target: Path, report: Callable[[int], None]) -> str:
+    """The SHA-256 of the file that then is at `target`."""
+    part = target.with_name(f"{target.name}.part")
+    if target.exists():
+        target.replace(part)  # of a download that was broken off after this file: checked again below
+    was_there = part.exists()
+    sums = _fill(hub, url, file, part, report)
+    if sums.complaint() and was_there:
+        part.unlink()
+        sums = _fill(hub, url, file, part, report)
+    if complaint := sums.complaint():
+        part.unlink()
+        raise ModelDownloadFailed(f"{url} is not the file that it should be: {complaint}. It was thrown away.")
+    part.replace(target)
+    return sums.sha256
+
+
+def _fill(hub: _Hub, url: str, file: Expected, part: Path, report: Callable[[int], None]) -> _Sums:
+    """Appends to `part` what it still lacks. Raises ModelDownloadFailed when more or less comes."""
+    sums, done = _sums_so_far(file, part)
+    report(done)
+    if done == file.size:
+        return sums
+    with hub.open(url, {"Range": f"bytes={done}-"} if done else {}) as response, part.open("ab") as out:
+        if done and not _goes_on(response, done):
+            out.truncate(0)
+            sums, done = _Sums(file), 0
+        for block in response.iter_bytes(_BLOCK):
+            done += len(block)
+            if done > file.size:
+                break
+            out.write(block)
+            sums.add(block)
+            report(done)
+        out.flush()
+        os.fsync(out.fileno())
+    if done > file.size:
+        part.unlink()
+        raise ModelDownloadFailed(f"{url} is longer than the {file.size} bytes that it should have.")
+    if done < file.size:
+        raise ModelDownloadFailed(
+            f"{url} ended after {done} of {file.size} bytes; the same command goes on from there."
+        )
+    return sums
+
+
+def _goes_on(response: Response, done: int) -> bool:
+    stated = response.headers.get("Content-Range", "")
+    return response.status_code == _PARTIAL and stated.startswith(f"bytes {done}-")
+
+
+def _sums_so_far(file: Expected, part: Path) -> tuple[_Sums, int]:
+    sums, done = _Sums(file), 0
+    if part.exists():
+        if part.stat().st_size > file.size:
+            part.unlink()
+            return sums, 0
+        with part.open("rb") as there:
+            while block := there.read(_BLOCK):
+                sums.add(block)
+                done += len(block)
+    return sums, done
+
+
+def _check_room(staged: Path, expected: Mapping[str, Expected]) -> None:
+    for file in expected.values():
+        if file.size > MAX_FILE_BYTES:
+            raise ModelDownloadFailed(f"{file.path} has {file.size} bytes; more than {MAX_FILE_BYTES} are not taken.")
+    there = sum(path.stat().st_size for path in staged.iterdir())
+    missing = sum(file.size for file in expected.values()) - there + _SPARE_BYTES
+    free = shutil.disk_usage(staged).free
+    if missing > free:
+        raise DiskFull(f"{staged} needs {missing // 10**6} MB, {free // 10**6} MB are free there.")
+
+
+def _put_in_place(model: str, staged: Path, downloads: Path, lock: Mapping[str, Any]) -> Path:
+    target, aside = downloads / model, staged.with_name(f"{model}.replaced")
+    shutil.rmtree(aside, ignore_errors=True)
+    (staged / LOCK_FILE).write_text(json.dumps(lock, indent=2) + "\n", "utf-8")
+    if target.exists():
+        target.replace(aside)
+    staged.replace(target)
+    for left in (aside, *staged.parent.glob(f"{model}@*")):
+        shutil.rmtree(left, ignore_errors=True)
+    return target
+
+
+def _refusal(url: str, status: int) -> str:
+    reasons = {401: "it wants a sign-in", 403: "it refuses us", 404: "there is no such file", 429: "too many requests"}
+    known = reasons.get(status, "the server has a fault; try again later" if status >= 500 else "that is no file")
+    return f"{url} answers {status}: {known}."
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@contextmanager
+def _files_translated(downloads: Path) -> Iterator[None]:
+    try:
+        yield
+    except SidecarError:
+        raise
+    except OSError as error:
+        if error.errno in _DISK_FULL:
+            raise DiskFull(f"Free some space on the disk that holds {downloads} and try again.") from error
+        raise PermissionDenied(
+            f"{error.filename or downloads} cannot be written: {error.strerror or error}."
+        ) from error

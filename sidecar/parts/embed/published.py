@@ -1,0 +1,164 @@
+"""Well-known models of the Hugging Face hub: what they are, where they are published, and which of them are here.
+
+It reads files only; what goes to the network is `fetch`. An entry pins a commit, and each file's size and SHA-256
+where they are known; where not, what the hub states for that commit is checked and remembered in the lock beside the
+files, so that a later change is refused in either case.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sidecar.errors import ModelLoadFailed
+from sidecar.parts.embed.catalog import Catalog, ModelEntry, ModelFiles, load_catalog, read_entry, read_object
+
+PUBLISHED_FILE = "published.json"
+LOCK_FILE = "sidecar-download.json"
+UNFINISHED = ".unfinished"
+"""The folder of downloads that are under way or were broken off."""
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
+_SHA256 = re.compile(r"([0-9a-f]{64})?")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file of a repository. `size` in bytes, 0 where unknown; an empty `sha256`: the hub has to state it."""
+
+    path: str
+    size: int = 0
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """`files`: the repository's file for each name that it gets here. `revision` is a commit, a tag or a branch."""
+
+    entry: ModelEntry
+    repository: str
+    revision: str
+    files: Mapping[str, RemoteFile]
+    about: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes to download, 0 where they are not known."""
+        sizes = [file.size for file in self.files.values()]
+        return sum(sizes) if all(sizes) else 0
+
+
+class Shelf:
+    """The models that can be named: those that ship, the published ones, and any folder.
+
+    `downloads` holds a folder for each published model that was downloaded; None where there is no such place.
+    """
+
+    def __init__(self, downloads: Path | None, folder: Path | None = None) -> None:
+        self._downloads = downloads
+        self.catalog: Catalog = load_catalog(folder)
+        self.published = load_published(self.catalog.folder)
+
+    def resolve(self, name_or_folder: str = "") -> ModelFiles:
+        """By id, else by folder; empty means the default. Raises ModelLoadFailed, for a published model that is not
+        here with the command that downloads it."""
+        known = {entry.id for entry in self.catalog.models}
+        found = self.find(name_or_folder)
+        if found is None or found.entry.id in known:
+            if name_or_folder and name_or_folder not in known and not Path(name_or_folder).expanduser().is_dir():
+                raise ModelLoadFailed(self.unknown(name_or_folder))
+            return self.catalog.resolve(name_or_folder)
+        return self.downloaded(found)
+
+    def find(self, name: str) -> Published | None:
+        return next((model for model in self.published if model.entry.id == name), None)
+
+    def unknown(self, name: str) -> str:
+        """That there is no such model, and what was probably meant."""
+        ids = [entry.id for entry in self.catalog.models] + [model.entry.id for model in self.published]
+        near = difflib.get_close_matches(name, ids, 3, 0.5) or [known for known in ids if name and name in known]
+        hint = f"did you mean {' or '.join(near)}?" if near else f"name one of {', '.join(ids)}."
+        return f"There is no model {name!r}: {hint} A folder with model.onnx and tokenizer.json will do as well."
+
+    def folder_of(self, model: Published) -> Path | None:
+        return None if self._downloads is None else self._downloads / model.entry.id
+
+    def is_here(self, model: Published) -> bool:
+        """Whether this very revision has been downloaded; its files are not looked at."""
+        folder = self.folder_of(model)
+        if folder is None or not (folder / LOCK_FILE).is_file():
+            return False
+        try:
+            return _is_lock_of(model, read_object(folder / LOCK_FILE))
+        except ModelLoadFailed:
+            return False
+
+    def downloaded(self, model: Published) -> ModelFiles:
+        """Its files here, to be verified. Raises ModelLoadFailed where there are none, or others."""
+        folder, again = self.folder_of(model), f"Download it with: sidecar models download {model.entry.id}"
+        if folder is None or not folder.is_dir():
+            size = f" ({model.size / 1e6:.0f} MB)" if model.size else ""
+            raise ModelLoadFailed(f"Model {model.entry.id} is not on this machine. {again}{size}.")
+        lock = read_object(folder / LOCK_FILE)
+        if not _is_lock_of(model, lock):
+            raise ModelLoadFailed(f"{folder} is another revision of model {model.entry.id}. {again}.")
+        pinned = {name: file.sha256 for name, file in model.files.items() if file.sha256}
+        return ModelFiles(
+            replace(model.entry, files={**_locked(lock, folder / LOCK_FILE), **pinned}), folder, again + "."
+        )
+
+
+def load_published(folder: Path) -> tuple[Published, ...]:
+    """Reads `published.json`; none where there is no such file. Raises ModelLoadFailed."""
+    path = folder / PUBLISHED_FILE
+    if not path.exists():
+        return ()
+    models = read_object(path).get("models")
+    if not isinstance(models, list):
+        raise ModelLoadFailed(f"{path} has no list `models`.")
+    return tuple(_published(item, path) for item in models)
+
+
+def _published(item: object, path: Path) -> Published:
+    if not isinstance(item, dict):
+        raise ModelLoadFailed(f"{path}: every model must be an object.")
+    own = {key: item.get(key, "") for key in ("repository", "revision", "about")}
+    entry = read_entry({key: value for key, value in item.items() if key not in own and key != "download"}, path)
+    for key, form in (("repository", _PLAIN_PATH), ("revision", _PLAIN_PATH)):
+        if not isinstance(own[key], str) or not form.fullmatch(own[key]):
+            raise ModelLoadFailed(f"{path}: model {entry.id} needs a {key}, not {own[key]!r}.")
+    files = item.get("download")
+    if not _PLAIN_NAME.fullmatch(entry.id) or not isinstance(files, dict):
+        raise ModelLoadFailed(f"{path}: model {entry.id!r} needs a plain id and an object `download`.")
+    remote = {name: _remote_file(name, file, entry.id, path) for name, file in files.items()}
+    pinned = {name: file.sha256 for name, file in remote.items() if file.sha256}
+    model = Published(entry, own["repository"], own["revision"], remote, str(own["about"]))
+    source = entry.source or f"{model.repository} on the Hugging Face hub, revision {model.revision}"
+    return replace(model, entry=replace(entry, files=pinned, size=model.size, source=source))
+
+
+def _remote_file(name: str, item: Any, model: str, path: Path) -> RemoteFile:
+    try:
+        file = RemoteFile(**item)
+        fine = file.size >= 0 and _PLAIN_NAME.fullmatch(name) and _PLAIN_PATH.fullmatch(file.path)
+        if fine and _SHA256.fullmatch(file.sha256) and name != LOCK_FILE:
+            return file
+    except TypeError:
+        pass
+    raise ModelLoadFailed(f"{path}: model {model}, file {name}: {item!r} is not a path, a size and a SHA-256.")
+
+
+def _is_lock_of(model: Published, lock: Mapping[str, Any]) -> bool:
+    return (lock.get("repository"), lock.get("revision")) == (model.repository, model.revision)
+
+
+def _locked(lock: Mapping[str, Any], path: Path) -> dict[str, str]:
+    try:
+        return {name: str(file["sha256"]) for name, file in lock["files"].items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ModelLoadFailed(f"{path} does not say which files were downloaded.") from error

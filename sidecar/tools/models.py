@@ -1,0 +1,65 @@
+"""Which embedding models there are, and downloading one, for surfaces; the engine does it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sidecar.model import IsCancelled, Progress
+
+if TYPE_CHECKING:
+    from sidecar.engine.models import Model
+
+
+class ModelList:
+    """The models as JSON-ready values. Raises `ModelLoadFailed` when the catalog cannot be read."""
+
+    def __init__(self, flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> None:
+        from sidecar.engine.models import Models
+
+        self._models = Models(flags, os.environ if env is None else env, root)
+
+    def every(self) -> list[dict[str, Any]]:
+        """Those that ship, those that can be downloaded, and the folder in use where it is one."""
+        return [_brief(model) for model in self._models.every()]
+
+    def one(self, name: str) -> dict[str, Any]:
+        """Everything about one. Raises `InvalidParams` where there is none of this id."""
+        return _whole(self._models.one(name))
+
+    def download(self, name: str, progress: Progress, cancelled: IsCancelled) -> dict[str, Any]:
+        """`{status: downloaded | present, model}`. Raises what `engine.models.Models.download` does."""
+        model, new = self._models.download(name, progress, cancelled)
+        return {"status": "downloaded" if new else "present", "model": _whole(model)}
+
+
+def _brief(model: Model) -> dict[str, Any]:
+    entry = model.entry
+    return {
+        "id": entry.id,
+        "dimension": entry.dimension,
+        "size": model.size,
+        "licence": entry.licence,
+        "source": entry.source,
+        "inUse": model.in_use,
+        "state": model.state,
+        "about": model.about,
+    }
+
+
+def _whole(model: Model) -> dict[str, Any]:
+    entry = model.entry
+    return {
+        **_brief(model),
+        "folder": model.folder,
+        "repository": model.repository,
+        "revision": model.revision,
+        "kind": entry.kind,
+        "pooling": entry.pooling,
+        "queryPrefix": entry.query_prefix,
+        "documentPrefix": entry.document_prefix,
+        "maxTokens": entry.max_tokens,
+        "splitIdentifiers": entry.split_identifiers,
+        "files": {name: {"path": path, "sha256": sha256} for name, (path, sha256) in model.files.items()},
+    }

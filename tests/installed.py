@@ -1,0 +1,52 @@
+"""A copy of the package as it is when installed, with a list of published models of the test's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import sidecar
+from sidecar.parts.embed.catalog import models_folder
+from tests import hub as hubs
+
+PATHS = {"model.onnx": "onnx/model.onnx", "tokenizer.json": "tokenizer.json"}
+MINILM = models_folder() / "all-minilm-l6-v2-int8"
+
+
+def install(site: Path, models: list[dict[str, Any]]) -> Path:
+    """The folder for PYTHONPATH."""
+    shutil.copytree(Path(sidecar.__file__).parent, site / "sidecar", ignore=shutil.ignore_patterns("__pycache__"))
+    packed = site / "sidecar" / "_models"
+    packed.mkdir()
+    for path in models_folder().iterdir():
+        (packed / path.name).symlink_to(path)
+    (packed / "published.json").unlink()
+    (packed / "published.json").write_text(json.dumps({"models": models}), "utf-8")
+    return site
+
+
+def serve_minilm(folder: Path) -> dict[str, Any]:
+    """Puts the shipped MiniLM under the hub's layout; its entry, pinned."""
+    files = {}
+    for name, path in PATHS.items():
+        target = folder / "acme" / "minilm" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(MINILM / name, target)
+        files[name] = {"path": path, "size": target.stat().st_size, "sha256": hubs.sha256(target)}
+    entry = {"id": "minilm-hub", "about": "a test", "repository": "acme/minilm", "revision": hubs.COMMIT}
+    entry |= {"dimension": 384, "pooling": "graph", "max_tokens": 256, "texts_per_run": 1, "licence": "Apache-2.0"}
+    return {**entry, "download": files}
+
+
+def environment(site: Path, home: Path, **more: str) -> dict[str, str]:
+    """Without proxies, which a hub on this machine must not go through, and without what another test's shell has."""
+    kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy") and not k.startswith("SIDECAR_")}
+    return {**kept, "PYTHONPATH": str(site), "SIDECAR_HOME": str(home), "CI": "1", **more}
+
+
+def command(*words: str, python: str = sys.executable) -> list[str]:
+    return [python, "-P", "-m", "sidecar", *words]
