@@ -23,6 +23,7 @@ from sidecar.errors import Internal, SidecarError
 
 GREETING_S = 10.0
 CLOSING_S = 15.0
+HOME_S = 10.0
 logger = logging.getLogger("sidecar.daemon")
 
 Welcome = Callable[..., Awaitable[None]]
@@ -51,12 +52,15 @@ class Hub:
         facts: Callable[[], Mapping[str, object]],
         idle_s: float,
         lock_out: Callable[[], None],
+        has_home: Callable[[], bool],
     ) -> None:
-        """`facts` for the status; `lock_out` makes the daemon unreachable for new clients."""
+        """`facts` for the status; `lock_out` makes the daemon unreachable for new clients; `has_home`: whether the data
+        folder is still there."""
         self._doors = doors
         self._facts = facts
         self._idle_s = idle_s
         self._lock_out = lock_out
+        self._has_home = has_home
         self._ids = itertools.count(1)
         self._sessions: set[Attended] = set()
         self._greeted: set[asyncio.Task[None]] = set()
@@ -71,6 +75,7 @@ class Hub:
             loop.add_signal_handler(number, self._signalled, number)
         accepting = loop.create_task(self._accept(listener))
         self._watch_idleness()
+        self._watch_home()
         why = await self._leaving
         logger.info("leaving: %s", why)
         self._lock_out()
@@ -162,6 +167,12 @@ class Hub:
         self._timer = None
         if not self._sessions:
             self._timer = asyncio.get_running_loop().call_later(self._idle_s, self.leave, "idle")
+
+    def _watch_home(self) -> None:
+        if not self._has_home():
+            self.leave("the data folder is gone")
+            return
+        asyncio.get_running_loop().call_later(HOME_S, self._watch_home)
 
     async def _control(self, connection: socket.socket, greeting: Greeting, welcome: Welcome) -> None:
         """`status` and `stop`, one word per line."""

@@ -169,6 +169,12 @@ class Lock:
         except OSError as error:
             raise disk_error(error, self._path) from error
 
+    def is_current(self) -> bool:
+        """Whether the file is still there: without it somebody else may have another one locked."""
+        with contextlib.suppress(OSError):
+            return self._fd is not None and os.path.samestat(os.fstat(self._fd), self._path.stat())
+        return False
+
     def release(self) -> None:
         fd, self._fd = self._fd, None
         if fd is not None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sidecar.daemon.greeting import Greeting
+from sidecar.daemon.greeting import Greeting, greet
 from sidecar.daemon.place import Lock, Place, connect, private_folder
 from sidecar.daemon.spawn import daemon_environment, patience
 from sidecar.errors import IndexLocked, InvalidParams, SidecarError
@@ -88,7 +88,8 @@ def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.so
     def facts() -> dict[str, object]:
         return {"version": place.version, "home": str(place.home), "socket": str(path), "log": str(log_file(place))}
 
-    hub = Hub({"lsp": doors.lsp, "mcp": doors.mcp, "call": doors.call, "rest": doors.rest}, facts, idle_s, lock_out)
+    kinds = {"lsp": doors.lsp, "mcp": doors.mcp, "call": doors.call, "rest": doors.rest}
+    hub = Hub(kinds, facts, idle_s, lock_out, lock.is_current)
     threading.Thread(target=retire_older, args=(place,), name="sidecar-upgrade", daemon=True).start()
     try:
         asyncio.run(hub.serve(listener))
@@ -109,11 +110,9 @@ def retire_older(place: Place) -> None:
         connection = connect(record)
         if connection is None:
             continue
-        with connection, contextlib.suppress(OSError):
-            connection.settimeout(CLOSING_S)
-            connection.sendall(Greeting("control", pid=os.getpid()).line() + b"stop\n")
-            while connection.recv(4096):
-                pass
+        with connection, contextlib.suppress(OSError, SidecarError, ValueError):
+            greet(connection, Greeting("control", pid=os.getpid()), CLOSING_S)
+            connection.sendall(b"stop\n")
             logger.info("version %s was told to leave", version)
 
 
