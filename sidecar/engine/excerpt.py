@@ -27,12 +27,14 @@ class _Line:
     terms: frozenset[str]
 
 
-def excerpt(content: str, start_line: int, terms: Collection[str]) -> tuple[ExcerptLine, ...]:
-    """At most two lines of `content`, in their order: those that hold most of `terms` between them, else the first ones
-    that are not blank. `start_line` is the number of the first line."""
+def excerpt(
+    content: str, start_line: int, terms: Collection[str], names: Collection[str] = ()
+) -> tuple[ExcerptLine, ...]:
+    """At most two lines of `content`, in their order: those that hold most of `terms` between them, else those with the
+    `names` that it defines, else the first ones that are not blank. `start_line` is the number of the first line."""
     wanted, hints = frozenset(terms), _hints(terms)
     lines = [_look_at(i, text, wanted, hints) for i, text in enumerate(content.split("\n")) if text.strip()]
-    return tuple(_shown(line, start_line) for line in sorted(_chosen(lines), key=lambda line: line.index))
+    return tuple(_shown(line, start_line) for line in sorted(_chosen(lines, names), key=lambda line: line.index))
 
 
 def hit_words(query: str) -> Callable[[str], list[tuple[int, int]]]:
@@ -64,15 +66,17 @@ def _look_at(index: int, text: str, wanted: frozenset[str], hints: re.Pattern[st
     return _Line(index, text, tuple(spans), frozenset(found))
 
 
-def _chosen(lines: Sequence[_Line]) -> list[_Line]:
-    """Each next line is the one that adds most terms; among equals the one with more hit words, then the earlier."""
+def _chosen(lines: Sequence[_Line], names: Collection[str]) -> list[_Line]:
+    """Each next line is the one that adds most terms; among equals the one with more hit words, then one that has a
+    name, then the earlier."""
     chosen: list[_Line] = []
     seen: frozenset[str] = frozenset()
     while len(chosen) < min(_LINES, len(lines)):
         rest = [line for line in lines if line not in chosen]
-        best = max(rest, key=lambda line: (len(line.terms - seen), len(line.terms), len(line.spans), -line.index))
-        chosen.append(best)
-        seen |= best.terms
+        most = max((len(line.terms - seen), len(line.terms), len(line.spans)) for line in rest)
+        best = [line for line in rest if (len(line.terms - seen), len(line.terms), len(line.spans)) == most]
+        chosen.append(next((line for line in best if any(name in line.text for name in names)), best[0]))
+        seen |= chosen[-1].terms
     return chosen
 
 

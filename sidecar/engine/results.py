@@ -176,7 +176,7 @@ def to_hit(
         parts=parts,
         why=in_words(parts),
         shares=_by_family(parts),
-        excerpt=excerpt(content, span.start_line, terms) if terms is not None else (),
+        excerpt=excerpt(content, span.start_line, terms, names) if terms is not None else (),
     )
 
 

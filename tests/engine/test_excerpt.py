@@ -40,6 +40,13 @@ def test_without_any_word_the_first_lines_with_something_in_them_are_shown() -> 
     assert shown("\n\n  alpha()\n\n  beta()\n  gamma()", "elephants") == [(12, "alpha()"), (14, "beta()")]
 
 
+def test_without_any_word_a_line_that_defines_is_shown_before_others() -> None:
+    code = "from a import b\n\nimport c\n\ndef serve(x):\n    return x\n"
+    assert [line.line for line in excerpt(code, 1, (), ("serve",))] == [1, 5]
+    lines = excerpt("import c\nclass A: ...\nimport d\ndef serve(x): ...", 1, (), ("A", "serve"))
+    assert [line.pieces for line in lines] == [("class A: ...",), ("def serve(x): ...",)]
+
+
 def test_an_empty_text_has_no_line() -> None:
     assert shown(" \n\n", "anything") == []
 
