@@ -3,7 +3,9 @@ import type { ExcerptLine } from "../protocol.gen";
 import type { PlacedHit } from "../sidecar";
 
 const PLAIN_WIDTH = 160;
-const BEFORE = 10;
+/** What stands before the first hit word is shown up to this length, else its last words. */
+const BEFORE = 28;
+const LAST_WORDS = 16;
 
 export interface Highlighted {
   label: string;
@@ -36,7 +38,7 @@ export function highlighted(pieces: readonly string[], before = ""): Highlighted
 export function clipped(pieces: readonly string[], width: number): string[] {
   const [head = "", ...rest] = pieces;
   const long = pieces.join("").length > width;
-  const start = long && head.length > BEFORE && rest.length > 0 ? `…${head.slice(-BEFORE)}` : head;
+  const start = long && rest.length > 0 ? endOf(head) : head;
   const kept: string[] = [];
   let room = width;
   for (const piece of [start, ...rest]) {
@@ -45,6 +47,12 @@ export function clipped(pieces: readonly string[], width: number): string[] {
     room -= piece.length;
   }
   return kept;
+}
+
+function endOf(text: string): string {
+  if (text.length <= BEFORE) return text;
+  const end = text.slice(-LAST_WORDS);
+  return `…${end.slice(end.indexOf(" ") + 1)}`;
 }
 
 /** For places that show nothing but text. */

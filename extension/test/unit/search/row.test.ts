@@ -68,9 +68,11 @@ test("of several names the one that the lines show is told", () => {
 });
 
 test("both lines have their room, and a short one leaves it to the other", () => {
-  const long = ["x".repeat(60), "retry", "y".repeat(60)];
+  const long = [`${"x".repeat(60)} just before `, "retry", "y".repeat(60)];
   const two = rowOf(hit({ excerpt: [1, 2].map((line) => ({ line, pieces: long })) })).detail;
-  expect(two.split("  ⋯  ").every((part) => part.startsWith("…xxxxxxxxxx❰retry❱y") && part.endsWith("y…"))).toBe(true);
+  expect(two.split("  ⋯  ").every((part) => part.startsWith("…just before ❰retry❱y") && part.endsWith("y…"))).toBe(
+    true,
+  );
   expect(two.length).toBeLessThan(95);
   const one = rowOf(
     hit({
