@@ -367,3 +367,19 @@ async def test_a_question_that_stands_is_seen_as_asking(house: House) -> None:
         assert entry["state"] == "asking"
         editor.answer(asked["id"], {"title": "Cancel"})
         assert status_of(await call) == "cancelled"
+
+
+async def test_a_folder_without_an_index_is_named_in_an_answer_over_several(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    indexed, bare = FakeWorkspace(FILES, root=str(one)), FakeWorkspace(FILES, root=str(two))
+    indexed.refresh(lambda *_: None, lambda: False)
+    server = make_lsp(SharedService(Service(FakeWorkspaces(indexed, bare))), closes_service=False)
+    editor = InProcessEditor(server)
+    await editor.start(one, two)
+    for method, params in (("sidecar/searchCode", {"query": "retry"}), ("sidecar/searchByPath", {"pattern": "*.py"})):
+        answer = await editor.request(method, params)
+        assert answer["notice"] == f"{two}: not searched, no index."
+    bare.refresh(lambda *_: None, lambda: False)
+    assert "notice" not in await editor.request("sidecar/searchCode", {"query": "retry"})

@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError, UnknownTool
+from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, NotFound, SidecarError, UnknownTool
 from sidecar.model import Progress
 from sidecar.surfaces.lsp.buffers import Buffers
 from sidecar.surfaces.lsp.confirm import Asker
 from sidecar.surfaces.lsp.envelope import named
 from sidecar.surfaces.lsp.faults import fault
 from sidecar.surfaces.lsp.folders import Folders
-from sidecar.surfaces.lsp.merge import merge_paths, merge_searches, widened
+from sidecar.surfaces.lsp.merge import merge_paths, merge_searches, noting_left_out, widened
 from sidecar.surfaces.lsp.progress import Token, Wire, WorkDone
 from sidecar.surfaces.lsp.seat import Stops
 from sidecar.tools.confirm import call_with_questions
@@ -108,11 +108,11 @@ class ToolCalls:
         if len(folders) == 1:
             return await self._one(tool, arguments, folders[0], progress)
         if tool.name in MERGED_BY_PATH:
-            answers = await self._all(tool, arguments, folders, progress)
-            return merge_paths(answers, _number(tool, arguments, "limit"))
+            answers, left_out = await self._all(tool, arguments, folders, progress)
+            return noting_left_out(merge_paths(answers, _number(tool, arguments, "limit")), left_out)
         page = _number(tool, arguments, "top_k")
-        answers = await self._all(tool, widened(arguments, page), folders, progress)
-        return merge_searches(answers, _number(tool, arguments, "offset"), page)
+        answers, left_out = await self._all(tool, widened(arguments, page), folders, progress)
+        return noting_left_out(merge_searches(answers, _number(tool, arguments, "offset"), page), left_out)
 
     async def _one(
         self, tool: ToolSpec, arguments: dict[str, Any], folder: str, progress: Progress
@@ -129,19 +129,21 @@ class ToolCalls:
 
     async def _all(
         self, tool: ToolSpec, arguments: dict[str, Any], folders: tuple[str, ...], progress: Progress
-    ) -> list[tuple[str, dict[str, object]]]:
-        """Answers of the folders that have an index; the first folder's error when none has."""
+    ) -> tuple[list[tuple[str, dict[str, object]]], list[str]]:
+        """Answers of the folders that have an index, and the other folders; the first folder's error when none has."""
         tasks = [self._one(tool, arguments, folder, progress) for folder in folders]
         outcomes = await _gathered(tasks)
-        answers = []
+        answers, left_out = [], []
         for folder, outcome in zip(folders, outcomes, strict=True):
             if isinstance(outcome, dict):
                 answers.append((folder, outcome))
             elif not isinstance(outcome, NotFound):
                 raise outcome
+            elif isinstance(outcome, IndexNotFound):
+                left_out.append(folder)
         if not answers:
             raise next(outcome for outcome in outcomes if isinstance(outcome, SidecarError))
-        return answers
+        return answers, left_out
 
 
 async def _gathered(calls: Sequence[Awaitable[dict[str, object]]]) -> list[dict[str, object] | SidecarError]:

@@ -50,6 +50,17 @@ def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
     }
 
 
+def noting_left_out(merged: dict[str, Any], folders: Sequence[str]) -> dict[str, Any]:
+    """What was not searched because it has no index is said, so that the answer does not pass for a whole one."""
+    if not folders:
+        return merged
+    said = [
+        *([merged["notice"]] if merged.get("notice") else []),
+        *(f"{one}: not searched, no index." for one in folders),
+    ]
+    return {**merged, "notice": " ".join(said)}
+
+
 def _by_score(answers: Answered, rows: str, score: str, workspace: str) -> list[dict[str, Any]]:
     found = [{**row, workspace: folder} for folder, answer in answers for row in answer[rows]]
     return sorted(found, key=lambda row: -row[score])
