@@ -301,6 +301,7 @@ def _chosen_output(session: Any, entry: ModelEntry) -> tuple[str, str]:
 def _open_session(files: ModelFiles, provider: str) -> Any:
     import onnxruntime
 
+    onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1

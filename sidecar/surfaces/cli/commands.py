@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from sidecar.errors import InvalidParams, NotFound, SidecarError
+from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError
 from sidecar.surfaces.cli import render
 from sidecar.surfaces.cli.formats import Table, index_table, query_table, yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
@@ -179,8 +179,11 @@ def models(session: Session) -> int:
         model = list_of.one(args.id)
         session.show(model, render.model_card_lines(model, session.style))
     else:
-        with interruptible() as interrupt, session.progress() as progress:
-            done = list_of.download(args.id, progress, interrupt.came)
+        try:
+            with session.progress() as progress:
+                done = list_of.download(args.id, progress, lambda: False)
+        except KeyboardInterrupt:  # at once, since a server that hangs would not be noticed; nothing half is in place
+            raise Cancelled("What has arrived is kept: the same command goes on from there.") from None
         session.show(done, render.downloaded_lines(done))
     return 0
 

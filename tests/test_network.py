@@ -1,0 +1,136 @@
+"""Nothing but `sidecar models download` ever touches a network, and with `offline` not even that.
+
+Everything that sidecar does is done under two watchers: an audit hook in every Python process that it starts, isolated
+ones too, which notes each connection and each question for a name; and, where the system lets an empty network be made,
+the kernel's own count of packets that found no way out, which native code cannot avoid.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.installed import environment
+from tests.network_tour import in_empty_network
+
+ROOT = Path(__file__).resolve().parents[1]
+LIMIT_S = 400
+
+# Written into the environment's site-packages, which also `python -I` reads; hooks cannot be taken back.
+HOOK = """
+import os, sys
+log = os.open({log!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+LOCAL = ("127.", "::1", "localhost", "None", "")
+def note(event, what):
+    os.write(log, repr((event, what, sys.orig_argv)).encode() + b"\\n")
+def hook(event, args):
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        address = args[1]
+        host = address[0] if isinstance(address, tuple) else None  # None: a Unix socket, or none given
+        if host is not None and not str(host).startswith(LOCAL[:2]) and str(host) not in LOCAL:
+            note(event, address)
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        host = args[0].decode() if isinstance(args[0], bytes) else str(args[0])
+        if not host.startswith(LOCAL[:2]) and host not in LOCAL:
+            note(event, host)
+sys.addaudithook(hook)
+note("start", None)
+"""
+
+
+class Watched(NamedTuple):
+    """A Python whose every process notes in `log` what it asks of a network."""
+
+    python: str
+    log: Path
+    work: Path
+    home: Path
+
+    def tour(self, *words: str, **more: str) -> dict[str, int]:
+        """What the kernel counted; empty where it was not asked."""
+        self.log.write_text("", "utf-8")
+        prefix = in_empty_network()
+        line = [*prefix, sys.executable, "-m", "tests.network_tour", self.python, str(self.work), *words]
+        env = environment(ROOT, self.home, TOUR_ALONE="1" if prefix else "0", **more)
+        done = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        counted = json.loads(done.stdout.splitlines()[-1])
+        assert isinstance(counted, dict)
+        return counted
+
+    def noted(self) -> tuple[list[str], list[str]]:
+        """What was asked of a network, and the processes that were watched."""
+        lines = self.log.read_text("utf-8").splitlines()
+        started = [line for line in lines if line.startswith("('start'")]
+        return [line for line in lines if line not in started], started
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    folder = tmp_path_factory.mktemp("watched")
+    venv.create(folder / "env", symlinks=os.name != "nt")
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(folder / "env"), "platbase": str(folder / "env")}))
+    (site / "real.pth").write_text(f"{sysconfig.get_path('purelib')}\n{ROOT}\n", "utf-8")
+    (site / "sitecustomize.py").write_text(HOOK.format(log=str(folder / "log")), "utf-8")
+    work = folder / "work"
+    (work / ".git").mkdir(parents=True)
+    (work / "socket.py").write_text("def open_socket(host):\n    return connect(host, 80)\n", "utf-8")
+    (work / "README.md").write_text("# How to configure\n\nSet the host.\n", "utf-8")
+    python = folder / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return Watched(str(python), folder / "log", work, folder / "home")
+
+
+@pytest.mark.slow
+@pytest.mark.e2e
+@pytest.mark.parametrize("offline", [True, False])
+def test_nothing_that_sidecar_does_touches_a_network(watched: Watched, offline: bool) -> None:
+    counted = watched.tour(**({"SIDECAR_OFFLINE": "1"} if offline else {}))
+    asked, started = watched.noted()
+    assert asked == []
+    assert set(counted.values()) <= {0}, counted
+    for kind in ("chroma_worker", "'mcp'", "'--stdio'", "'serve'", "'daemon', 'run'", "'doctor'", "'search'"):
+        assert any(kind in process for process in started), kind
+
+
+@pytest.mark.parametrize("source", ["https://models.invalid", "https://192.0.2.1"])
+def test_the_watchers_see_a_download_that_is_tried(watched: Watched, source: str) -> None:
+    words = ("only", "models", "download", "bge-small-en-v1.5")
+    counted = watched.tour(*words, SIDECAR_MODELS_SOURCE=source)
+    asked, _ = watched.noted()
+    assert any(source.removeprefix("https://") in line for line in asked)
+    assert not counted or sum(counted.values()) > 0
+
+
+@pytest.mark.parametrize("how", ["environment", "flag"])
+def test_with_offline_not_even_a_download_is_tried(watched: Watched, how: str) -> None:
+    words = ("only", "models", "download", "bge-small-en-v1.5", *(["--offline"] if how == "flag" else []))
+    counted = watched.tour(*words, **({"SIDECAR_OFFLINE": "1"} if how == "environment" else {}))
+    assert watched.noted()[0] == []
+    assert set(counted.values()) <= {0}
+
+
+def test_the_http_client_is_loaded_by_a_download_alone(tmp_path: Path) -> None:
+    code = (
+        "import io, sys, contextlib\n"
+        "from sidecar.surfaces.cli.main import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n"
+        "    main(sys.argv[1:])\n"
+        "print('httpx2' in sys.modules)"
+    )
+    for words, loaded in (
+        (["models"], "False"),
+        (["models", "download", "bge-small-en-v1.5", "--offline"], "False"),
+        (["models", "download", "bge-small-en-v1.5"], "True"),
+    ):
+        env = environment(ROOT, tmp_path, SIDECAR_MODELS_SOURCE="https://192.0.2.1", HTTPS_PROXY="http://127.0.0.1:9")
+        line = [sys.executable, "-c", code, *words]
+        done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == loaded
