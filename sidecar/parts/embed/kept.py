@@ -35,6 +35,7 @@ _DAY_S = 86_400
 # Who has asked for a vector needs a moment until a manifest names it.
 _GRACE_DAYS = 2
 _WAIT_S = 60  # two processes that index take turns
+_NOTE_NEW = "INSERT OR REPLACE INTO uses SELECT id, ? FROM vectors WHERE model = ? AND hash = ?"
 _NOTE_USE = "INSERT INTO uses VALUES (?, ?) ON CONFLICT(of) DO UPDATE SET day = excluded.day"
 _ROOM_AFTER = 0.8  # of the bound, so that not every addition makes room anew
 
@@ -129,9 +130,11 @@ class KeptVectors:
         if vectors.shape != (len(hashes), self._dimension) or any(len(key) != HASH_BYTES for key in hashes):
             raise ValueError(f"{len(hashes)} hashes of {HASH_BYTES} bytes need [n, {self._dimension}] vectors.")
         blobs = [row.tobytes() for row in vectors.astype("<f2")]
+        today = self._today()
         rows = [(self._model, key, blob) for key, blob in zip(hashes, blobs, strict=True)]
         with self._writing() as writer:
             writer.executemany("INSERT INTO vectors(model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
+            writer.executemany(_NOTE_NEW, [(today, self._model, key) for key in hashes])
         ids = self.find(hashes)
         return [ids[key] for key in hashes]
 
