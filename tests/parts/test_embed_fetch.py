@@ -293,6 +293,14 @@ def test_a_disk_that_fills_up_is_said_and_leaves_no_model(hub: Hub, tmp_path: Pa
         subprocess.run(["umount", "-l", disk], check=True)
 
 
+def test_the_proxy_that_the_environment_names_is_asked(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", hub.source)
+    with pytest.raises(ModelDownloadFailed, match="CONNECT"):
+        fetch_model(published(), tmp_path, "https://models.invalid", no_progress)
+
+
 def test_nothing_about_the_user_is_sent(hub: Hub, tmp_path: Path) -> None:
     fetch(published(), tmp_path, hub)
     assert {request["agent"].partition("/")[0] for request in hub.requests()} == {"sidecar"}
