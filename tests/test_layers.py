@@ -31,6 +31,8 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
+    # What a model is, as the lists on disk say it: values, not the library that runs it or the one that fetches it.
+    ("engine.models", ("engine", "parts.embed.catalog", "parts.embed.published", *SETTINGS, *VALUES)),
     ("engine", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
     ("tools.places", ("parts.paths",)),
