@@ -23,6 +23,7 @@ from sidecar.settings.home import data_home
 
 if TYPE_CHECKING:
     from sidecar.daemon.remote import RemoteTools
+    from sidecar.daemon.script_mcp import Hello
     from sidecar.surfaces.cli.main import Serving
 
 STOPPING_S = 30.0
@@ -43,21 +44,23 @@ class Client:
         """Serves the client at stdin and stdout; the exit status. None where no daemon can be had: nothing has been
         read then. Raises the daemon's own error, such as ConfigInvalid."""
         greeting = of_here("lsp" if kind == "lsp" else "mcp", self._env, **asked)
-        first = self._attached(greeting)
-        if first is None:
+        # An agent's handshake is answered while the daemon comes up, unless an option might be refused.
+        early = kind == "mcp" and not greeting.flags and self.place.record() is None and bool(self._hello().known())
+        first = None if early else self._attached(greeting)
+        if first is None and not early:
             return None
         from sidecar.daemon.pipe import Pipe, end_on_signals, take_stdio
 
         fds = take_stdio()
         end_on_signals()
-        script, make_cutter = _protocol(kind)
+        script, make_cutter = self._protocol(kind)
 
         def again() -> socket.socket:
             return self._daemon.attach(greeting).connection
 
         # An orderly leave takes the record away first; a crash leaves it.
         pipe = Pipe(script, make_cutter, again, lambda: self.place.record() is None, fds)
-        return pipe.run(first.connection)
+        return pipe.run(first.connection if first is not None else None)
 
     def tools(self, **asked: Any) -> RemoteTools | None:
         """For a shell; None where no daemon runs."""
@@ -74,6 +77,24 @@ class Client:
         from sidecar.daemon.remote import RemoteTools
 
         return RemoteTools(attached.connection)
+
+    def _hello(self) -> Hello:
+        from sidecar.daemon.script_mcp import Hello
+
+        return Hello(self.place.folder / f"hello-{self.place.version}.json")
+
+    def _protocol(self, kind: str) -> tuple[Any, Any]:
+        if kind == "mcp":
+            from sidecar.daemon.script_mcp import LineCutter, McpScript
+
+            return McpScript(self._hello()), LineCutter
+        from sidecar.daemon.pipe import end_with
+        from sidecar.daemon.script_lsp import HeaderCutter, LspScript
+
+        def watch(pid: int) -> None:
+            threading.Thread(target=end_with, args=(pid,), name="sidecar-editor", daemon=True).start()
+
+        return LspScript(watch), HeaderCutter
 
     def _attached(self, greeting: Greeting) -> Attached | None:
         """With a daemon that is started where there is none; None, and a line for a person, where none can be had."""
@@ -186,20 +207,6 @@ class Client:
                 return False
             time.sleep(_POLL_S)
         return True
-
-
-def _protocol(kind: str) -> tuple[Any, Any]:
-    if kind == "mcp":
-        from sidecar.daemon.script_mcp import LineCutter, McpScript
-
-        return McpScript(), LineCutter
-    from sidecar.daemon.pipe import end_with
-    from sidecar.daemon.script_lsp import HeaderCutter, LspScript
-
-    def watch(pid: int) -> None:
-        threading.Thread(target=end_with, args=(pid,), name="sidecar-editor", daemon=True).start()
-
-    return LspScript(watch), HeaderCutter
 
 
 def _status_text(told: Mapping[str, Any]) -> str:

@@ -69,8 +69,9 @@ class Pipe:
         self._quick_deaths = 0
         self._ended = False
 
-    def run(self, connection: socket.socket) -> int:
-        """Until the client leaves; the exit status. `connection`: the first session, nothing sent yet."""
+    def run(self, connection: socket.socket | None) -> int:
+        """Until the client leaves; the exit status. `connection`: the first session, nothing sent yet; None: one is
+        to be had at the client's first message."""
         self._connection, self._attached_at = connection, time.monotonic()
         down = threading.Thread(target=self._down, name="sidecar-down", daemon=True)
         down.start()
@@ -98,25 +99,36 @@ class Pipe:
 
     def _send(self, raw: bytes, body: bytes) -> None:
         with self._state:
-            message = self._script.from_client(raw, body) if body else raw
-            if self._script.over and self._connection is None:
-                self._leave()
-            if self._connection is None and not self._reattached():
-                return
+            if self._connection is None:
+                message = self._revive(raw, body)
+            else:
+                message = self._script.from_client(raw, body) if body else raw
             connection = self._connection
         if message is None or connection is None:
             return
         with contextlib.suppress(OSError):  # whoever reads notices; what was asked is failed there
             connection.sendall(message)
 
-    def _reattached(self) -> bool:
-        """For the client's message, which waits. It was noted before: a request of it fails if this does."""
+    def _revive(self, raw: bytes, body: bytes) -> bytes | None:
+        """Attaches for this message. What to send of it: nothing where the session's beginning said it already."""
+        stage = self._script.stage(body)
+        if stage:
+            self._script.from_client(raw, body)
+            if self._script.over:
+                self._leave()
+            self._tell(self._script.lost() if stage == "end" else self._script.without_daemon())
+        if stage == "end":
+            return None
         try:
             self._begin_again()
         except (NotReachedError, SidecarError) as error:
+            if not stage and body:
+                self._script.from_client(raw, body)
             self._tell(self._script.lost(str(error)))
-            return False
-        return True
+            return None
+        if stage:
+            return None
+        return self._script.from_client(raw, body) if body else raw
 
     # ------------------------------------------------------------ daemon to client
 

@@ -26,6 +26,7 @@ class Script:
     cancel_method: ClassVar[str]
     cancel_key: ClassVar[str]
     error_number: ClassVar[int]
+    ending: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         self.over = False
@@ -64,11 +65,21 @@ class Script:
     def initialized(self, result: Any) -> None:
         """What the first daemon answered to `initialize`."""
 
+    def at_once(self) -> Iterator[Message]:
+        """Answers that need no daemon, for the time in which one comes up."""
+        yield from ()
+
     def unfinished(self) -> Iterator[Message]:
         """Ends what the dead daemon has left open at the client."""
         yield from ()
 
     # ------------------------------------------------------------ for the pipe
+
+    def stage(self, body: bytes) -> str:
+        """`begin` for `initialize`, `end` for what a session ends with and needs no daemon for; else nothing."""
+        message = _parsed(body)
+        method = message.get("method") if message is not None else None
+        return "begin" if method == "initialize" else "end" if method in self.ending else ""
 
     def from_client(self, raw: bytes, body: bytes) -> bytes | None:
         """What to send on; None: nothing."""
@@ -99,6 +110,10 @@ class Script:
             return self._question(raw, message)
         self.heard(method, message)
         return self._with_our_id(raw, method, message)
+
+    def without_daemon(self) -> list[bytes]:
+        """What the client is told before a daemon is there."""
+        return [self.frame(message) for message in self.at_once()]
 
     def lost(self, why: str = "") -> list[bytes]:
         """The daemon is gone: what the client is told. `why`: no other one can be had, so even `initialize` fails."""
@@ -148,6 +163,7 @@ class Script:
         identifier = message.get("id")
         if identifier == REPLAY:
             self.replayed = True
+            self.initialized(message.get("result"))
             return None
         request = self._in_flight.pop(repr(identifier), None)
         if request is not None and request.get("method") == "initialize":

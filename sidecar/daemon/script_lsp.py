@@ -47,6 +47,7 @@ class LspScript(Script):
     cancel_method = "$/cancelRequest"
     cancel_key = "id"
     error_number = -32010
+    ending = ("shutdown", "exit")
 
     def __init__(self, watch: Callable[[int], None]) -> None:
         """`watch` is told the editor's process id."""

@@ -5,16 +5,27 @@ From 2026-07-28 each request carries what its session consists of: then nothing 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from sidecar.daemon.script import Message, Script
+
+_MOST_PROTOCOLS = 20
 
 
 class McpScript(Script):
     cancel_method = "notifications/cancelled"
     cancel_key = "requestId"
     error_number = -32000
+
+    def __init__(self, hello: Hello | None = None) -> None:
+        """`hello`: what daemons of this version have answered to `initialize` before."""
+        super().__init__()
+        self._hello = hello
 
     def frame(self, message: Message) -> bytes:
         return json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
@@ -23,10 +34,53 @@ class McpScript(Script):
         if method == "notifications/initialized":
             self._initialized = message
 
+    def at_once(self) -> Iterator[Message]:
+        """A new daemon needs about a second, most of it for MCP's library, and answers this as the last one did."""
+        begin = self._initialize
+        if self._hello is None or begin is None or self._initialize_answered:
+            return
+        result = self._hello.known().get(_protocol_of(begin))
+        if result is not None:
+            self._initialize_answered = True
+            self._in_flight.pop(repr(begin.get("id")), None)
+            yield {"jsonrpc": "2.0", "id": begin.get("id"), "result": result}
+
+    def initialized(self, result: Any) -> None:
+        if self._hello is not None and self._initialize is not None and isinstance(result, dict):
+            self._hello.learn(_protocol_of(self._initialize), result)
+
     @property
     def status(self) -> int:
         """The pipe's exit status when the client has left."""
         return 0
+
+
+def _protocol_of(initialize: Message) -> str:
+    params = initialize.get("params")
+    return str(params.get("protocolVersion")) if isinstance(params, dict) else ""
+
+
+class Hello:
+    """The answers to `initialize` by protocol version, in a file. They are the same for every workspace and toolset."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def known(self) -> dict[str, Any]:
+        with contextlib.suppress(OSError, ValueError):
+            told = json.loads(self._path.read_bytes())
+            return told if isinstance(told, dict) else {}
+        return {}
+
+    def learn(self, protocol: str, result: dict[str, Any]) -> None:
+        """A file that cannot be written costs a second at the next start and nothing else."""
+        known = self.known()
+        if known.get(protocol) == result or len(known) > _MOST_PROTOCOLS:
+            return
+        new = self._path.with_suffix(f".{os.getpid()}")
+        with contextlib.suppress(OSError):
+            new.write_text(json.dumps({**known, protocol: result}))
+            new.replace(self._path)
 
 
 class LineCutter:

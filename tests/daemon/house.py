@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 
-from tests.surfaces.lsp_client import LspClient
+from sidecar import __version__
+from sidecar.daemon.place import Place, is_locked
+from tests.surfaces.lsp_client import Failed, LspClient
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 60.0
@@ -77,7 +80,8 @@ class House:
         """Kills the daemon as the system would, and waits until it is gone; its process id."""
         pid = self.pid()
         os.kill(pid, signal.SIGKILL)
-        assert eventually(lambda: not alive(pid))
+        # Its sockets close with its last thread, its lock at the same time.
+        assert eventually(lambda: not is_locked(Place(self.home, __version__).lock))
         return pid
 
     def daemons(self) -> list[int]:
@@ -131,3 +135,23 @@ def write_workspace(folder: Path, files: int = 3) -> Path:
         text = f"def convert_unit_{number}(value):\n    return value * {number}\n"
         (folder / f"unit{number}.py").write_text(text)
     return folder
+
+
+async def call(agent: Client, tool: str, arguments: dict[str, Any]) -> Any:
+    """As an agent does it: what fails because the daemon ended is asked again, as the failure says."""
+    while True:
+        try:
+            return await agent.call_tool(tool, arguments)
+        except MCPError as error:
+            if (error.error.data or {}).get("code") != "DAEMON_ENDED":
+                raise
+
+
+def request(editor: LspClient, method: str, params: dict[str, Any] | None = None) -> Any:
+    """The same from an editor."""
+    while True:
+        try:
+            return editor.request(method, params or {})
+        except Failed as error:
+            if (error.body or {}).get("code") != "DAEMON_ENDED":
+                raise

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.daemon.house import HANDSHAKE, STATELESS, House, alive, eventually, write_workspace
+from tests.daemon.house import HANDSHAKE, STATELESS, House, alive, call, eventually, request, write_workspace
 from tests.surfaces.lsp_client import NO_ANSWER, Failed, LspClient
 
 YES = {"window/showMessageRequest": lambda params: params["actions"][0]}
@@ -19,7 +19,7 @@ RETRY = -32010
 
 
 def first_path(client: LspClient, query: str) -> str:
-    path = client.request("sidecar/searchCode", {"query": query})["results"][0]["path"]
+    path = request(client, "sidecar/searchCode", {"query": query})["results"][0]["path"]
     assert isinstance(path, str)
     return path
 
@@ -46,7 +46,7 @@ async def test_an_agents_session_goes_on_when_the_daemon_is_killed(house: House,
         before = await agent.call_tool("search_code", {"query": "convert_unit_1"})
         for _ in range(3):
             await asyncio.to_thread(house.kill)
-            again = await agent.call_tool("search_code", {"query": "convert_unit_1"})
+            again = await call(agent, "search_code", {"query": "convert_unit_1"})
             assert [hit["path"] for hit in again.structured_content["results"]] == [
                 hit["path"] for hit in before.structured_content["results"]
             ]
@@ -167,6 +167,27 @@ async def test_after_a_stop_the_next_message_starts_another_daemon_and_not_befor
             assert await asyncio.to_thread(first_path, editor, "convert_unit_2") == "unit2.py"
             assert len(house.daemons()) == 1
             assert await asyncio.to_thread(editor.stop) == 0
+
+
+def test_an_edit_that_comes_after_a_stop_is_made_once(house: House, work: Path) -> None:
+    house.run("index", cwd=work)
+    with house.lsp() as editor:
+        editor.start(work)
+        editor.notify("textDocument/didOpen", opened(work, "unit0.py", "# nothing\n"))
+        editor.request("sidecar/getIndexStatus")
+        assert house.run("daemon", "stop").returncode == 0
+        editor.notify("textDocument/didChange", edit(work, "unit0.py", 2, 0, "def typed_after_the_stop(): pass\n"))
+        hit = request(editor, "sidecar/searchCode", {"query": "typed_after_the_stop"})["results"][0]
+        assert hit["content"].count("typed_after_the_stop") == 1
+        assert editor.stop() == 0
+
+
+def test_an_editor_that_ends_after_a_stop_starts_no_daemon(house: House, work: Path) -> None:
+    with house.lsp() as editor:
+        editor.start(work)
+        assert house.run("daemon", "stop").returncode == 0
+        assert editor.stop() == 0
+    assert house.processes() == {}
 
 
 def test_a_stop_in_the_middle_of_a_build_answers_who_waits_for_it(house: House, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from sidecar.daemon.script import REPLAY, Script
 from sidecar.daemon.script_lsp import HeaderCutter, LspScript
-from sidecar.daemon.script_mcp import LineCutter, McpScript
+from sidecar.daemon.script_mcp import Hello, LineCutter, McpScript
 
 FILE = "file:///w/a.py"
 
@@ -242,3 +243,30 @@ def test_a_line_beyond_the_limit_passes_unseen_and_the_next_one_is_seen() -> Non
     cuts = [cut for at in range(0, len(whole), 7) for cut in cutter.feed(whole[at : at + 7])]
     assert b"".join(raw for raw, _ in cuts) == whole
     assert [seen for _, seen in cuts if seen] == [b"{}\n"]
+
+
+def test_an_agents_handshake_is_answered_before_a_daemon_is_there_as_the_last_one_did(tmp_path: Path) -> None:
+    hello = Hello(tmp_path / "hello.json")
+    begin = {"id": 3, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}
+    first = McpScript(hello)
+    said(first, begin)
+    assert first.without_daemon() == []
+    heard(first, {"id": 3, "result": {"serverInfo": "sidecar"}})
+    second = McpScript(hello)
+    said(second, begin)
+    (answer,) = map(body, second.without_daemon())
+    assert (answer["id"], answer["result"]) == (3, {"serverInfo": "sidecar"})
+    assert second.without_daemon() == []
+    assert [message["id"] for message in opening(second)] == [REPLAY]
+    other = McpScript(hello)
+    said(other, {**begin, "params": {"protocolVersion": "1999"}})
+    assert other.without_daemon() == []
+
+
+def test_what_ends_a_session_needs_no_daemon() -> None:
+    script = lsp()
+    assert [script.stage(script.frame({"method": m}).partition(b"\r\n\r\n")[2]) for m in ("shutdown", "exit")] == [
+        "end"
+    ] * 2
+    assert script.stage(b'{"method": "initialize"}') == "begin"
+    assert script.stage(b'{"method": "textDocument/didChange"}') == ""

@@ -1,0 +1,181 @@
+"""The shell at a daemon: the same output as without one, progress, questions, interrupts; and `sidecar daemon`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.house import SIDECAR, House, eventually, write_workspace
+
+TIMES = re.compile(r"[0-9.]+ ?(m?s\b|MB|KB)|[0-9]{4}-[0-9:T.+Z-]+")
+
+COMMANDS = (
+    ("search", "convert_unit_1"),
+    ("search", "convert", "unit", "-k", "2", "--compact"),
+    ("search", "index", "unit1.py"),
+    ("search", "query", "convert a unit", "--format", "yaml"),
+    ("docs", "nothing"),
+    ("paths", "*.py"),
+    ("explain", "unit1.py"),
+    ("config",),
+    ("reindex", "unit1.py"),
+    ("index",),
+    ("delete",),
+    ("search", "--offset", "nine", "x"),
+    ("call", "search_code", '{"query": "convert_unit_2", "top_k": 1}'),
+    ("call", "no_such_tool"),
+    ("search", "x", "--json", "--mode", "wrong"),
+)
+
+
+@pytest.fixture
+def served(house: House, work: Path) -> House:
+    """A house with a running daemon that has the workspace indexed."""
+    assert house.run("index", cwd=work).returncode == 0
+    assert house.run("daemon", "start").returncode == 0
+    return house
+
+
+def test_every_command_prints_at_a_daemon_what_it_prints_without(served: House, work: Path) -> None:
+    at_daemon = {words: told(served.run(*words, cwd=work)) for words in COMMANDS}
+    assert served.run("daemon", "stop").returncode == 0
+    alone = {words: told(served.run(*words, cwd=work)) for words in COMMANDS}
+    assert served.processes() == {}
+    assert at_daemon == alone
+
+
+def told(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
+    return done.returncode, TIMES.sub("_", done.stdout), TIMES.sub("_", done.stderr)
+
+
+def test_a_shell_starts_no_daemon(house: House, work: Path) -> None:
+    assert house.run("index", cwd=work).returncode == 0
+    assert house.run("search", "convert_unit_1", cwd=work).returncode == 0
+    assert house.processes() == {}
+
+
+def test_progress_comes_line_by_line_where_there_is_no_terminal(house: House, tmp_path: Path) -> None:
+    work = write_workspace(tmp_path / "large", 300)
+    house.run("daemon", "start")
+    done = house.run("index", cwd=work)
+    assert re.search(r"^\d+/300 ", done.stderr, re.MULTILINE)
+    assert "300 files" in done.stdout
+
+
+@pytest.mark.parametrize(("typed", "left"), [("y", False), ("n", True)])
+def test_a_question_is_asked_at_the_terminal(served: House, work: Path, typed: str, left: bool) -> None:
+    person, terminal = pty.openpty()
+    try:
+        with subprocess.Popen(
+            [*SIDECAR, "delete", "-w", str(work)],
+            env=served.env, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as process:  # fmt: skip
+            os.write(person, typed.encode() + b"\n")
+            _, err = process.communicate(timeout=60)
+    finally:
+        os.close(person)
+        os.close(terminal)
+    assert str(work) in err
+    assert process.returncode == (9 if left else 0)
+    assert (served.run("search", "convert_unit_1", cwd=work).returncode == 0) is left
+
+
+def test_ctrl_c_cancels_what_the_daemon_does_for_this_shell(house: House, tmp_path: Path) -> None:
+    work = write_workspace(tmp_path / "large", 1500)
+    house.run("daemon", "start")
+    with subprocess.Popen(
+        [*SIDECAR, "index", "-w", str(work)], env=house.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert "/1500" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert "interrupted" in err
+    assert house.run("index", cwd=work).returncode == 0
+
+
+def test_a_shell_that_is_killed_leaves_nothing_running_in_the_daemon(house: House, tmp_path: Path) -> None:
+    work = write_workspace(tmp_path / "large", 1500)
+    house.run("daemon", "start")
+    with subprocess.Popen(
+        [*SIDECAR, "index", "-w", str(work)], env=house.env, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.kill()
+    assert eventually(lambda: house.status()["sessions"] == [])
+
+
+def test_an_option_that_cannot_hold_is_refused_and_a_variable_is_told(served: House, work: Path) -> None:
+    with served.lsp() as editor:
+        editor.start(work, initializationOptions={"maxFiles": 10})
+        editor.request("sidecar/getIndexStatus")
+        other = served.run("search", "convert_unit_1", cwd=work, env={"SIDECAR_MAX_FILES": "20"})
+        assert other.returncode == 0
+        assert other.stderr == (
+            "sidecar: maxFiles is not 20 here: the workspace is open with 10 in the daemon,"
+            " for an editor or an agent that is attached.\n"
+        )
+        same = served.run("search", "convert_unit_1", cwd=work, env={"SIDECAR_MAX_FILES": "10"})
+        assert (same.returncode, same.stderr) == (0, "")
+        assert served.run("config", "--json", cwd=work, env={"SIDECAR_MAX_FILES": "20"}).stdout.count('"maxFiles": 10')
+        assert editor.stop() == 0
+    assert eventually(lambda: served.status()["sessions"] == [])
+    assert served.run("config", "--json", cwd=work, env={"SIDECAR_MAX_FILES": "20"}).stdout.count('"maxFiles": 20')
+
+
+def test_a_model_that_the_workspace_is_not_open_with_is_refused(served: House, work: Path) -> None:
+    with served.lsp("--device", "cpu") as editor:
+        editor.start(work)
+        editor.request("sidecar/getIndexStatus")
+        done = served.run("search", "convert_unit_1", "--device", "auto", cwd=work)
+        assert done.returncode == 2
+        assert "--device auto cannot be had" in done.stderr
+        assert editor.stop() == 0
+
+
+def test_toolsets_are_each_sessions_own(served: House, work: Path) -> None:
+    assert "UNKNOWN_TOOL" in served.run("call", "memory_list", "--toolsets", "code", cwd=work).stderr
+    assert served.run("call", "memory_list", cwd=work).returncode == 0
+
+
+def test_the_daemon_command_starts_tells_and_stops(house: House) -> None:
+    assert house.run("daemon", "status").returncode == 3
+    started = json.loads(house.run("daemon", "start", "--json").stdout)
+    assert started["started"] is True
+    again = json.loads(house.run("daemon", "start", "--json").stdout)
+    assert (again["started"], again["pid"]) == (False, started["pid"])
+    status = house.run("daemon", "status")
+    assert status.returncode == 0
+    assert f"process   {started['pid']}" in status.stdout
+    assert "serves" in json.loads(house.run("daemon", "logs", "--json").stdout)["lines"][0]
+    stopped = json.loads(house.run("daemon", "stop", "--json").stdout)
+    assert stopped == {"running": False, "stopped": True, "pid": started["pid"]}
+    assert house.run("daemon", "stop").stdout == "No daemon runs.\n"
+    assert house.daemons() == []
+
+
+def test_the_log_is_bounded(house: House) -> None:
+    log = house.home / "logs" / "daemon.log"
+    log.parent.mkdir()
+    log.write_text("x" * 2_000_000)
+    house.run("daemon", "start")
+    house.run("daemon", "stop")
+    assert sum(path.stat().st_size for path in log.parent.iterdir()) < 2_100_000
+    assert log.stat().st_size < 10_000
+
+
+def test_a_wrong_idle_time_is_named(house: House) -> None:
+    done = house.run("daemon", "start", env={"SIDECAR_DAEMON_IDLE_MINUTES": "soon"})
+    assert done.returncode == 4
+    assert 'SIDECAR_DAEMON_IDLE_MINUTES takes a number of minutes, not "soon"' in done.stderr
+    assert done.stderr.count("\n") == 1
