@@ -6,15 +6,13 @@ memory (`engine/documents.py`).
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sidecar.errors import IndexCorrupt
-from sidecar.parts.database import all_or_nothing, connect, translated
+from sidecar.parts.database import OwnFile
 
 SCHEMA_VERSION = 1
 _SCHEMA = f"""
@@ -38,9 +36,8 @@ class DocumentFile:
     """Thread-safe. The file and its folder come into being with the first index; until then there are none."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
+        file = OwnFile(path, _SCHEMA.split(";"), "documents")
+        self.reading, self.writing, self.close = file.reading, file.writing, file.close
 
     def create(self, name: str, lowercase: bool, min_length: int) -> bool:
         """False when the name is taken."""
@@ -55,49 +52,6 @@ class DocumentFile:
                 return None
             row = connection.execute("SELECT id, lowercase, min_length FROM indexes WHERE name = ?", (name,)).fetchone()
         return None if row is None else KeptDocuments(self, row[0], bool(row[1]), row[2])
-
-    def close(self) -> None:
-        """Lets go of the file; it is opened again when it is needed."""
-        with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """One view of the file from start to end, whoever writes; None while there is no file."""
-        with self._lock, _translated(self._path):
-            if self._connection is not None and self._connection.in_transaction:
-                yield self._connection
-                return
-            if not self._path.exists():
-                self.close()
-                yield None
-                return
-            connection = self._open()
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.execute("COMMIT")
-
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing."""
-        with self._lock, _translated(self._path):
-            if not self._path.exists():
-                self.close()
-            connection = self._open()
-            with all_or_nothing(connection):
-                yield connection
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            connection = connect(self._path)
-            _make(connection)
-            self._connection = connection
-        return self._connection
 
 
 class KeptDocuments:
@@ -160,29 +114,3 @@ class KeptDocuments:
             if connection is None:
                 raise IndexCorrupt("The file of the documents was removed while it was read. Create the index again.")
             return connection.execute(statement, (self._id, *values)).fetchall()
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """As everywhere, but building the code index anew does not mend documents."""
-    try:
-        with translated(path):
-            yield
-    except IndexCorrupt as error:
-        if not isinstance(error.__cause__, sqlite3.Error):
-            raise
-        raise IndexCorrupt(
-            f"The documents in {path} cannot be read ({error.__cause__}). Put a backup in its place,"
-            " or move the file away to begin without documents."
-        ) from error
-
-
-def _make(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA user_version").fetchone()[0]:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    # Another process may have been quicker.
-    if not connection.execute("PRAGMA user_version").fetchone()[0]:
-        for statement in _SCHEMA.split(";"):
-            connection.execute(statement)
-    connection.execute("COMMIT")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from sidecar.errors import IndexCorrupt
 from sidecar.model import Memory
-from sidecar.parts.database import all_or_nothing, connect, translated
+from sidecar.parts.database import OwnFile, make_schema
 
 SCHEMA_VERSION = 1
 _SCHEMA = (
@@ -67,16 +65,14 @@ class MemoryFile:
     """Thread-safe. The file and its folder come into being with the first memory; until then there are none."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
+        self._file = OwnFile(path, _SCHEMA, "memories")
 
     # ------------------------------------------------------------ keeping
 
     def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
         """Keeps a memory under its key, in place of the one that had it; True when there was none."""
         now = time.time()
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             old = connection.execute("SELECT id, created FROM memories WHERE key = ?", (key,)).fetchone()
             if old is not None:
                 _forget_words(connection, old[0])
@@ -95,9 +91,9 @@ class MemoryFile:
 
     def delete(self, key: str) -> bool:
         """False when no memory has this key."""
-        if not self._exists():
+        if self.get(key) is None:
             return False
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             row = connection.execute("SELECT id FROM memories WHERE key = ?", (key,)).fetchone()
             if row is not None:
                 _forget_words(connection, row[0])
@@ -184,7 +180,7 @@ class MemoryFile:
 
     def keep_vectors(self, model: str, made: Sequence[tuple[int, float, bytes]]) -> None:
         """Keeps `(memory id, its time of change when it was read, vectors)`, unless it has changed since."""
-        with self._writing() as connection:
+        with self._file.writing() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO vectors SELECT id, ?, ? FROM memories WHERE id = ? AND updated = ?",
                 [(model, pieces, number, updated) for number, updated, pieces in made],
@@ -200,67 +196,20 @@ class MemoryFile:
             )
 
     def close(self) -> None:
-        with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
-
-    # ------------------------------------------------------------ the file
-
-    def _exists(self) -> bool:
-        return self._connection is not None or self._path.exists()
+        self._file.close()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _translated(self._path):
-            if self._exists():
-                yield self._open()
+        with self._file.reading() as connection:
+            if connection is not None:
+                yield connection
                 return
             empty = sqlite3.connect(":memory:", isolation_level=None)
             try:
-                _make(empty)
+                make_schema(empty, _SCHEMA)
                 yield empty
             finally:
                 empty.close()
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, _translated(self._path):
-            connection = self._open()
-            with all_or_nothing(connection):
-                yield connection
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            connection = connect(self._path)
-            _make(connection)
-            self._connection = connection
-        return self._connection
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """As everywhere, but building the index anew does not mend memories."""
-    try:
-        with translated(path):
-            yield
-    except IndexCorrupt as error:
-        raise IndexCorrupt(
-            f"The memories in {path} cannot be read ({error.__cause__}). Put a backup in its place,"
-            " or move the file away to begin without memories."
-        ) from error
-
-
-def _make(connection: sqlite3.Connection) -> None:
-    if connection.execute("PRAGMA user_version").fetchone()[0]:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    # Another process may have been quicker.
-    if not connection.execute("PRAGMA user_version").fetchone()[0]:
-        for statement in _SCHEMA:
-            connection.execute(statement)
-    connection.execute("COMMIT")
 
 
 def _forget_words(connection: sqlite3.Connection, number: int) -> None:

@@ -160,7 +160,7 @@ def test_readers_see_whole_batches_while_a_writer_adds(kept: KeptVectors) -> Non
 def test_a_full_disk_loses_only_the_batch_and_the_store_lives_on(path: Path) -> None:
     store = KeptVectors(path, "model@1", DIMENSION, max_bytes=100_000)
     store.add(hashes(0, 10), vectors(10))
-    with pytest.raises(DiskFull, match="free some space"):
+    with pytest.raises(DiskFull, match="Free some space"):
         store.add(hashes(10, 5000), vectors(5000))
     assert store.count() == 10
     assert len(store.add(hashes(10, 10), vectors(10))) == 10
@@ -190,7 +190,7 @@ def test_a_model_id_with_another_dimension_is_refused(kept: KeptVectors, path: P
 
 
 def test_a_folder_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(PermissionDenied, match="cannot be opened"):
+    with pytest.raises(PermissionDenied, match="cannot be written"):
         KeptVectors.open(tmp_path / "missing" / "vectors.sqlite", "model@1", DIMENSION)
 
 

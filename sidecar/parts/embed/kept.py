@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.model import Ids, Vectors
-from sidecar.parts.embed.kept_file import connect_readonly, is_readonly, mark_damaged, set_damaged_aside, translated
+from sidecar.parts.database import all_or_nothing, connect_readonly
+from sidecar.parts.embed.kept_file import is_readonly, mark_damaged, set_damaged_aside, translated
 
 HASH_BYTES = 16
 _VERSION = 2
@@ -290,16 +291,8 @@ class KeptVectors:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._write_lock, self._noticing(), translated(self._path):
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-                self._writer.execute("COMMIT")
-            except BaseException:
-                # A full disk ends the transaction by itself.
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
+        with self._write_lock, self._noticing(), translated(self._path), all_or_nothing(self._writer):
+            yield self._writer
 
     @contextmanager
     def _noticing(self) -> Iterator[None]:
