@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.types import CallToolResult, ElicitResult, Implementation
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ResourceUpdated
+from mcp.types import CallToolResult, ElicitResult, Implementation, ResourceUpdatedNotification
 
 from sidecar.surfaces.http.app import make_app
 from sidecar.surfaces.http.faults import ANSWER_HEADER
@@ -66,12 +68,13 @@ class House:
         await editor.start(self.root, name=name, **more)
         return editor
 
-    def agent(self, era: str = HANDSHAKE, elicit: Any = None, name: str = "Claude") -> Client:
+    def agent(self, era: str = HANDSHAKE, elicit: Any = None, name: str = "Claude", **more: Any) -> Client:
         return Client(
             make_mcp(self.service, str(self.root), sessions=self.sessions),
             mode=era,
             elicitation_callback=elicit,
             client_info=Implementation(name=name, version="7"),
+            **more,
         )
 
 
@@ -383,3 +386,38 @@ async def test_a_folder_without_an_index_is_named_in_an_answer_over_several(tmp_
         assert answer["notice"] == f"{two}: not searched, no index."
     bare.refresh(lambda *_: None, lambda: False)
     assert "notice" not in await editor.request("sidecar/searchCode", {"query": "retry"})
+
+
+# ---------------------------------------------------------------- the index's state as a resource
+
+
+async def test_an_agent_may_read_the_index_state(house: House, era: str) -> None:
+    async with house.agent(era) as agent:
+        (resource,) = (await agent.list_resources()).resources
+        read = await agent.read_resource(resource.uri)
+        assert json.loads(read.contents[0].text)["status"] == "ready"  # type: ignore[union-attr]
+        with pytest.raises(MCPError, match="no resource"):
+            await agent.read_resource("sidecar://other")
+
+
+@pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+async def test_an_agent_that_has_subscribed_hears_of_a_changed_index(house: House) -> None:
+    heard = asyncio.Event()
+
+    async def message(told: Any) -> None:
+        if isinstance(told, ResourceUpdatedNotification):
+            heard.set()
+
+    async with house.agent(message_handler=message) as agent:
+        await agent.session.subscribe_resource("sidecar://index/status")  # type: ignore[arg-type]
+        await asyncio.to_thread(house.workspace.refresh, lambda *_: None, lambda: False)
+        async with asyncio.timeout(30):
+            await heard.wait()
+
+
+async def test_an_agent_of_the_newer_protocol_listens_for_a_changed_index(house: House) -> None:
+    async with house.agent(STATELESS) as agent, agent.listen(resource_subscriptions=["sidecar://index/status"]) as told:
+        await asyncio.to_thread(house.workspace.refresh, lambda *_: None, lambda: False)
+        async with asyncio.timeout(30):
+            event = await anext(aiter(told))
+        assert event == ResourceUpdated("sidecar://index/status")

@@ -35,6 +35,8 @@ from sidecar.surfaces.mcp.elicit import ANSWER_TIMEOUT_SECONDS, InputNeededError
 from sidecar.surfaces.mcp.progress import ProgressRelay
 from sidecar.surfaces.mcp.results import failure, listing, success
 from sidecar.surfaces.mcp.roots import Places
+from sidecar.surfaces.mcp.status import TOOL as STATUS_TOOL
+from sidecar.surfaces.mcp.status import StatusResource
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
@@ -69,6 +71,8 @@ def make_server(
     places = Places(workspace, working_directory or str(Path.cwd()), remember=one_client)
     clients = Clients(sessions or Sessions(), one_client)
     calls = _Calls(service, places, clients, answer_timeout_seconds)
+    status = StatusResource(service, calls.root_of)
+
     async def list_tools(ctx: Ctx, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[listing(tool) for tool in service.tools])
 
@@ -77,6 +81,7 @@ def make_server(
         try:
             yield {}
         finally:
+            status.close()
             clients.leave()
 
     async def roots_changed(ctx: Ctx, params: NotificationParams) -> None:
@@ -90,12 +95,26 @@ def make_server(
         lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=calls.call,
+        **_status_methods(status, service, one_client),
         cache_hints={"tools/list": CacheHint(ttl_ms=TOOLS_FRESH_MS, scope="public")},
     )
     server.add_notification_handler("notifications/initialized", NotificationParams, calls.open_ahead)
     server.add_notification_handler("notifications/roots/list_changed", NotificationParams, roots_changed)
     server.middleware[:] = [RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME)]
     return server
+
+
+def _status_methods(status: StatusResource, service: Service, one_client: bool) -> dict[str, Any]:
+    """Where many clients share the server object, a handshake subscription would be nobody's in particular."""
+    if not any(tool.name == STATUS_TOOL for tool in service.tools):
+        return {}
+    methods = {
+        "on_list_resources": status.list,
+        "on_read_resource": status.read,
+        "on_subscriptions_listen": status.listen,
+    }
+    own = {"on_subscribe_resource": status.subscribe, "on_unsubscribe_resource": status.unsubscribe}
+    return {**methods, **own} if one_client else methods
 
 
 class _Calls:
@@ -119,6 +138,14 @@ class _Calls:
             return needed.result
         except SidecarError as error:
             return failure(tool.meant_by(params.arguments), error)
+
+    async def root_of(self, ctx: Ctx) -> str:
+        """The workspace of a request that is no call of a tool. Raises `WorkspaceNotFound`."""
+        known = self._places.without_asking(ctx)
+        if known is not None:
+            return known
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return self._places.choose([]) if modern else await self._places.ask(ctx)
 
     async def open_ahead(self, ctx: Ctx, params: NotificationParams) -> None:
         """Opens the workspace behind the handshake, so that the first call need not wait for it."""

@@ -1,0 +1,149 @@
+"""The index's state as a resource that a client may read and subscribe to: `sidecar://index/status`.
+
+It is how MCP tells a client that something has changed at the server: `notifications/resources/updated`, by
+`resources/subscribe` in the handshake protocols and by `subscriptions/listen` from 2026-07-28 on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio.to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INVALID_PARAMS,
+    EmptyResult,
+    ListResourcesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    TextResourceContents,
+    UnsubscribeRequestParams,
+)
+
+from sidecar.errors import SidecarError
+from sidecar.model import StatusAnswer
+from sidecar.tools.service import Done, Service
+
+URI = "sidecar://index/status"
+TOOL = "get_index_status"
+INTERVAL_S = 1.0
+
+Ctx = ServerRequestContext[Any]
+
+
+class StatusResource:
+    """Of one server object. Lives on the event loop; listens to a workspace from its first subscription on."""
+
+    def __init__(
+        self, service: Service, root_of: Callable[[Ctx], Awaitable[str]], interval_s: float = INTERVAL_S
+    ) -> None:
+        self._service = service
+        self._root_of = root_of
+        self._interval_s = interval_s
+        self._bus = InMemorySubscriptionBus()
+        self._listen = ListenHandler(self._bus)
+        self._watched: dict[str, Callable[[], None]] = {}
+        self._subscribed: Callable[[], None] | None = None
+        self._sending: set[asyncio.Task[None]] = set()
+        self._pausing = False
+        self._due = False
+
+    async def list(self, ctx: Ctx, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        about = "Whether the workspace is indexed and how completely, as get_index_status tells it; changes with it."
+        return ListResourcesResult(
+            resources=[Resource(uri=URI, name="index-status", description=about, mime_type="application/json")]
+        )
+
+    async def read(self, ctx: Ctx, params: ReadResourceRequestParams) -> ReadResourceResult:
+        _known(params.uri)
+        try:
+            done = await self._service.acall(TOOL, {}, workspace=await self._root_of(ctx))
+        except SidecarError as error:
+            raise MCPError(INVALID_PARAMS, error.message, error.as_dict()) from error
+        text = json.dumps(done.value if isinstance(done, Done) else {}, ensure_ascii=False)
+        return ReadResourceResult(contents=[TextResourceContents(uri=URI, mime_type="application/json", text=text)])
+
+    async def subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> EmptyResult:
+        _known(params.uri)
+        await self._watch(ctx)
+        session = ctx.session
+
+        def tell(event: object) -> None:
+            self._start(session.send_resource_updated(URI))
+
+        if self._subscribed is None:
+            self._subscribed = self._bus.subscribe(tell)
+        return EmptyResult()
+
+    async def unsubscribe(self, ctx: Ctx, params: UnsubscribeRequestParams) -> EmptyResult:
+        _known(params.uri)
+        end, self._subscribed = self._subscribed, None
+        if end is not None:
+            end()
+        return EmptyResult()
+
+    async def listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        if URI in (params.notifications.resource_subscriptions or ()):
+            await self._watch(ctx)
+        return await self._listen(ctx, params)
+
+    def close(self) -> None:
+        """The client is gone."""
+        for end in self._watched.values():
+            end()
+        self._watched.clear()
+        for task in self._sending:
+            task.cancel()
+
+    async def _watch(self, ctx: Ctx) -> None:
+        loop = asyncio.get_running_loop()
+
+        def heard(answer: StatusAnswer) -> None:
+            try:
+                loop.call_soon_threadsafe(self._changed)
+            except RuntimeError:
+                return  # the loop has ended
+
+        try:
+            root = await self._root_of(ctx)
+            if root not in self._watched:
+                workspace = await anyio.to_thread.run_sync(self._service.workspace, root)
+                self._watched.setdefault(root, workspace.on_change(heard))
+        except SidecarError as error:
+            raise MCPError(INVALID_PARAMS, error.message, error.as_dict()) from error
+
+    def _changed(self) -> None:
+        """At most once a second; the last change is always told."""
+        self._due = True
+        if not self._pausing:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._due, self._pausing = False, True
+        self._start(self._bus.publish(ResourceUpdated(URI)))
+        asyncio.get_running_loop().call_later(self._interval_s, self._resume)
+
+    def _resume(self) -> None:
+        self._pausing = False
+        if self._due:
+            self._tell()
+
+    def _start(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+
+def _known(uri: object) -> None:
+    if str(uri) != URI:
+        raise MCPError(INVALID_PARAMS, f"There is no resource {str(uri)[:200]}; there is {URI}.")
