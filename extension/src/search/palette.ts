@@ -88,7 +88,10 @@ export class Palette implements vscode.Disposable {
     this.leaving = true;
     this.note();
     this.list.hide();
-    void this.preview.restore().then(() => this.around.keep(asked, found));
+    void this.preview.restore().then(() => {
+      this.around.keep(asked, found);
+      this.dispose();
+    });
   }
 
   dispose(): void {
@@ -207,6 +210,8 @@ export class Palette implements vscode.Disposable {
       await openHit(hit, { preview: false, ...(column === undefined ? {} : { viewColumn: column }) });
     } catch (error) {
       void vscode.window.showErrorMessage(`Sidecar: ${hit.path} cannot be opened. ${String(error)}`);
+    } finally {
+      this.dispose();
     }
   }
 
