@@ -1,0 +1,172 @@
+"""The registry of attached clients and the log of what they asked, without any protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sidecar.errors import InvalidParams
+from sidecar.tools.activity import ActivityLog, ActivityParams, activity_params, asked_of, outcome_of
+from sidecar.tools.confirm import call_with_questions
+from sidecar.tools.service import Service
+from sidecar.tools.sessions import Closing, Job, Sessions
+from sidecar.tools.spec import Answer, Question
+from tests.fakes import FakeWorkspace, FakeWorkspaces
+
+QUESTION = Question("id", "delete_index", "May I?", "All is lost.", "Yes", "No", destructive=True)
+ROOT = "/fake/workspace"
+
+
+class Seat:
+    """An editor's person: answers as told, once it may."""
+
+    def __init__(self, answer: Answer, may_answer: asyncio.Event | None = None) -> None:
+        self.closed: list[Closing] = []
+        self.asked_on: list[int] = []
+        self._answer = answer
+        self._may_answer = may_answer
+
+    def can_ask(self) -> bool:
+        return True
+
+    async def ask(self, question: Question, closing: Closing) -> Answer:
+        self.asked_on.append(threading.get_ident())
+        try:
+            if self._may_answer is not None:
+                await self._may_answer.wait()
+        except asyncio.CancelledError:
+            self.closed.append(closing)
+            raise
+        return self._answer
+
+    def begin(self, title: str, cancel: Callable[[], None]) -> Job:
+        raise NotImplementedError
+
+    def activity_changed(self) -> None:
+        """Nobody looks."""
+
+
+async def nobody(question: Question) -> Answer:
+    return "nobody"
+
+
+async def test_of_two_answers_that_come_together_the_no_counts() -> None:
+    sessions = Sessions()
+    sessions.attach("lsp", "one", workspaces=[ROOT], editor=Seat("accept"))
+    sessions.attach("lsp", "two", workspaces=[ROOT], editor=Seat("decline"))
+    answered = await sessions.ask(QUESTION, ROOT, None, nobody)
+    assert (answered.answer, answered.by) == ("decline", "two")
+
+
+async def test_silence_of_somebody_is_a_timeout_and_not_nobody() -> None:
+    sessions = Sessions()
+    sessions.attach("lsp", "silent", workspaces=[ROOT], editor=Seat("timeout"))
+    sessions.attach("lsp", "gone", workspaces=[ROOT], editor=Seat("nobody"))
+    assert (await sessions.ask(QUESTION, ROOT, None, nobody)).answer == "timeout"
+    for session in sessions.attached():
+        if session.name == "silent":
+            session.detach()
+    assert (await sessions.ask(QUESTION, ROOT, None, nobody)).answer == "nobody"
+
+
+async def test_the_loser_is_told_who_has_answered() -> None:
+    sessions = Sessions()
+    slow = Seat("accept", asyncio.Event())
+    sessions.attach("lsp", "slow", workspaces=[ROOT], editor=slow)
+    sessions.attach("lsp", "quick", workspaces=[ROOT], editor=Seat("accept"))
+    assert (await sessions.ask(QUESTION, ROOT, None, nobody)).by == "quick"
+    assert [(closing.reason, closing.by) for closing in slow.closed] == [("answered", "quick")]
+
+
+async def test_an_editor_on_another_loop_is_asked_on_its_own() -> None:
+    sessions, seat = Sessions(), Seat("accept")
+    ready, over = threading.Event(), asyncio.Event()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def live() -> None:
+        loops.append(asyncio.get_running_loop())
+        sessions.attach("lsp", "elsewhere", workspaces=[ROOT], editor=seat)
+        ready.set()
+        await over.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(live(),))
+    thread.start()
+    try:
+        assert await asyncio.to_thread(ready.wait, 30)
+        assert (await sessions.ask(QUESTION, ROOT, None, nobody)).answer == "accept"
+        assert seat.asked_on == [thread.ident]
+    finally:
+        loops[0].call_soon_threadsafe(over.set)
+        await asyncio.to_thread(thread.join, 30)
+
+
+def test_the_log_is_bounded_and_counts_what_it_forgot() -> None:
+    log = ActivityLog(capacity=3)
+    for number in range(10):
+        call = log.begin(1, "Agent", "mcp", "search_code", ROOT, f"query {number}")
+        log.update(call, state="done")
+    entries = log.select(ActivityParams(), [ROOT])
+    assert [entry.asked for entry in entries] == ["query 9", "query 8", "query 7"]
+    assert log.forgotten == 7
+    log.update(1, state="failed")  # has fallen out
+    assert log.select(ActivityParams(limit=1), [ROOT])[0].asked == "query 9"
+
+
+async def test_with_a_capacity_of_nothing_no_call_is_remembered() -> None:
+    sessions = Sessions(log_capacity=0)
+    workspace = FakeWorkspace({"a.py": "def a():\n    pass\n"})
+    workspace.refresh(lambda *_: None, lambda: False)
+    service = Service(FakeWorkspaces(workspace))
+    agent = sessions.attach("mcp", "Agent", workspaces=[ROOT])
+    await call_with_questions(service, "search_code", {"query": "a"}, workspace=ROOT, ask=nobody, session=agent)
+    told = sessions.activity(ActivityParams())
+    assert (told.entries, told.capacity, told.sessions[0].calls) == ([], 0, 1)
+    service.close()
+
+
+def test_the_log_is_asked_by_agent_tool_time_and_what_is_new() -> None:
+    times = iter([1000.0, 2000.0, 3000.0])
+    log = ActivityLog(now=lambda: next(times))
+    for agent, tool in (("A", "search_code"), ("B", "search_code"), ("A", "delete_index")):
+        log.begin(1, agent, "mcp", tool, ROOT, "")
+
+    def found(**narrow: Any) -> list[tuple[str, str]]:
+        return [(one.agent, one.tool) for one in log.select(activity_params(narrow), [ROOT])]
+
+    assert found(agent="A") == [("A", "delete_index"), ("A", "search_code")]
+    assert found(tool="search_code") == [("B", "search_code"), ("A", "search_code")]
+    assert found(since="1970-01-01T00:50:00Z") == [("A", "delete_index")]
+    assert found(after=2) == [("A", "delete_index")]
+    log.update(1, state="done")
+    assert found(after=3) == [("A", "search_code")]
+    assert log.select(ActivityParams(), ["/another"]) == []
+    assert len(log.select(ActivityParams(everywhere=True), [])) == 3
+
+
+@pytest.mark.parametrize("wrong", [{"since": "yesterday"}, {"limit": 0}, {"agent": 3}, {"nonsense": 1}])
+def test_wrong_parameters_of_activity_name_the_field(wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidParams, match=next(iter(wrong))):
+        activity_params(wrong)
+
+
+def test_what_a_caller_wants_kept_is_never_in_the_log() -> None:
+    assert asked_of({"key": "notes", "text": "secret", "content": "secret"}) == "notes"
+    assert asked_of({"doc_id": "a", "content": "secret"}) == ""
+    assert asked_of({"query": "two\nlines  here"}) == "two lines here"
+    assert len(asked_of({"query": "x" * 10_000})) == 300
+
+
+def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None:
+    full = outcome_of({"results": [{"path": f"{n}.py"} for n in (1, 1, 2, 3, 4, 5, 6)], "notice": "Partial."})
+    assert (full["results"], full["paths"], full["message"]) == (
+        7,
+        ("1.py", "2.py", "3.py", "4.py", "5.py"),
+        "Partial.",
+    )
+    assert outcome_of({"r": [{"l": "a.py:1-2"}]})["paths"] == ("a.py",)
+    assert outcome_of({"matches": ["a.py", "b.py"]})["results"] == 2
+    assert outcome_of({"status": "cancelled", "message": "No."}) == {"state": "refused", "message": "No."}
