@@ -118,10 +118,22 @@ class CallSession:
         )
 
     async def _refresh(self, asked: Mapping[str, Any]) -> dict[str, object]:
-        def refresh() -> dict[str, object]:
-            return asdict(self._service.refresh(asked["workspace"], self._progress, self._stop.is_set))
+        """No tool, so that editors are shown it here."""
+        from sidecar.tools.sessions import shared_progress
 
-        return await self._loop.run_in_executor(None, refresh)
+        place = asked["workspace"]
+        jobs = self._session.home.begin(
+            place, "sidecar: index (for a shell)", self._session, lambda _: self._stop.set()
+        )
+
+        def refresh() -> dict[str, object]:
+            return asdict(self._service.refresh(place, shared_progress(self._progress, jobs), self._stop.is_set))
+
+        try:
+            return await self._loop.run_in_executor(None, refresh)
+        finally:
+            for job in jobs:
+                job.finish("done")
 
     async def _ask(self, question: Question) -> Answer:
         self._answer = self._loop.create_future()

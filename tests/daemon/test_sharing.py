@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.house import HANDSHAKE, STATELESS, House, eventually
+from tests.daemon.house import HANDSHAKE, STATELESS, House, eventually, write_workspace
 from tests.surfaces.http_client import Served
 from tests.surfaces.lsp_client import LspClient
 
@@ -49,6 +49,17 @@ def test_what_one_door_writes_every_other_finds(house: House, work: Path) -> Non
         (work / "fresh.py").write_text("def brand_new_function():\n    return 1\n")
         assert house.run("index", cwd=work).returncode == 0
         assert first_path(editor, "brand_new_function") == "fresh.py"
+
+
+def test_what_a_shell_has_indexed_is_shown_in_the_editor_as_it_goes(house: House, tmp_path: Path) -> None:
+    work = write_workspace(tmp_path / "large", 300)
+    with house.lsp(on_request=YES) as editor:
+        editor.start(work)
+        assert house.run("index", cwd=work).returncode == 0
+        begun = editor.expect_method("$/progress", lambda params: params["value"]["kind"] == "begin")
+        assert "index" in begun["value"]["title"]
+        editor.expect_method("$/progress", lambda params: params["value"]["kind"] == "end")
+        editor.expect_method("sidecar/status", lambda params: params.get("totalFiles") == 300)
 
 
 def test_unsaved_text_of_an_editor_is_found_from_the_shell(house: House, work: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.daemon.house import SIDECAR, House, eventually, write_workspace
 
-TIMES = re.compile(r"[0-9.]+ ?(m?s\b|MB|KB)|[0-9]{4}-[0-9:T.+Z-]+")
+TIMES = re.compile(r"[0-9.]+ ?(m?s\b|MB|KB)|(?<=Ms\": )[0-9.]+|(?<=_ms: )[0-9.]+|[0-9]{4}-[0-9:T.+Z-]+")
 
 COMMANDS = (
     ("search", "convert_unit_1"),
