@@ -1,13 +1,15 @@
 """A model hub as a process of its own: the Hugging Face hub's addresses over a folder, and faults by request.
 
-`python -m tests.hub FOLDER` serves FOLDER/<owner>/<name>/<path>, prints its port, writes each request to
-FOLDER/requests.log and ends with its standard input. FOLDER/faults.json: by path in a repository, what goes wrong.
+`python -m tests.hub FOLDER [CERTIFICATE]` serves FOLDER/<owner>/<name>/<path>, prints its port, writes each request to
+FOLDER/requests.log and ends with its standard input. With a certificate (and its key in one file) it talks https.
+FOLDER/faults.json: by path in a repository, what goes wrong.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import ssl
 import subprocess
 import sys
 import threading
@@ -43,13 +45,14 @@ class Hub(NamedTuple):
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Hub]:
-    command = [sys.executable, "-m", "tests.hub", str(folder)]
+def running(folder: Path, certificate: Path | None = None) -> Iterator[Hub]:
+    scheme, more = ("https", [str(certificate)]) if certificate else ("http", [])
+    command = [sys.executable, "-m", "tests.hub", str(folder), *more]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None
         try:
-            yield Hub(folder, f"http://127.0.0.1:{int(process.stdout.readline())}")
+            yield Hub(folder, f"{scheme}://127.0.0.1:{int(process.stdout.readline())}")
         finally:
             process.stdin.close()
             process.wait(30)
@@ -152,6 +155,10 @@ def main() -> None:
     _Answering.folder = Path(sys.argv[1])
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Answering)
     server.daemon_threads = True
+    if len(sys.argv) > 2:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[2])
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     sys.stdout.write(f"{server.server_port}\n")
     sys.stdout.flush()

@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -56,12 +57,12 @@ class Tour:
         self._work = work
         self._more = more
 
-    def run(self, *words: str, status: int = 0, said: str = "", given: bytes = b"", ci: str = "1") -> str:
+    def run(self, *words: str, status: int = 0, said: str = "", ci: str = "1") -> str:
         done = subprocess.run(
             [*self._command, *words, *self._more],
             cwd=self._work,
             env={**os.environ, "CI": ci},
-            input=given,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=LIMIT_S,
             check=False,
@@ -94,26 +95,47 @@ class Tour:
         self.run("daemon", "start", ci="")
         try:
             self.run("index", ci="")
-            found = self.run("mcp", given=b"".join(json.dumps(m).encode() + b"\n" for m in mcp()), ci="")
-            assert "socket.py" in found, found
-            edited = self.run("--stdio", given=b"".join(framed(message) for message in lsp(self._work)), ci="")
-            assert "socket.py" in edited, edited
+            self.converse("mcp", given=b"".join(json.dumps(message).encode() + b"\n" for message in mcp()))
+            first, last = lsp(self._work)
+            self.converse("--stdio", given=b"".join(map(framed, first)), last=b"".join(map(framed, last)))
         finally:
             self.run("daemon", "stop", ci="")
+
+    def converse(self, word: str, given: bytes, last: bytes = b"") -> None:
+        """Says `given` to a door, waits for the answer that has the code, and says `last`."""
+        line, env = [*self._command, word, *self._more], {**os.environ, "CI": ""}
+        with subprocess.Popen(line, cwd=self._work, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            watchdog = threading.Timer(LIMIT_S, process.kill)
+            watchdog.start()
+            process.stdin.write(given)
+            process.stdin.flush()
+            seen = b""
+            while b"def open_socket" not in seen:
+                block = os.read(process.stdout.fileno(), 1 << 16)
+                assert block, seen
+                seen += block
+            process.stdin.write(last)
+            process.stdin.close()
+            process.wait(LIMIT_S)
+            watchdog.cancel()
 
     def serve(self) -> None:
         line = [*self._command, "serve", "--json", *self._more]
         env = {**os.environ, "CI": "1"}
         with subprocess.Popen(line, cwd=self._work, env=env, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
-            told = json.loads(process.stdout.readline())
-            token = Path(told["tokenFile"]).read_text("utf-8").strip()
-            address = f"{told['url']}/api/v1/code/search?query=open+a+socket"
-            request = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"})
-            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            with opener.open(request, timeout=LIMIT_S) as answer:
-                assert b"socket.py" in answer.read()
-            process.terminate()
+            try:
+                told = json.loads(process.stdout.readline())
+                token = Path(told["tokenFile"]).read_text("utf-8").strip()
+                address = f"{told['url']}/code/search?q=open+a+socket"
+                request = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"})
+                opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+                with opener.open(request, timeout=LIMIT_S) as answer:
+                    assert b"socket.py" in answer.read()
+            finally:
+                process.terminate()
 
 
 def mcp() -> list[dict[str, Any]]:
@@ -127,16 +149,14 @@ def mcp() -> list[dict[str, Any]]:
     ]
 
 
-def lsp(work: Path) -> list[dict[str, Any]]:
+def lsp(work: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     folder = {"uri": work.as_uri(), "name": "work"}
     who = {"processId": None, "rootUri": work.as_uri(), "capabilities": {}, "workspaceFolders": [folder]}
     return [
         {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": who},
         {"jsonrpc": "2.0", "method": "initialized", "params": {}},
         {"jsonrpc": "2.0", "id": 1, "method": "sidecar/searchCode", "params": {"query": "open a socket"}},
-        {"jsonrpc": "2.0", "id": 2, "method": "shutdown"},
-        {"jsonrpc": "2.0", "method": "exit"},
-    ]
+    ], [{"jsonrpc": "2.0", "id": 2, "method": "shutdown"}, {"jsonrpc": "2.0", "method": "exit"}]
 
 
 def framed(message: dict[str, Any]) -> bytes:

@@ -301,6 +301,34 @@ def test_the_proxy_that_the_environment_names_is_asked(
         fetch_model(published(), tmp_path, "https://models.invalid", no_progress)
 
 
+def test_https_wants_a_certificate_that_the_system_trusts(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, public = tmp_path / "certificate.pem", tmp_path / "public.pem"
+    line = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    line += [
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-keyout",
+        str(certificate),
+        "-out",
+        str(tmp_path / "public.pem"),
+    ]
+    if shutil.which("openssl") is None or subprocess.run(line, capture_output=True, check=False).returncode:
+        pytest.skip("making a certificate needs openssl")
+    with certificate.open("a", encoding="utf-8") as file:
+        file.write(public.read_text("utf-8"))
+    with hubs.running(hub.folder, certificate) as safe:
+        with pytest.raises(ModelDownloadFailed, match=r"(?i)certificate"):
+            fetch(published(), tmp_path / "models", safe)
+        assert hub.requests() == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(public))
+        fetch(published(), tmp_path / "models", safe)
+        hub.faults(**{"onnx/model.onnx": f"redirect {hub.source}/cdn/{REPOSITORY}/onnx/model.onnx"})
+        with pytest.raises(ModelDownloadFailed, match=f"sends us on to {hub.source}/.*, which is not https"):
+            fetch(published(), tmp_path / "others", safe)
+
+
 def test_nothing_about_the_user_is_sent(hub: Hub, tmp_path: Path) -> None:
     fetch(published(), tmp_path, hub)
     assert {request["agent"].partition("/")[0] for request in hub.requests()} == {"sidecar"}
