@@ -17,7 +17,7 @@ from sidecar.errors import DaemonEnded
 
 Message = dict[str, Any]
 REPLAY = "sidecar-again"
-"""Id of the `initialize` that the pipe itself sends to a new daemon."""
+"""Id of the `initialize` that the pipe itself sends to a new daemon; those of its other requests begin with it."""
 
 
 class Script:
@@ -27,6 +27,8 @@ class Script:
     cancel_key: ClassVar[str]
     error_number: ClassVar[int]
     ending: ClassVar[tuple[str, ...]] = ()
+    standing: ClassVar[tuple[str, ...]] = ()
+    """Requests that are under way as long as the client likes: said again, not failed."""
 
     def __init__(self) -> None:
         self.over = False
@@ -120,7 +122,7 @@ class Script:
         self._life += 1
         told: list[Message] = []
         for key, request in list(self._in_flight.items()):
-            if request.get("method") == "initialize" and not self._initialize_answered and not why:
+            if request.get("method") in self.standing or (self._begins(request) and not why):
                 continue
             del self._in_flight[key]
             told.append(self.failed(request, why))
@@ -137,16 +139,21 @@ class Script:
 
     def opening(self) -> Iterator[bytes]:
         """Frames for a new daemon. After the first one `replayed` must become true before the next is asked for."""
-        if self._initialize is None:
-            return
-        begin = self.begin(self._initialize)
-        if not self._initialize_answered:
-            yield self.frame(begin)
-            return
-        self.replayed = False
-        yield self.frame({**begin, "id": REPLAY})
+        if self._initialize is not None:
+            begin = self.begin(self._initialize)
+            if not self._initialize_answered:
+                yield self.frame(begin)
+                return
+            self.replayed = False
+            yield self.frame({**begin, "id": REPLAY})
         for message in self.again():
             yield self.frame(message)
+        for request in list(self._in_flight.values()):
+            if request.get("method") in self.standing:
+                yield self.frame(request)
+
+    def _begins(self, request: Message) -> bool:
+        return request.get("method") == "initialize" and not self._initialize_answered
 
     # ------------------------------------------------------------ answers and their ids
 
@@ -164,6 +171,7 @@ class Script:
         if identifier == REPLAY:
             self.replayed = True
             self.initialized(message.get("result"))
+        if isinstance(identifier, str) and identifier.startswith(REPLAY):
             return None
         request = self._in_flight.pop(repr(identifier), None)
         if request is not None and request.get("method") == "initialize":

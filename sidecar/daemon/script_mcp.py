@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sidecar.daemon.script import Message, Script
+from sidecar.daemon.script import REPLAY, Message, Script
 
 _MOST_PROTOCOLS = 20
 
@@ -21,11 +21,13 @@ class McpScript(Script):
     cancel_method = "notifications/cancelled"
     cancel_key = "requestId"
     error_number = -32000
+    standing = ("subscriptions/listen",)
 
     def __init__(self, hello: Hello | None = None) -> None:
         """`hello`: what daemons of this version have answered to `initialize` before."""
         super().__init__()
         self._hello = hello
+        self._subscribed: dict[str, Message] = {}
 
     def frame(self, message: Message) -> bytes:
         return json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
@@ -33,6 +35,17 @@ class McpScript(Script):
     def note(self, method: str, message: Message) -> None:
         if method == "notifications/initialized":
             self._initialized = message
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            params = message.get("params")
+            uri = str(params.get("uri")) if isinstance(params, dict) else ""
+            self._subscribed.pop(uri, None)
+            if method == "resources/subscribe":
+                self._subscribed[uri] = message
+
+    def again(self) -> Iterator[Message]:
+        yield from super().again()
+        for number, message in enumerate(self._subscribed.values()):
+            yield {**message, "id": f"{REPLAY}-{number}"}
 
     def at_once(self) -> Iterator[Message]:
         """A new daemon needs about a second, most of it for MCP's library, and answers this as the last one did."""

@@ -270,3 +270,20 @@ def test_what_ends_a_session_needs_no_daemon() -> None:
     ] * 2
     assert script.stage(b'{"method": "initialize"}') == "begin"
     assert script.stage(b'{"method": "textDocument/didChange"}') == ""
+
+
+def test_subscriptions_are_made_again_in_both_eras() -> None:
+    script = McpScript()
+    said(script, {"id": 1, "method": "initialize", "params": {}})
+    heard(script, {"id": 1, "result": {}})
+    for number, (method, uri) in enumerate((("subscribe", "a"), ("subscribe", "b"), ("unsubscribe", "a"))):
+        said(script, {"id": number + 2, "method": f"resources/{method}", "params": {"uri": uri}})
+        heard(script, {"id": number + 2, "result": {}})
+    script.lost()
+    again = opening(script)
+    assert [message.get("params") for message in again[1:]] == [{"uri": "b"}]
+    assert heard(script, {"id": again[1]["id"], "result": {}}) is None
+    modern = McpScript()
+    said(modern, {"id": 9, "method": "subscriptions/listen", "params": {}})
+    assert modern.lost() == []
+    assert [message["id"] for message in opening(modern)] == [9]
