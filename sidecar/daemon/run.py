@@ -19,7 +19,7 @@ from sidecar.daemon.greeting import Greeting, greet
 from sidecar.daemon.place import Lock, Place, connect, private_folder
 from sidecar.daemon.spawn import daemon_environment, patience
 from sidecar.errors import IndexLocked, InvalidParams, SidecarError
-from sidecar.surfaces.cli.log import LateFile
+from sidecar.surfaces.cli.log import LateFile, log_to_file
 
 BACKLOG = 128
 IDLE = "SIDECAR_DAEMON_IDLE_MINUTES"
@@ -182,6 +182,7 @@ def _log(place: Place, *, quiet: bool) -> None:
     handler = LateFile(path, logging.INFO)
     handler.addFilter(lambda record: record.name.startswith("sidecar") or record.levelno >= logging.WARNING)
     root.addHandler(handler)
+    log_to_file()  # what fails names that file, whichever process it fails in
     if quiet:
         _take_prints()
         faulthandler.enable((path.parent / "daemon-crash.log").open("w"))
