@@ -14,6 +14,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "general",
         ("named", "All tools operate on named index instances.", "indexes do not see each other's documents"),
         ("default", "If no index name is provided, the default in-memory index is used.", "there without being made"),
+        ("in-memory", "Content is stored in-process memory.", "gone with the process, and never on disk"),
         ("tf-idf", "Search uses TF-IDF scoring", "a rarer word and a more frequent one in the text score higher"),
         ("highlights", "with automatic highlight generation around matching terms", "excerpts hold the terms"),
         ("must", "`+term` (must include)", "only documents with the word"),
@@ -59,6 +60,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
             '`{"error": "Content must be a non-empty string"}` for blank or missing content.',
             "sentence",
         ),
+        ("index-not-found", "Target index instance", "adding to an index that is not there is refused"),
         ("idempotent", "Re-indexing the same content with the same ID produces identical index state.", "same answer"),
         ("as-is", "Metadata is stored as-is.", "comes back equal"),
     ),
@@ -72,6 +74,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         ("returns", '`"created"`, index_name, backend', "these fields"),
         ("exists", '`{"error": "Index already exists: <name>"}` if the name is taken.', "that sentence"),
         ("unknown-backend", '`{"error": "Unknown backend: <value>"}` for unsupported backends.', "that sentence"),
+        ("safe-names", "Index names should follow safe naming conventions", "whatever the name, it is no path"),
         ("not-idempotent", "Creating an index with an existing name returns an error.", "its documents stay"),
     ),
 )

@@ -34,11 +34,14 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         ("returns", "message, indexed_files, skipped_files, total_chunks", "these fields, with true counts"),
         ("message", "Successfully indexed {} files", "that sentence with the count"),
         ("time", "execution_time_ms: u64 - Operation timing", "a whole number"),
+        ("invalid", "Test error handling for invalid patterns", "an unbalanced glob, one that leaves the workspace"),
+        ("failures", "Failed to index files", "each path that could not be indexed, with the reason"),
         ("empty", "Edge case testing (empty patterns, missing fields)", "the original's sentence"),
     ),
     *_of(
         "search_query",
         ("query-required", "query (required): Search query string", "INVALID_PARAMS without"),
+        ("prerequisite", "Search indexed files: prerequisites", "before indexing an empty list that says what to do"),
         ("limit-default", "limit (optional): Number of results to return (default: 10)", "at most ten"),
         ("limit", "Configurable result limits", "at most as many as asked for; 0 is INVALID_PARAMS"),
         ("semantic", "Perform semantic search across indexed files using vector similarity", "without a common word"),
@@ -53,6 +56,11 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     *_of(
         "registration",
         ("both", "Both tools registered with tool registry", "search_index and search_query are callable"),
+        (
+            "same",
+            "Update CLI to use same tool implementations",
+            "the shell's two commands answer what the tools answer",
+        ),
         ("descriptions", "Comprehensive markdown descriptions created", "one file each, with an example"),
     ),
 )

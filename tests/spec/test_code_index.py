@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import datetime
@@ -36,6 +37,12 @@ def refused(drive: Drive, tool: str, **arguments: Any) -> ToolFailed:
     with pytest.raises(ToolFailed) as failed:
         drive(tool, **arguments)
     return failed.value
+
+
+def waited_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
 
 
 def same_path(told: str, path: Path) -> bool:
@@ -152,11 +159,16 @@ def check_config(config: dict[str, Any]) -> None:
     assert {key: type(config["config"][key]) for key in CONFIG} == CONFIG
 
 
-@requires("002.create_index.in-progress")
+@requires("002.create_index.in-progress", "002.get_index_status.indexing")
 def test_a_second_create_while_one_runs_is_refused(another: Another) -> None:
     many = {f"src/file{n}.py": f"def function_{n}(value):\n    return value + {n}\n" * 40 for n in range(300)}
     door = another(many)
     running: list[Future[dict[str, Any]]] = [door.begin("create_index", "accept") for _ in range(2)]
+    seen = {door("get_index_status")["status"]}
+    while not all(future.done() for future in running):
+        seen.add(door("get_index_status")["status"])
+    # One process of the shell does not know what another one does.
+    assert "indexing" in seen or door.name == "cli"
     outcomes = []
     for future in running:
         try:
@@ -195,6 +207,7 @@ def test_one_file_is_indexed_again_and_removed(another: Another) -> None:
         ({}, "INVALID_PARAMS", "file_path"),
         ({"file_path": "src/nowhere.py"}, "FILE_NOT_FOUND", "File not found."),
         ({"file_path": "ignored/skipped.py"}, "FILE_EXCLUDED", "File is excluded by configuration."),
+        ({"file_path": "node_modules/a.js"}, "FILE_EXCLUDED", "File is excluded by configuration."),
         ({"file_path": "../outside.py"}, "PATH_TRAVERSAL", ""),
         ({"file_path": "/etc/hostname"}, "PATH_TRAVERSAL", ""),
         ({"file_path": "src/a\0.py"}, "PATH_TRAVERSAL", ""),
@@ -262,7 +275,21 @@ def test_a_model_that_is_not_there_is_named(another: Another) -> None:
     assert door("get_config")["configPath"]
 
 
-@requires("002.errors.index-corrupt")
+@requires("002.get_index_status.strategy", "002.get_index_status.pending")
+def test_what_waits_under_the_lazy_strategy_is_seen_by_the_next_search(another: Another) -> None:
+    drive = another(env={"SIDECAR_INDEXING_STRATEGY": "lazy"}).with_index()
+    if drive.name != "cli":  # whose every process looks for itself
+        waited_for(lambda: drive("get_index_status")["watcherActive"])
+    drive.write("src/late.py", "def measure_rainfall(days):\n    return days\n")
+    if drive.name != "cli":
+        waited_for(lambda: drive("get_index_status")["pendingFiles"] == 1)
+    assert drive("get_index_status")["indexingStrategy"] == "lazy"
+    found = drive("search_code", query="measure_rainfall", mode="fts")
+    assert found["results"][0]["path"] == "src/late.py"
+    assert drive("get_index_status")["pendingFiles"] == 0
+
+
+@requires("002.errors.index-corrupt", "002.get_index_status.failed")
 def test_a_damaged_index_is_reported_and_can_be_rebuilt(another: Another) -> None:
     first = another()
     first("create_index", "accept")
@@ -274,5 +301,8 @@ def test_a_damaged_index_is_reported_and_can_be_rebuilt(another: Another) -> Non
     second = another(like=first)
     failed = refused(second, "search_code", query="x")
     assert failed.code == "INDEX_CORRUPT"
+    status = second("get_index_status")
+    assert status["status"] == "failed"
+    assert status["warning"]
     assert second("reindex_project", "accept")["status"] == "reindexed"
     assert second("search_code", query="parse_settings_file", mode="fts")["results"]

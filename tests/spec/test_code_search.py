@@ -64,6 +64,15 @@ def test_words_find_an_identifier_by_its_exact_name(ask: Drive) -> None:
     assert refused(ask, "search_code", query="x", mode="fuzzy").code == "INVALID_PARAMS"
 
 
+@requires("002.search_code.hybrid", "002.search_code.alpha-default")
+def test_hybrid_finds_what_either_search_finds_first(ask: Drive) -> None:
+    query = "settings dictionary"
+    hybrid = ask("search_code", query=query)
+    for mode in ("vector", "fts"):
+        assert places(ask("search_code", query=query, mode=mode))[0] in places(hybrid)
+    assert places(ask("search_code", query=query, alpha=0.5)) == places(hybrid)
+
+
 @requires("002.search_code.alpha-one", "002.search_code.alpha-range")
 def test_alpha_one_is_vector_search(ask: Drive) -> None:
     vector = ask("search_code", query="settings dictionary", mode="vector")
@@ -111,9 +120,10 @@ def test_alpha_is_0_to_1(ask: Drive, tool: str, alpha: float) -> None:
     assert "alpha" in failed.message
 
 
-@requires("002.search_code.query-required")
-def test_a_query_is_required(ask: Drive) -> None:
-    failed = refused(ask, "search_code", top_k=5)
+@requires("002.search_code.query-required", "002.search_docs.query-required")
+@pytest.mark.parametrize("tool", SEARCHES)
+def test_a_query_is_required(ask: Drive, tool: str) -> None:
+    failed = refused(ask, tool, top_k=5)
     assert failed.code == "INVALID_PARAMS"
     assert "query" in failed.message
 
@@ -131,12 +141,15 @@ def test_an_empty_query_is_invalid(ask: Drive, tool: str, query: str) -> None:
     "002.search_docs.documentation",
     "002.search_docs.modes",
     "002.search_docs.mode-default",
+    "002.search_docs.top_k-default",
+    "002.search_docs.compact-default",
     "002.search_docs.returns",
 )
 def test_documentation_is_searched_in_all_three_modes(ask: Drive) -> None:
     answer = ask("search_docs", query="where do log messages go")
     assert {"results", "query", "totalResults", "searchTimeMs", "searchMode"} <= set(answer)
     assert answer["searchMode"] == "vector"
+    assert 1 <= len(answer["results"]) <= 10
     assert answer["results"][0]["path"] == "docs/logging.md"
     for mode in ("hybrid", "fts"):
         found = ask("search_docs", query="release checklist", mode=mode)
@@ -145,7 +158,7 @@ def test_documentation_is_searched_in_all_three_modes(ask: Drive) -> None:
         assert {hit["path"] for hit in found["results"]} <= {"notes.txt", "docs/logging.md"}
 
 
-@requires("002.search_by_path.glob", "002.search_by_path.returns")
+@requires("002.search_by_path.glob", "002.search_by_path.returns", "002.search_by_path.indexed")
 def test_paths_are_found_by_glob(ask: Drive) -> None:
     deep = ask("search_by_path", pattern="**/*.py")
     assert deep == {
@@ -154,6 +167,8 @@ def test_paths_are_found_by_glob(ask: Drive) -> None:
         "totalMatches": 3,
     }
     assert ask("search_by_path", pattern="src/*.py")["matches"] == ["src/network.py", "src/parser.py"]
+    assert (ask.workspace / "ignored/skipped.py").is_file()
+    assert ask("search_by_path", pattern="ignored/*")["totalMatches"] == 0
 
 
 @requires("002.search_by_path.limit-range", "002.search_by_path.limit-default")

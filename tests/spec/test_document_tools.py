@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import log
 from typing import Any
 
@@ -19,12 +19,13 @@ TEXTS = {
     "driving": "Learning to drive a machine, with Python",
     "java": "Java rate limits",
 }
+DOCUMENTS = {"SIDECAR_TOOLSETS": "documents"}
 METADATA = {"class": "guide", "a-b": {"nested": [1, None, {"deep": True}]}, "year": 2026, "null": None}
 
 
 @pytest.fixture(scope="module", params=DOORS)
 def drive(request: pytest.FixtureRequest, repository: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drive]:
-    yield from open_drive(request, repository, tmp_path_factory, "documents")
+    yield from open_drive(request, repository, tmp_path_factory, DOCUMENTS["SIDECAR_TOOLSETS"])
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,7 @@ def found(drive: Drive, query: str, **arguments: Any) -> list[str]:
 def refused(drive: Drive, tool: str, **arguments: Any) -> str:
     with pytest.raises(ToolFailed) as failed:
         drive(tool, **arguments)
+    assert failed.value.body["error"] == failed.value.message
     return failed.value.message
 
 
@@ -142,6 +144,26 @@ def test_without_a_name_it_is_the_default_index_in_memory(docs: Drive) -> None:
         assert docs("search_index", query="memory", index_name="plain")["total_matches"] == 0
 
 
+@requires("000.general.in-memory")
+def test_what_is_in_memory_ends_with_the_process(docs: Drive, another: Callable[..., Drive]) -> None:
+    docs("search_add_document", doc_id="secret", content="hippopotamus")
+    kept = [file.read_bytes() for file in docs.home.rglob("*") if file.is_file()]
+    assert not any(b"hippopotamus" in content for content in kept)
+    if docs.name != "direct":  # which is this very process
+        assert found(another(env=DOCUMENTS, like=docs), "hippopotamus", index_name="default") == []
+
+
+@requires("000.search_create_index.safe-names")
+def test_a_name_is_no_path(docs: Drive) -> None:
+    before = {path for path in docs.home.parent.rglob("*") if not path.is_relative_to(docs.home)}
+    for name in ("../../up", "/etc/x", "a b", "x\ty", "con", "é"):
+        made = docs("search_create_index", index_name=name, backend="sqlite")
+        assert made == {"status": "created", "index_name": name, "backend": "sqlite"}
+        docs("search_add_document", doc_id=name, content="words", index_name=name)
+        assert found(docs, "words", index_name=name) == [name]
+    assert {path for path in docs.home.parent.rglob("*") if not path.is_relative_to(docs.home)} == before
+
+
 @requires(
     "000.search_add_document.re-indexes",
     "000.search_add_document.idempotent",
@@ -176,6 +198,7 @@ def test_the_tokenizer_can_be_set(docs: Drive) -> None:
 @requires(
     "000.search_index.index-not-found",
     "000.search_add_document.blank-content",
+    "000.search_add_document.index-not-found",
     "000.search_create_index.exists",
     "000.search_create_index.not-idempotent",
     "000.search_create_index.unknown-backend",
@@ -184,6 +207,7 @@ def test_the_tokenizer_can_be_set(docs: Drive) -> None:
     ("tool", "arguments", "sentence"),
     [
         ("search_index", {"query": "x", "index_name": "nope"}, "Index not found: nope"),
+        ("search_add_document", {"doc_id": "a", "content": "x", "index_name": "nope"}, "Index not found: nope"),
         ("search_add_document", {"doc_id": "a", "content": " "}, "Content must be a non-empty string"),
         ("search_add_document", {"doc_id": "a"}, "Content must be a non-empty string"),
         ("search_create_index", {"index_name": "docs"}, "Index already exists: docs"),

@@ -71,6 +71,33 @@ def test_texts_are_indexed_and_searched_in_one_call_and_forgotten(drive: Drive) 
     assert drive("search_index_query", query="deployment", documents=["x"])["results"] == []
 
 
+@requires("001.search_index_query.result", "001.search_documents.top_k", "001.search_index_query.top_k")
+def test_both_give_the_same_results_and_as_many_as_are_asked_for(drive: Drive) -> None:
+    one, other = (
+        drive(tool, query="rate API", documents=TEXTS, top_k=1) for tool in ("search_documents", "search_index_query")
+    )
+    assert one["results"] == other["results"]
+    assert len(one["results"]) == 1
+
+
+@requires("001.search_index_query.example", "001.search_fuzzy.example")
+def test_the_examples_of_the_specification_answer(drive: Drive) -> None:
+    texts = ["Production deployment steps", "Development setup guide", "Deployment best practices"]
+    answer = drive("search_index_query", query="deployment guide", documents=texts, top_k=2)
+    assert (answer["status"], answer["index_size"], len(answer["results"])) == ("ok", 3, 2)
+    words = ["containerization", "configuration", "compilation"]
+    answer = drive("search_fuzzy", query="contanerization", candidates=words, threshold=0.7)
+    assert answer["best_match"] == "containerization"
+    assert [match["candidate"] for match in answer["matches"]] == ["containerization"]
+
+
+@requires("001.search_fuzzy.not-persisted", "001.general.in-memory", "001.search_index_query.temporary")
+def test_nothing_of_what_was_sent_is_on_disk(drive: Drive) -> None:
+    drive("search_fuzzy", query="hippopotamos", candidates=["hippopotamus"])
+    drive("search_index_query", query="hippopotamus", documents=["a hippopotamus"])
+    assert not [file for file in drive.home.rglob("*") if file.is_file() and b"hippopotam" in file.read_bytes()]
+
+
 @requires("001.search_documents.top_k-default", "001.search_index_query.top_k-default")
 @pytest.mark.parametrize(("tool", "default"), [("search_documents", 5), ("search_index_query", 10)])
 def test_the_defaults_are_five_and_ten(drive: Drive, tool: str, default: int) -> None:
@@ -118,7 +145,12 @@ def test_the_threshold_decides_and_ties_keep_their_order(drive: Drive) -> None:
     "001.search_documents.query-required",
     "001.search_documents.documents-required",
     "001.search_documents.error",
+    "001.search_documents.top_k",
+    "001.search_index_query.query-required",
+    "001.search_index_query.documents-required",
+    "001.search_index_query.top_k",
     "001.search_index_query.error",
+    "001.search_fuzzy.query-required",
     "001.search_fuzzy.candidates-required",
     "001.search_fuzzy.threshold",
     "001.search_fuzzy.error",
@@ -129,7 +161,11 @@ def test_the_threshold_decides_and_ties_keep_their_order(drive: Drive) -> None:
         ("search_documents", {"documents": TEXTS}, "query"),
         ("search_documents", {"query": "x"}, "documents"),
         ("search_documents", {"query": "x", "documents": ["a", 1]}, "documents"),
+        ("search_documents", {"query": "x", "documents": TEXTS, "top_k": 0}, "top_k"),
         ("search_index_query", {"query": "x", "documents": TEXTS, "top_k": 0}, "top_k"),
+        ("search_index_query", {"documents": TEXTS}, "query"),
+        ("search_index_query", {"query": "x"}, "documents"),
+        ("search_fuzzy", {"candidates": ["x"]}, "query"),
         ("search_fuzzy", {"query": "x"}, "candidates"),
         ("search_fuzzy", {"query": "x", "candidates": ["x"], "threshold": 2}, "threshold"),
     ],
@@ -138,3 +174,4 @@ def test_a_failure_says_why(drive: Drive, tool: str, arguments: dict[str, Any], 
     with pytest.raises(ToolFailed) as failed:
         drive(tool, **arguments)
     assert f"{name}: " in failed.value.message
+    assert failed.value.body | {"status": "error", "error": failed.value.message} == failed.value.body

@@ -110,6 +110,7 @@ def test_a_wrong_parameter_is_described(drive: Drive, tool: str, arguments: dict
         drive(tool, **arguments)
     assert failed.value.code == "INVALID_PARAMS"
     assert names in failed.value.message
+    assert failed.value.body | {"success": False, "message": failed.value.message} == failed.value.body
 
 
 @requires("003.validation.mcp-format")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,20 @@ def test_unchanged_files_are_skipped_unless_forced(drive: Drive) -> None:
     assert counts(drive("search_index", patterns=["src/**/*.py"], force=True)) == (2, 0, 0)
 
 
+@requires("004.search_index.invalid", "004.search_index.failures")
+def test_a_pattern_that_cannot_be_used_says_why(drive: Drive) -> None:
+    for pattern, code in (("src/[ab", "INVALID_PATTERN"), ("../*.py", "PATH_TRAVERSAL"), ("/etc/*", "PATH_TRAVERSAL")):
+        with pytest.raises(ToolFailed) as failed:
+            drive("search_index", patterns=[pattern])
+        assert failed.value.code == code
+        assert failed.value.body["code"] == code
+    result = drive("search_index", patterns=["src/nowhere.py", "ignored/skipped.py"])
+    assert counts(result) == (0, 0, 2)
+    assert [failure["path"] for failure in result["errors"]] == ["src/nowhere.py", "ignored/skipped.py"]
+    assert "There is no such file" in result["errors"][0]["error"]
+    assert "gitignore" in result["errors"][1]["error"]
+
+
 @requires("004.search_index.empty", "004.search_index.patterns-required")
 def test_without_patterns_it_says_what_to_send(drive: Drive) -> None:
     with pytest.raises(ToolFailed, match="INVALID_PARAMS") as failed:
@@ -99,6 +113,23 @@ def test_a_question_in_words_finds_the_code_with_its_lines(ask: Drive) -> None:
     scores = [hit["similarity_score"] for hit in answer["results"]]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
+
+
+@requires("004.search_query.prerequisite")
+def test_before_anything_is_indexed_the_answer_is_empty_and_says_what_to_do(another: Callable[..., Drive]) -> None:
+    answer = another(env={"SIDECAR_TOOLSETS": "semantic"})("search_query", query="anything")
+    assert (answer["results"], answer["total_results"]) == ([], 0)
+    assert "search_index" in answer["notice"]
+
+
+@requires("004.registration.same")
+def test_every_door_gives_the_same_results(ask: Drive) -> None:
+    direct = Drive("direct", ask.workspace, ask.home, {"SIDECAR_TOOLSETS": "semantic"})
+    try:
+        asked: dict[str, Any] = {"query": "settings of the program", "limit": 3}
+        assert ask("search_query", **asked)["results"] == direct("search_query", **asked)["results"]
+    finally:
+        direct.close()
 
 
 @requires("004.search_query.excerpt", "004.search_query.limit", "004.search_query.threshold")

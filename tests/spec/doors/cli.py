@@ -23,6 +23,12 @@ COMMANDS = {
     "reindex_project": "reindex",
 }
 OPTIONS = {"top_k": "-k", "mode": "-m", "alpha": "-a"}
+TYPED = {
+    ("search_index", "patterns"),
+    ("search_index", "force", "patterns"),
+    ("search_query", "query"),
+    ("search_query", "limit", "query"),
+}
 LONGEST = 100_000
 """What is longer comes on standard input: Linux takes 128 KiB for one argument."""
 
@@ -45,8 +51,9 @@ class Door:
         status, out, err = await self._run(
             words, typed="n\n" if answer == "decline" else None, given=json.dumps(arguments) if words[-1] == "-" else ""
         )
-        if status in (0, NOT_CONFIRMED):
+        if status in (0, NOT_CONFIRMED) or out:
             value: dict[str, Any] = json.loads(out)
+            assert status in (0, NOT_CONFIRMED) or value["failed_files"]
             assert (status == NOT_CONFIRMED) is (value.get("status") == "cancelled")
             return value
         assert out == ""
@@ -86,10 +93,20 @@ def command_line(tool: str, arguments: dict[str, Any]) -> list[str]:
     if tool in ("search_code", "search_docs") and typable(arguments):
         options = [word for name, flag in OPTIONS.items() if name in arguments for word in (flag, str(arguments[name]))]
         return [COMMANDS[tool], *options, *(["--compact"] if arguments.get("compact") else []), arguments["query"]]
+    if (tool, *sorted(arguments)) in TYPED:
+        return two_words(tool, arguments)
     if tool in COMMANDS and not arguments:
         return [COMMANDS[tool]] if not tool.startswith("search") else ["call", tool]
     given = json.dumps(arguments)
     return ["call", tool, given if len(given) < LONGEST else "-"]
+
+
+def two_words(tool: str, arguments: dict[str, Any]) -> list[str]:
+    """The two commands that specification 004 has."""
+    if tool == "search_index":
+        return ["search", "index", *(["--force"] if arguments.get("force") else []), "--", *arguments["patterns"]]
+    limit = ["--limit", str(arguments["limit"])] if "limit" in arguments else []
+    return ["search", "query", *limit, "--format", "json", "--", arguments["query"]]
 
 
 def typable(arguments: dict[str, Any]) -> bool:
