@@ -22,7 +22,7 @@ from tests.installed import environment
 from tests.network_tour import in_empty_network
 
 ROOT = Path(__file__).resolve().parents[1]
-LIMIT_S = 400
+LIMIT_S = 600
 
 # Written into the environment's site-packages, which also `python -I` reads; hooks cannot be taken back.
 HOOK = """
