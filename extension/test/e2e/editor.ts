@@ -63,6 +63,8 @@ const CALM: Record<string, unknown> = {
   "extensions.autoCheckUpdates": false,
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
+  // A browser's editor saves by itself, and then no text would ever be unsaved.
+  "files.autoSave": "off",
   "git.openRepositoryInParentFolders": "never",
   "remote.autoForwardPorts": false,
 };

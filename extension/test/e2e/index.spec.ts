@@ -21,7 +21,7 @@ test("a folder that is opened first is offered an index, and one click makes it"
 
 test("the status bar item tells files, chunks, model, device and size", async ({ window }) => {
   const item = window.page.locator(".statusbar-item[id*='sidecar']");
-  await expect(item).toHaveAccessibleName(/Sidecar: The index is complete and up to date/);
+  await expect(item.getByRole("button")).toHaveAccessibleName(/Sidecar: The index is complete and up to date/);
   await item.hover();
   const hover = window.page.locator(".monaco-hover").filter({ hasText: "Chunks" });
   for (const part of ["Files", "Chunks", "Model", "Device", "Size"]) await expect(hover).toContainText(part);
