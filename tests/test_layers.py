@@ -16,7 +16,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 VALUES = ("model", "errors")
 SETTINGS = ("settings",)
-SHARED_PARTS = ("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child")
+SHARED_PARTS = (
+    *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
+)
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
 ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.slots", "parts.lexical")
