@@ -152,9 +152,10 @@ class Indexer:
         if self._parts.prepare_apart is None or sum(f.stat.size for f in files) < _APART_BYTES:
             yield from run_stages(pieces(), [self._prepare, self._write_new, self._embed])
             return
-        with _old_objects_left_alone(), self._parts.prepare_apart(
-            self._preparer.root, self._preparer.settings
-        ) as apart:
+        with (
+            _old_objects_left_alone(),
+            self._parts.prepare_apart(self._preparer.root, self._preparer.settings) as apart,
+        ):
             prepared = apart.prepare(self._with_known(some) for some in pieces())
             yield from run_stages(prepared, [self._received, self._write_new, self._embed])
 
