@@ -68,11 +68,11 @@ def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.so
 
     from sidecar.daemon.doors import Doors
     from sidecar.daemon.hub import Hub
-    from sidecar.tools.sessions import Sessions
+    from sidecar.tools.assemble import make_sessions
     from sidecar.tools.shared import SharedEngine
 
     shared = SharedEngine(daemon_environment(env))
-    doors = Doors(shared, Sessions())
+    doors = Doors(shared, make_sessions(env))
     path = Path(listener.getsockname())
 
     backstop = threading.Timer(2 * CLOSING_S, os._exit, (1,))

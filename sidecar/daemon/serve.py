@@ -27,6 +27,7 @@ from sidecar.surfaces.http.guard import Guard
 from sidecar.surfaces.http.routes import MCP
 from sidecar.surfaces.http.run import hosts_of, listening, run, url_of
 from sidecar.surfaces.mcp.http import make_http_app
+from sidecar.tools.assemble import make_sessions
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 
@@ -43,7 +44,7 @@ def serve(service: Service, serving: Serving) -> int:
     listener = listening(serving.host, serving.port)
     held = _token(serving, listener.getsockname()[1])
     try:
-        app = application(service, root, listener, held.token, Sessions())
+        app = application(service, root, listener, held.token, make_sessions())
         return run(app, listener, lambda: _announce(serving, root, url_of(listener), held))
     finally:
         held.close()

@@ -15,6 +15,7 @@ from sidecar.settings.load import Settings, load_settings, user_config_file
 from sidecar.tools.context import Workspaces
 from sidecar.tools.registry import DEFAULT_TOOLSETS, tools_of
 from sidecar.tools.service import Service
+from sidecar.tools.sessions import Sessions
 
 OpenEngine: TypeAlias = Callable[[Mapping[str, object], Mapping[str, object], Mapping[str, str]], Workspaces]
 """The workspaces for these flags, editor's settings and environment."""
@@ -58,6 +59,12 @@ def make_service(
         tools=tools_of(toolsets),
         question_seconds=lambda: settings().question_seconds,
     )
+
+
+def make_sessions(env: Mapping[str, str] | None = None) -> Sessions:
+    """The registry of a process; its log as long as the setting `activityLog` says."""
+    environment = os.environ if env is None else env
+    return Sessions(load_settings(None, user_config_file(environment), environment, {}, {}).activity_log)
 
 
 class LazyWorkspaces:

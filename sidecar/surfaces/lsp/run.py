@@ -14,7 +14,7 @@ from sidecar.surfaces.lsp.channel import Channel, SocketStream, Stream, take_std
 from sidecar.surfaces.lsp.frames import Message, Refused
 from sidecar.surfaces.lsp.life import ClientLog, end_on_signals, exit_soon, outlived
 from sidecar.surfaces.lsp.server import ServiceSource, SharedService, SidecarServer, make_server
-from sidecar.tools.sessions import Sessions
+from sidecar.tools.assemble import make_sessions
 
 FLUSH_WAIT_S = 2.0
 EXIT_WAIT_S = 5.0
@@ -45,7 +45,7 @@ def run_tcp(source: ServiceSource, host: str, port: int, *, question_timeout_s: 
     The first client's settings hold. Says on stderr where it listens (port 0 takes a free one). There is no
     authentication: whoever reaches the port may use it. Raises `InvalidParams` where it cannot listen.
     """
-    shared, sessions = SharedService(source), Sessions()
+    shared, sessions = SharedService(source), make_sessions()
 
     def make() -> SidecarServer:
         return make_server(shared, question_timeout_s=question_timeout_s, closes_service=False, sessions=sessions)

@@ -30,6 +30,7 @@ from sidecar.surfaces.lsp.seat import Seat, Stops
 from sidecar.surfaces.lsp.status import StatusFeed
 from sidecar.surfaces.lsp.uris import uri_of
 from sidecar.tools.activity import activity_params
+from sidecar.tools.assemble import make_sessions
 from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
@@ -219,7 +220,7 @@ def make_server(
         question_timeout_s=question_timeout_s,
         debounce_s=debounce_s,
         closes_service=closes_service,
-        sessions=sessions or Sessions(),
+        sessions=sessions or make_sessions(),
     )
 
 
