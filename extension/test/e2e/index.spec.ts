@@ -11,7 +11,6 @@ test("a folder that is opened first is offered an index, and one click makes it"
   await expect(window.statusItem("Not indexed")).toBeVisible();
   const welcome = window.toast("to search it by meaning");
   await expect(welcome).toBeVisible();
-  await window.openView();
   await window.picture("welcome");
   await window.button(welcome, "Create Index").click();
   await expect(window.toast(/is indexed: \d+ files in/)).toBeVisible({ timeout: 60_000 });
