@@ -3,11 +3,11 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./test";
 
-const INSTALL_MS = 280_000;
+const INSTALL_MS = 560_000;
 test.use({ editorOptions: { program: "carried", indexed: false } });
 
 test("the environment is made once, with progress; the next window has it at once", async ({ window }) => {
-  test.setTimeout(INSTALL_MS + 60_000);
+  test.setTimeout(INSTALL_MS + 240_000);
   await expect(window.toast("Sidecar set-up")).toBeVisible();
   await window.picture("setup-progress");
   await window.sidecarRuns(1, INSTALL_MS);

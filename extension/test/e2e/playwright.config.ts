@@ -14,8 +14,8 @@ export default defineConfig({
   retries: 1,
   outputDir: "../../build/e2e",
   workers: 1,
-  timeout: 90_000,
-  expect: { timeout: 20_000 },
+  timeout: 240_000,
+  expect: { timeout: 45_000 },
   reporter: [["list"]],
   use: {
     viewport: { width: 1280, height: 800 },

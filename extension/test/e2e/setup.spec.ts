@@ -28,7 +28,7 @@ test("a Python that is not there is told, with a way on", async ({ window }) => 
 test("without network the first start says so", async ({ window }) => {
   window.setMachine({ "sidecar.python": "" });
   const toast = window.toast("Python's package index could not be reached.");
-  await expect(toast).toBeVisible({ timeout: 60_000 });
+  await expect(toast).toBeVisible({ timeout: 120_000 });
   await window.picture("setup-no-network");
   await expect(window.button(toast, "Try Again")).toBeVisible();
 });

@@ -5,7 +5,7 @@ import { expect, type Frame, type FrameLocator, type Locator, type Page } from "
 import type { Editor } from "./editor";
 import { PICTURES } from "./places";
 
-const START_MS = 60_000;
+const START_MS = 120_000;
 
 export class Window {
   readonly input: Locator;
