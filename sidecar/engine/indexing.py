@@ -19,7 +19,7 @@ from sidecar.engine.plan import Plan, batches
 from sidecar.engine.ports import Kept, Parts
 from sidecar.engine.prepare import Failed, Gone, LeftOut, Outcome, Prepared, Preparer, Touched, path_of
 from sidecar.errors import Cancelled
-from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, Rule
+from sidecar.model import Embedder, FoundFile, IsCancelled, Progress
 from sidecar.parts.manifest import KnownFile, Manifest
 
 _EMBED_BATCH = 256
@@ -38,7 +38,6 @@ class Tally:
     embedded: int = 0
     removed: int = 0
     errors: int = 0
-    withheld: int = 0
     touched: int = 0
 
 
@@ -285,7 +284,6 @@ def _count(batch: _Batch, tally: Tally) -> None:
     for outcome in batch.outcomes:
         tally.errors += isinstance(outcome, Failed)
         tally.touched += isinstance(outcome, Touched)
-        tally.withheld += isinstance(outcome, LeftOut) and outcome.skipped.decision.rule is Rule.SECRET_CONTENT
 
 
 def _check(cancelled: IsCancelled) -> None:
