@@ -150,9 +150,9 @@ def _idle_s(workspace: IndexedWorkspace) -> float:
 
 
 class Models:
-    """Loads each model once per process, at first use."""
+    """Loads each model once per process, at first use. Without a `home` only those that ship are known."""
 
-    def __init__(self, make: Callable[[Settings], Embedder], home: Path) -> None:
+    def __init__(self, make: Callable[[Settings], Embedder], home: Path | None = None) -> None:
         self._make = make
         self._home = home
         self._loaded: dict[tuple[str, str], Embedder] = {}
