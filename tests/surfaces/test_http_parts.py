@@ -68,11 +68,15 @@ def test_a_tool_that_changes_something_is_not_called_by_get() -> None:
         get_paths([replace(TOOLS["delete_index"], rest=("/delete",))])
 
 
-def test_an_answer_counts_for_its_question_and_this_process_only() -> None:
+def test_an_answer_counts_once_for_its_shown_question_and_this_process_only() -> None:
     ours, another = Answers(), Answers()
     shown = ours.shown_id(QUESTION)
-    assert ours.answer(QUESTION, ours.given(f"{shown}=accept")) == "accept"
-    assert ours.answer(QUESTION, ours.given(f" x=decline , {shown}=decline ")) == "decline"
+    assert ours.brought(QUESTION, ours.given(f"{shown}=accept")) is None
+    for header, said in ((f"{shown}=accept", "accept"), (f" x=decline , {shown}=decline ", "decline")):
+        with pytest.raises(RequestFault):
+            ours.answer(QUESTION, {})
+        assert ours.brought(QUESTION, ours.given(header)) == said
+        assert ours.brought(QUESTION, ours.given(header)) is None
     assert ours.answer(QUESTION, ours.given("nobody")) == "nobody"
     for header in ("", f"{another.shown_id(QUESTION)}=accept", f"{QUESTION.id}=accept"):
         with pytest.raises(RequestFault) as refused:
