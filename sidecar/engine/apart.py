@@ -74,10 +74,11 @@ class PreparersApart:
 
     def __enter__(self) -> PreparersApart:
         try:
-            self._workers = [self._start() for _ in range(self._count)]
-        except OSError as error:
+            for _ in range(self._count):
+                self._workers.append(self._start())
+        except Internal:
             self.close()
-            raise Internal(f"A process that prepares files did not start: {error}.") from error
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -90,7 +91,15 @@ class PreparersApart:
         self._workers = []
 
     def _start(self) -> _Worker:
-        return _Worker(self._start_process(_MODULE), self._root, self._settings)
+        try:
+            return _Worker(self._start_process(_MODULE), self._root, self._settings)
+        except OSError as error:
+            raise Internal(f"A process that prepares files did not start: {error}.") from error
+
+    def _living(self, turn: int) -> _Worker:
+        if not self._workers[turn].alive:
+            self._workers[turn] = self._start()
+        return self._workers[turn]
 
     def prepare(self, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Sequence[Outcome]]]:
         """Each piece and its outcomes, in order. Takes from `pieces` at most `_AHEAD` per process beforehand."""
@@ -99,7 +108,7 @@ class PreparersApart:
             if len(waiting) >= _AHEAD * self._count:
                 yield self._take(waiting)
             turn = number % self._count
-            self._workers[turn].send(piece)
+            self._living(turn).send(piece)
             waiting.append((turn, piece))
         while waiting:
             yield self._take(waiting)
@@ -112,17 +121,15 @@ class PreparersApart:
             outcomes = [self._alone(turn, one) for one in piece]
             for other, lost in waiting:
                 if other == turn:
-                    self._workers[turn].send(lost)
+                    self._living(turn).send(lost)
         return piece, outcomes
 
     def _alone(self, turn: int, one: tuple[FoundFile, KnownFile | None]) -> Outcome:
-        if not self._workers[turn].alive:
-            self._workers[turn] = self._start()
-        self._workers[turn].send([one])
-        outcomes = self._workers[turn].receive(self._patience_s)
+        worker = self._living(turn)
+        worker.send([one])
+        outcomes = worker.receive(self._patience_s)
         if outcomes is not None:
             return outcomes[0]
-        self._workers[turn] = self._start()
         return Failed(one[0].path, "Its parser ended the process or took minutes; nothing of it is indexed.")
 
 

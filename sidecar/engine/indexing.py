@@ -88,8 +88,7 @@ class Indexer:
             done += len(batch.outcomes)
             progress(done, total, "Indexing")
         self._finish_vectors(tally, cancelled)
-        with self._manifest.transaction() as connection:
-            self._lexical.merge_segments(connection)
+        self._merge()
         return tally
 
     def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled, *, force: bool = False) -> Tally:
@@ -99,8 +98,7 @@ class Indexer:
             _check(cancelled)
             batch = self._embed(self._write_new(self._prepare(some, force=force)))
             _count(batch, tally)
-        with self._manifest.transaction() as connection:
-            self._lexical.merge_segments(connection)
+        self._merge()
         return tally
 
     def notice_removed(self, path: str) -> bool:
@@ -149,14 +147,14 @@ class Indexer:
                 yield self._embed(self._write_new(self._prepare(some)))
             return
         if self._parts.prepare_apart is None or sum(f.stat.size for f in files) < _APART_BYTES:
-            yield from run_stages(pieces(), [self._prepare, self._write_new, self._embed])
+            yield from run_stages(pieces(), [self._prepare, self._write_and_merge, self._embed])
             return
         with (
             _old_objects_left_alone(),
             self._parts.prepare_apart(self._preparer.root, self._preparer.settings) as apart,
         ):
             prepared = apart.prepare(self._with_known(some) for some in pieces())
-            yield from run_stages(prepared, [self._received, self._write_new, self._embed])
+            yield from run_stages(prepared, [self._received, self._write_and_merge, self._embed])
 
     def _with_known(self, files: Sequence[FoundFile]) -> list[tuple[FoundFile, KnownFile | None]]:
         return [(f, self._manifest.known_file(f.path)) for f in files]
@@ -177,16 +175,25 @@ class Indexer:
         return _Batch([self._preparer.prepare(f, None if force else known.get(f.path)) for f in files], known)
 
     def _write_new(self, batch: _Batch) -> _Batch:
-        with self._manifest.transaction() as connection:
+        with self._manifest.transaction():
             current = [o for o in batch.outcomes if not self._is_overtaken(path_of(o), batch)]
             prepared = [o for o in current if isinstance(o, Prepared)]
             held = [o for o in prepared if o.new.path in batch.known]
             for outcome in current:
                 self._write_plain(outcome)
             written = self._write_files([o for o in prepared if o.new.path not in batch.known])
-            self._lexical.merge_segments(connection)  # here it runs beside the other stages
         self._on_commit()
         return _Batch(batch.outcomes, batch.known, written, held)
+
+    def _write_and_merge(self, batch: _Batch) -> _Batch:
+        """As a stage: segments are merged beside the other stages, and not at the end of all."""
+        written = self._write_new(batch)
+        self._merge()
+        return written
+
+    def _merge(self) -> None:
+        with self._manifest.transaction() as connection:
+            self._lexical.merge_segments(connection)
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
         """Whether another run has written this file since it was looked up for this one: that reading is as fresh."""
