@@ -9,6 +9,7 @@ Not here: the bytes (`channel.py`, `frames.py`) and what methods do (`methods.py
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import json
 import logging
@@ -37,8 +38,9 @@ Method: TypeAlias = Callable[[Any], Any]
 logger = logging.getLogger("sidecar.lsp")
 
 
+@functools.cache
 def converter() -> cattrs.Converter:
-    """Only for what goes out: lsprotocol's names in the standard's spelling."""
+    """Only for what goes out: lsprotocol's names in the standard's spelling. One for all sessions: it generates code."""
     made: cattrs.Converter = get_converter()
     return made
 
