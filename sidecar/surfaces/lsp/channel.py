@@ -17,6 +17,8 @@ from typing import Protocol
 from sidecar.surfaces.lsp.frames import FrameReader, Message, Refused
 
 CHUNK = 1 << 16
+MOST_UNREAD = 64 << 20
+"""Bytes. A client that has so much to read already gets no more: its session ends."""
 
 
 class Stream(Protocol):
@@ -89,6 +91,8 @@ class Channel:
         self._received = received
         self._ended = ended
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._counting = threading.Lock()
+        self._unread = 0
         self._reader = threading.Thread(target=self._read, name="sidecar-lsp-read", daemon=True)
         self._writer = threading.Thread(target=self._write, name="sidecar-lsp-write", daemon=True)
 
@@ -97,8 +101,14 @@ class Channel:
         self._writer.start()
 
     def send(self, frame: bytes) -> None:
-        """Queued and sent in order. From any thread; after the end it is dropped."""
-        self._outgoing.put(frame)
+        """Queued and sent in order, from any thread. Dropped after the end, or for a client that does not read."""
+        with self._counting:
+            fits = self._unread < MOST_UNREAD
+            self._unread += len(frame) if fits else 0
+        if fits:
+            self._outgoing.put(frame)
+        else:
+            self._ended()
 
     def close(self, timeout_s: float) -> None:
         """Sends what is queued, as long as the client takes it within the time, then closes the stream."""
@@ -125,3 +135,5 @@ class Channel:
             except OSError:
                 self._ended()
                 return
+            with self._counting:
+                self._unread -= len(frame)

@@ -40,7 +40,7 @@ logger = logging.getLogger("sidecar.lsp")
 
 @functools.cache
 def converter() -> cattrs.Converter:
-    """Only for what goes out: lsprotocol's names in the standard's spelling. One for all sessions: it generates code."""
+    """Only for what goes out: lsprotocol's names in the standard's spelling. Made once: that is slow."""
     made: cattrs.Converter = get_converter()
     return made
 
