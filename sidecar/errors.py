@@ -25,6 +25,7 @@
     ├── ModelLoadFailed          MODEL_LOAD_FAILED
     ├── ModelDownloadFailed      MODEL_DOWNLOAD_FAILED   the network, the hub or a file that is not what it must be
     ├── StoreFailed              STORE_FAILED            the vector store did not answer; searches go on without it
+    ├── DaemonUnavailable        DAEMON_UNAVAILABLE      it cannot be started, reached or ended
     ├── DaemonEnded              DAEMON_ENDED            what was under way in it is lost; to be asked again
     ├── DiskFull                 DISK_FULL
     ├── PermissionDenied         PERMISSION_DENIED
@@ -174,6 +175,11 @@ class StoreFailed(SidecarError):
 
 class DaemonEnded(SidecarError):
     code, user_message = "DAEMON_ENDED", "The sidecar daemon ended while this was under way."
+    http_status, exit_status = 503, 7
+
+
+class DaemonUnavailable(SidecarError):
+    code, user_message = "DAEMON_UNAVAILABLE", "The sidecar daemon cannot be had."
     http_status, exit_status = 503, 7
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from sidecar.daemon.greeting import Greeting, of_here, read_line
 from sidecar.daemon.place import Place, is_locked
 from sidecar.daemon.spawn import COMMAND, Attached, Daemon, NotReachedError
-from sidecar.errors import Conflict, NotFound, SidecarError
+from sidecar.errors import DaemonUnavailable, NotFound, SidecarError
 from sidecar.settings.home import data_home
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Client:
             try:
                 self._daemon.attach(Greeting("control", pid=os.getpid())).connection.close()
             except NotReachedError as error:
-                raise Conflict(str(error)) from error
+                raise DaemonUnavailable(str(error)) from error
         told = self._ask("status") or {}
         word = "started" if running is None else "runs already"
         return {"running": True, "started": running is None, **told}, f"The daemon {word}: process {told.get('pid')}.\n"
@@ -198,7 +198,7 @@ class Client:
                 os.kill(pid, number)
             if self._is_free_within(2 * self._daemon.patience_s):
                 return
-        raise Conflict(f"Process {pid} does not end.")
+        raise DaemonUnavailable(f"Process {pid} does not end.")
 
     def _is_free_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds

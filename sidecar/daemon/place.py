@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sidecar.errors import DiskFull, IndexLocked, PermissionDenied, SidecarError
+from sidecar.errors import DiskFull, PermissionDenied, SidecarError
 
 LONGEST_SOCKET_PATH = 100
 """Bytes: systems take 104 to 108, with the end mark."""
@@ -140,7 +140,7 @@ class Lock:
         self._fd: int | None = None
 
     def take(self, *, wait: bool = False) -> bool:
-        """False when somebody else has it and `wait` is off. Raises PermissionDenied, DiskFull, IndexLocked."""
+        """False when somebody else has it and `wait` is off. Raises PermissionDenied and DiskFull."""
         import fcntl
 
         private_folder(self._path.parent)
@@ -153,7 +153,7 @@ class Lock:
                 return False
             except OSError as error:
                 os.close(fd)
-                raise IndexLocked(
+                raise PermissionDenied(
                     f"{self._path} cannot be locked ({error.strerror}): its file system has no locks. "
                     "SIDECAR_HOME moves everything to another one."
                 ) from error

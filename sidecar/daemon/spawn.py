@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sidecar.daemon.greeting import PREFIX, Greeting, greet
 from sidecar.daemon.place import Lock, Place, connect, is_locked
-from sidecar.errors import Conflict, Internal, SidecarError
+from sidecar.errors import SidecarError
 
 PATIENCE_S = 20.0
 """A daemon that does not answer for so long does not answer; starting may take three times as long."""
@@ -110,9 +110,9 @@ class Daemon:
         finally:
             os.close(reading)
         if told is None:
-            raise Conflict(f"The daemon did not come up within {3 * self.patience_s:.0f} s.")
+            raise NotReachedError(f"The daemon did not come up within {3 * self.patience_s:.0f} s.")
         if not told:
-            raise Internal("The daemon ended while it came up; sidecar daemon logs says why.")
+            raise NotReachedError("The daemon ended while it came up; sidecar daemon logs says why.")
         answer = json.loads(told)
         if "error" in answer:
             raise NotReachedError(str(answer["error"]))

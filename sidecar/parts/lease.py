@@ -74,7 +74,15 @@ class Lease:
                 f"{self._path} cannot be opened for writing: {error.strerror}. An index needs a folder of its own that "
                 "you may write to; SIDECAR_HOME moves it elsewhere."
             ) from error
-        if not _lock(fd) or not self._is_current(fd):
+        try:
+            taken = _lock(fd) and self._is_current(fd)
+        except OSError as error:
+            os.close(fd)
+            raise PermissionDenied(
+                f"{self._path} cannot be locked ({error.strerror}): its file system has no locks. "
+                "SIDECAR_HOME moves everything to another one."
+            ) from error
+        if not taken:
             os.close(fd)
             return None
         try:
@@ -112,6 +120,7 @@ class Lease:
 
 
 def _lock(fd: int) -> bool:
+    """False when somebody else has it. Raises OSError where there are no locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -123,6 +132,6 @@ def _lock(fd: int) -> bool:
             import fcntl
 
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except (BlockingIOError, PermissionError):  # the latter on Windows
         return False
     return True

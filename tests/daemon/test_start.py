@@ -9,21 +9,22 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from sidecar import __version__
 from sidecar.daemon.place import Place
-from tests.daemon.house import OLDER, SIDECAR, House, alive, eventually, write_workspace
+from tests.daemon.house import OLDER, ROOT, SIDECAR, House, alive, eventually, write_workspace
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a small disk, gives a folder away")
 
 
-def handshake(house: House, work: Path) -> str:
+def handshake(house: House, work: Path, program: Sequence[str] = SIDECAR) -> str:
     """Serves an agent up to its handshake; what was written to standard error."""
-    command = [*SIDECAR, "mcp", "-w", str(work)]
+    command = [*program, "mcp", "-w", str(work)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=house.env, text=True, **streams) as pipe:  # type: ignore[call-overload]
         pipe.stdin.write(json.dumps(INITIALIZE) + "\n")
@@ -234,6 +235,21 @@ def test_a_full_disk_is_one_sentence_and_the_session_goes_on(small_disk: Path, w
         assert full.processes() == {}
     finally:
         full.clear()
+
+
+def test_a_home_without_file_locks_is_one_sentence_and_the_session_goes_on(house: House, work: Path) -> None:
+    without_locks = (sys.executable, str(ROOT / "tests" / "without_locks.py"), *SIDECAR)
+    started = house.run("daemon", "start", program=without_locks)
+    if started.returncode == 77:
+        pytest.skip("this system does not let us forbid locks")
+    assert started.returncode == 7
+    assert started.stderr.count("\n") == 1 and "has no locks. SIDECAR_HOME" in started.stderr
+    told = handshake(house, work, without_locks)
+    assert told.count("\n") == 1 and "has no locks. SIDECAR_HOME" in told
+    indexed = house.run("index", "--quiet", program=without_locks, cwd=work)
+    assert indexed.returncode == 8
+    assert indexed.stderr.count("\n") == 1 and "has no locks. SIDECAR_HOME" in indexed.stderr
+    assert house.processes() == {}
 
 
 def test_a_daemon_that_hangs_is_told_by_name_and_ended_by_stop(house: House, work: Path) -> None:

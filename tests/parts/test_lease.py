@@ -112,3 +112,15 @@ def test_a_read_only_directory_is_permission_denied(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(PermissionDenied):
         Lease(tmp_path).acquire()
+
+
+def test_a_file_system_without_locks_is_told_so_and_not_taken_for_another_process(tmp_path: Path) -> None:
+    command = [sys.executable, str(PROJECT / "tests" / "without_locks.py"), sys.executable, "-c", HOLD, str(tmp_path)]
+    ended = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False
+    )
+    if ended.returncode == 77:
+        pytest.skip("this system does not let us forbid locks")
+    told = ended.stderr.strip().splitlines()[-1]
+    assert "PermissionDenied" in told
+    assert "its file system has no locks" in told and "SIDECAR_HOME" in told
