@@ -6,3 +6,4 @@ from __future__ import annotations
 import os
 
 os.environ["CI"] = "1"
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # thousands of processes: each would compile the house anew

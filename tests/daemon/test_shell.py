@@ -176,6 +176,6 @@ def test_the_log_is_bounded(house: House) -> None:
 
 def test_a_wrong_idle_time_is_named(house: House) -> None:
     done = house.run("daemon", "start", env={"SIDECAR_DAEMON_IDLE_MINUTES": "soon"})
-    assert done.returncode == 4
+    assert done.returncode == 7
     assert 'SIDECAR_DAEMON_IDLE_MINUTES takes a number of minutes, not "soon"' in done.stderr
     assert done.stderr.count("\n") == 1
