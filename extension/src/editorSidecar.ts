@@ -1,7 +1,7 @@
 // The sidecar of this window: its life joined to the editor's folders, trust and settings.
 import * as vscode from "vscode";
 import { connect } from "./client";
-import { asFailure } from "./failure";
+import { Failure, asFailure } from "./failure";
 import type { Log } from "./log";
 import { Consents } from "./server/consents";
 import { Life } from "./server/life";
@@ -87,7 +87,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   }
 
   renew(): Promise<void> {
-    this.renewing = true;
+    this.renewing = reasonToRest() === undefined;
     return this.restart();
   }
 
@@ -145,8 +145,9 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   }
 }
 
-function reasonToRest(): string | undefined {
-  if (!vscode.workspace.isTrusted) return "This folder is not trusted, so nothing is started in it.";
+function reasonToRest(): Failure | undefined {
+  if (!vscode.workspace.isTrusted)
+    return new Failure("NOT_TRUSTED", "This folder is not trusted, so nothing is started in it.");
   const onDisk = (vscode.workspace.workspaceFolders ?? []).some((folder) => folder.uri.scheme === "file");
-  return onDisk ? undefined : "No folder is open.";
+  return onDisk ? undefined : new Failure("NO_FOLDER", "No folder is open.");
 }

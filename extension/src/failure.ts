@@ -1,7 +1,7 @@
 // What a tool of the sidecar answers when it cannot: a code to tell failures apart, a sentence for the person.
 
 export class Failure extends Error {
-  /** `code` is the sidecar's (`INDEX_NOT_FOUND`, ...), or `NOT_RUNNING`; `message` is for the person. */
+  /** `code` is the sidecar's (`INDEX_NOT_FOUND`, ...), or `NOT_RUNNING`, `NOT_TRUSTED`, `NO_FOLDER`; `message` is for the person. */
   constructor(
     readonly code: string,
     message: string,

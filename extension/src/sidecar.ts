@@ -29,8 +29,8 @@ export interface Sidecar {
   /** The last state of each open folder, by URI as text. */
   readonly statuses: ReadonlyMap<string, FolderStatus>;
   /**
-   * Calls a tool; waits for a sidecar that is starting. Rejects with `Failure` only; its code is `NOT_RUNNING`
-   * where there is no sidecar and `CANCELLED` where the token was.
+   * Calls a tool; waits for a sidecar that is starting. Rejects with `Failure` only; its code is `NOT_RUNNING`,
+   * `NOT_TRUSTED` or `NO_FOLDER` where there is no sidecar and `CANCELLED` where the token was.
    */
   call<M extends keyof Requests>(
     method: M,

@@ -1,5 +1,6 @@
 // What agents and others asked, as rows: who, what, what they got or why not.
 import type { ActivityEntry, AttachedSession } from "../protocol.gen";
+import { countText } from "../search/row";
 import { ago } from "../time";
 
 export interface Row {
@@ -42,13 +43,15 @@ export function entryRow(entry: ActivityEntry, now: number): Row {
     description: parts.join("  ·  "),
     icon: entry.state === "done" ? toolIcon(entry.tool) : icon,
     ...(color === undefined ? {} : { color }),
-    spoken: [subject, who, titleOf(entry.tool), said, outcomeOf(entry), when].filter((part) => part !== "").join(", "),
+    spoken: [subject, who, deed, said, entry.state === "done" ? outcomeOf(entry) : "", when]
+      .filter((part) => part !== "")
+      .join(", "),
   };
 }
 
 function outcomeOf({ state, results }: ActivityEntry): string {
   if (state !== "done") return STATES[state].said;
-  return results === undefined ? "" : `${results} ${results === 1 ? "result" : "results"}`;
+  return results === undefined ? "" : countText(results);
 }
 
 /** `search_code` as `Search code`. */

@@ -5,7 +5,7 @@ import * as vscode from "vscode";
 import type { Programs } from "../setup/programs";
 import type { VirtualTexts } from "../virtualText";
 import { AGENTS, type Agent } from "./catalog";
-import { entryText, withEntry } from "./entry";
+import { entryText, firstDifference, withEntry } from "./entry";
 
 export async function connectAgent(programs: Programs, texts: VirtualTexts): Promise<void> {
   const agent = await chooseAgent();
@@ -34,17 +34,29 @@ async function confirm(proposal: Proposal, texts: VirtualTexts): Promise<void> {
   const name = basename(file.path);
   const [old, made] = [texts.keep(`before/${name}`, before), texts.keep(`after/${name}`, after)];
   await vscode.commands.executeCommand("vscode.diff", old, made, `${agent.file}: Sidecar for ${agent.name}`);
-  const write = { label: "$(check) Write it", description: file.fsPath, detail: inOneLine(entry) };
-  const copy = { label: "$(copy) Copy the entry instead", detail: "Nothing is written." };
-  const options = { title: `Connect ${agent.name}`, placeHolder: "The change is shown below.", ignoreFocusOut: true };
-  const chosen = await vscode.window.showQuickPick([write, copy], options);
+  reveal(firstDifference(before, after));
+  // A dialog leaves the beginning of the change to be seen, which a list at the top would cover.
+  const chosen = await vscode.window.showInformationMessage(
+    `Connect ${agent.name}?`,
+    {
+      modal: true,
+      detail: `${file.fsPath} gets this entry, and everything else in it stays:\n\n${entryText(agent, entry)}`,
+    },
+    WRITE,
+    COPY,
+  );
   await closeDiff(made);
-  if (chosen === write) await writeChecked(proposal);
-  if (chosen === copy) await copyEntry(agent, proposal.entry);
+  if (chosen === WRITE) await writeChecked(proposal);
+  if (chosen === COPY) await copyEntry(agent, entry);
 }
 
-function inOneLine(entry: object): string {
-  return `Adds ${JSON.stringify(entry)}; everything else stays.`;
+const WRITE = "Write It";
+const COPY = "Copy the Entry Instead";
+
+/** At the top, whatever the length of the file is. */
+function reveal(line: number): void {
+  const place = new vscode.Range(line, 0, line, 0);
+  vscode.window.activeTextEditor?.revealRange(place, vscode.TextEditorRevealType.AtTop);
 }
 
 async function writeChecked({ agent, file, entry, before, after }: Proposal): Promise<void> {

@@ -12,6 +12,13 @@ export function entryText(agent: Agent, entry: object): string {
   return `${JSON.stringify(nest(agent.way, entry), undefined, 2)}\n`;
 }
 
+/** The line, from 0, in which two texts begin to differ. */
+export function firstDifference(before: string, after: string): number {
+  const former = before.split("\n");
+  const at = after.split("\n").findIndex((line, number) => line !== former[number]);
+  return Math.max(0, at);
+}
+
 function withTable(agent: Agent, current: string, entry: object): Change {
   const [section = "", name = ""] = agent.way;
   const taken = new RegExp(`${section}["']?\\s*\\.\\s*["']?${name}\\b`).test(current);

@@ -1,9 +1,10 @@
 // The commands on an index. Questions are the sidecar's: it asks before anything is lost, whoever wants it.
 import * as vscode from "vscode";
-import { asFailure, type Failure } from "../failure";
+import { type Failure, asFailure } from "../failure";
 import type { Features } from "../features";
 import type { BuildStats } from "../protocol.gen";
 import type { Sidecar } from "../sidecar";
+import { adviceForError } from "../search/advice";
 import { duration } from "../time";
 import { told } from "./explanation";
 import { type FileInFolder, fileFor, folderFor } from "./folders";
@@ -33,12 +34,12 @@ async function guarded(run: () => Promise<void>): Promise<void> {
   }
 }
 
-async function complain({ message, detail, code }: Failure): Promise<void> {
-  const text = detail === undefined || message.includes(detail) ? message : `${message} ${detail}`;
-  const help = code === "NOT_RUNNING" ? "Restart" : "Show Log";
-  const chosen = await vscode.window.showErrorMessage(`Sidecar: ${text}`, help);
-  if (chosen === "Restart") await vscode.commands.executeCommand("sidecar.restart");
-  if (chosen === "Show Log") await vscode.commands.executeCommand("sidecar.showLog");
+/** Offers the same as the palette does for the same failure. */
+async function complain(failure: Failure): Promise<void> {
+  const { detail, command } = adviceForError(failure);
+  const help = command === undefined ? [] : [command.title];
+  const chosen = await vscode.window.showErrorMessage(`Sidecar: ${detail}`, ...help);
+  if (command !== undefined && chosen === command.title) await vscode.commands.executeCommand(command.id);
 }
 
 async function build(sidecar: Sidecar, deed: "create" | "reindex", given: unknown): Promise<void> {

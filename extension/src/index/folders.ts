@@ -5,8 +5,14 @@ import * as vscode from "vscode";
 export async function folderFor(given: unknown): Promise<vscode.WorkspaceFolder | undefined> {
   const folders = openFolders();
   if (typeof given === "string") return folders.find(({ uri }) => uri.toString() === given);
-  if (folders.length <= 1) return folders[0];
+  if (folders.length === 0) return noFolder();
+  if (folders.length === 1) return folders[0];
   return vscode.window.showWorkspaceFolderPick({ placeHolder: "Which folder?" });
+}
+
+async function noFolder(): Promise<undefined> {
+  const chosen = await vscode.window.showInformationMessage("Sidecar: open a folder first.", "Open Folder");
+  if (chosen !== undefined) await vscode.commands.executeCommand("vscode.openFolder");
 }
 
 export function openFolders(): vscode.WorkspaceFolder[] {

@@ -12,6 +12,8 @@ export interface Subject {
   uri: string;
   state: State;
   problem: string | undefined;
+  /** Whether the editor may start programs for the folder. */
+  trusted: boolean;
   status: Partial<IndexStatus> | undefined;
 }
 
@@ -50,7 +52,7 @@ export function contentOf(subject: Subject, now: number): Html {
         <h1>${subject.folder} <span class="badge ${TONES[condition]}">${WORDS[condition]}</span></h1>
         <p class="lead">${leadOf(subject, now)}</p>
       </div>
-      <nav aria-label="Actions">${actions(condition, subject.uri)}</nav>
+      <nav aria-label="Actions">${subject.trusted ? actions(condition, subject.uri) : [TRUST]}</nav>
     </header>
     ${condition === "indexing" ? progressBar(status) : undefined}
     ${indexed ? html`${cards(status, now)} ${columns(status, subject.uri)} ${places(status)}` : undefined}
@@ -68,12 +70,13 @@ function actions(condition: Condition, uri: string): Html[] {
   if (condition === "off" || condition === "broken") return [action("restart", "Restart", uri, "primary"), LOG];
   if (condition === "indexing") return [action("openConfig", "Open Config", uri, "")];
   return [
-    action("reindexProject", "Reindex", uri, condition === "failed" || condition === "partial" ? "primary" : ""),
+    action("reindexProject", "Reindex", uri, condition === "failed" ? "primary" : ""),
     action("openConfig", "Open Config", uri, ""),
     action("deleteIndex", "Delete Index", uri, ""),
   ];
 }
 
+const TRUST = html`<a class="button primary" href="command:workbench.trust.manage">Manage Workspace Trust</a>`;
 const LOG = html`<a class="button" href="command:sidecar.showLog">Show Log</a>`;
 
 function action(command: string, title: string, uri: string, look: string): Html {

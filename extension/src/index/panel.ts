@@ -29,7 +29,7 @@ export class StatusPanels implements vscode.Disposable {
 class StatusPanel implements vscode.Disposable {
   private readonly panel = vscode.window.createWebviewPanel("sidecar.status", TITLE, vscode.ViewColumn.Active, {
     enableScripts: true,
-    enableCommandUris: COMMANDS.map((name) => `sidecar.${name}`),
+    enableCommandUris: [...COMMANDS.map((name) => `sidecar.${name}`), "workbench.trust.manage"],
     localResourceRoots: [],
   });
   private readonly listeners: vscode.Disposable[];
@@ -87,7 +87,8 @@ class StatusPanel implements vscode.Disposable {
 
   private subject(folder: vscode.WorkspaceFolder, status: Parameters<typeof contentOf>[0]["status"]) {
     const { state, problem } = this.sidecar;
-    return { folder: folder.name, uri: folder.uri.toString(), state, problem, status };
+    const { isTrusted: trusted } = vscode.workspace;
+    return { folder: folder.name, uri: folder.uri.toString(), state, problem, trusted, status };
   }
 
   private put(content: string): void {

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
 import { openFolders } from "./folders";
+import { offersFor } from "./offers";
 import { type Shown, shown } from "./state";
 
 const BACKGROUNDS: Readonly<Record<Shown["severity"], string | undefined>> = {
@@ -43,26 +44,24 @@ export class StatusItem implements vscode.Disposable {
     const background = BACKGROUNDS[view.severity];
     item.backgroundColor = background === undefined ? undefined : new vscode.ThemeColor(background);
     item.tooltip = this.tooltip(view, uri);
-    item.command =
-      view.condition === "broken"
-        ? "sidecar.showLog"
-        : { command: "sidecar.showIndexStatus", title: "Show Index Status", arguments: [uri] };
+    item.command = this.command(view, uri);
     if (folder === undefined) item.hide();
     else item.show();
+  }
+
+  private command({ condition }: Shown, uri: string | undefined): vscode.Command {
+    if (!vscode.workspace.isTrusted) return { command: "workbench.trust.manage", title: "Manage Workspace Trust" };
+    if (condition === "broken") return { command: "sidecar.showLog", title: "Show Log" };
+    return { command: "sidecar.showIndexStatus", title: "Show Index Status", arguments: [uri] };
   }
 
   private tooltip({ tooltip, condition }: Shown, uri: string | undefined): vscode.MarkdownString {
     const given = encodeURIComponent(JSON.stringify([uri]));
     const link = (command: string, title: string) => `[${title}](command:${command}?${given})`;
-    const links =
-      condition === "missing"
-        ? [link("sidecar.createIndex", "Create Index")]
-        : [link("sidecar.showIndexStatus", "Show Index Status"), link("sidecar.reindexProject", "Reindex")];
-    const running = condition !== "off" && condition !== "broken" && condition !== "starting";
-    const markdown = new vscode.MarkdownString(running ? `${tooltip}\n\n${links.join(" · ")}` : tooltip);
-    markdown.isTrusted = {
-      enabledCommands: ["sidecar.createIndex", "sidecar.showIndexStatus", "sidecar.reindexProject"],
-    };
+    const offers = offersFor(condition, vscode.workspace.isTrusted);
+    const links = offers.map(({ id, title }) => link(id, title)).join(" · ");
+    const markdown = new vscode.MarkdownString(links === "" ? tooltip : `${tooltip}\n\n${links}`);
+    markdown.isTrusted = { enabledCommands: offers.map(({ id }) => id) };
     return markdown;
   }
 }

@@ -1,6 +1,7 @@
 // The view of earlier searches; a click runs one again.
 import * as vscode from "vscode";
 import { manner } from "../search/find";
+import { countText } from "../search/row";
 import type { Past, Shelf } from "./shelf";
 import { ago } from "../time";
 
@@ -22,8 +23,9 @@ export class HistoryTree implements vscode.TreeDataProvider<Past>, vscode.Dispos
   getTreeItem(past: Past): vscode.TreeItem {
     const { asked, results, at } = past;
     const item = new vscode.TreeItem(asked.query);
-    const count = `${results} ${results === 1 ? "result" : "results"}`;
-    item.description = [manner(asked), count, ago(at, Date.now())].filter((part) => part !== "").join("  ·  ");
+    item.description = [manner(asked), countText(results), ago(at, Date.now())]
+      .filter((part) => part !== "")
+      .join("  ·  ");
     item.iconPath = new vscode.ThemeIcon(ICONS[asked.subject]);
     item.contextValue = "past";
     item.tooltip = "Search for it again";

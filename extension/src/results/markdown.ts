@@ -1,16 +1,15 @@
 // Results as Markdown, to be pasted into a chat.
 import { type Asked, titleOf } from "../search/find";
-import { isFile, linesText, scoreOf } from "../search/row";
+import { countText, isFile, linesText, scoreOf } from "../search/row";
 import type { PlacedHit } from "../sidecar";
 
 /** Names of languages as code fences want them, where they differ from the sidecar's. */
 const FENCES: Readonly<Record<string, string>> = { shell: "sh", text: "", notebook: "python", dockerfile: "docker" };
 
 export function markdownOfHits(asked: Asked, hits: readonly PlacedHit[], notice?: string): string {
-  const count = `${hits.length} ${hits.length === 1 ? "result" : "results"}`;
   const told = notice === undefined ? "" : `\n> ${notice}\n`;
   const body = hits.every(isFile) ? hits.map(fileLine).join("\n") : hits.map(markdownOfHit).join("\n\n");
-  return `## ${titleOf(asked)}: ${count}\n${told}\n${body}\n`;
+  return `## ${titleOf(asked)}: ${countText(hits.length)}\n${told}\n${body}\n`;
 }
 
 export function markdownOfHit(hit: PlacedHit): string {

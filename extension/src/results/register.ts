@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { Features } from "../features";
 import { openHit } from "../search/place";
 import type { Spot } from "../search/find";
+import { countText } from "../search/row";
 import type { PlacedHit } from "../sidecar";
 import { HistoryTree } from "./history";
 import { markdownOfHits } from "./markdown";
@@ -13,6 +14,12 @@ import { ResultsView } from "./view";
 export function register({ sidecar }: Features, shelf: Shelf): vscode.Disposable[] {
   const view = new ResultsView(sidecar, shelf);
   const history = new HistoryTree(shelf);
+  /** Of the row whose button it is, else of the selected one. */
+  const about = (run: (node: Node) => Promise<void>) => async (node?: Node) => {
+    const chosen = node ?? view.selection[0];
+    if (chosen === undefined) chooseFirst();
+    else await run(chosen);
+  };
   const command = (name: string, run: (...given: never[]) => unknown) =>
     vscode.commands.registerCommand(name, run as (...given: unknown[]) => unknown);
   return [
@@ -26,12 +33,12 @@ export function register({ sidecar }: Features, shelf: Shelf): vscode.Disposable
     command("sidecar.results.filterFolder", () => view.choose("folder")),
     command("sidecar.results.clearFilter", () => view.setFilter({})),
     command("sidecar.results.open", (hit: PlacedHit, line?: number) => openHit(hit, {}, line)),
-    command("sidecar.results.openToSide", (node?: Node) => openToSide(node ?? view.selection[0])),
-    command("sidecar.results.similar", (node?: Node) => findSimilar(node ?? view.selection[0])),
-    command("sidecar.results.why", (node?: Node) => {
-      const about = node ?? view.selection[0];
-      return about === undefined ? undefined : view.why(about);
-    }),
+    command("sidecar.results.openToSide", about(openToSide)),
+    command("sidecar.results.similar", about(findSimilar)),
+    command(
+      "sidecar.results.why",
+      about((node) => view.why(node)),
+    ),
     command("sidecar.results.copyAll", () => copy(view.hits, shelf)),
     command("sidecar.results.copy", (node?: Node, nodes?: Node[]) =>
       copy(hitsOf(nodes ?? (node === undefined ? view.selection : [node])), shelf),
@@ -42,13 +49,17 @@ export function register({ sidecar }: Features, shelf: Shelf): vscode.Disposable
   ];
 }
 
-async function openToSide(node: Node | undefined): Promise<void> {
-  const hit = node === undefined ? undefined : hitOf(node);
+function chooseFirst(): void {
+  void vscode.window.showInformationMessage("Sidecar: choose a result in the view first.");
+}
+
+async function openToSide(node: Node): Promise<void> {
+  const hit = hitOf(node);
   if (hit !== undefined) await openHit(hit, { viewColumn: vscode.ViewColumn.Beside });
 }
 
-async function findSimilar(node: Node | undefined): Promise<void> {
-  const hit = node === undefined ? undefined : hitOf(node);
+async function findSimilar(node: Node): Promise<void> {
+  const hit = hitOf(node);
   const workspace = hit?.workspace ?? vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
   if (hit === undefined || workspace === undefined) return;
   const spot: Spot = { workspace, path: hit.path, line: hit.startLine };
@@ -59,6 +70,5 @@ async function copy(hits: readonly PlacedHit[], shelf: Shelf): Promise<void> {
   const kept = shelf.results;
   if (kept === undefined || hits.length === 0) return;
   await vscode.env.clipboard.writeText(markdownOfHits(kept.asked, hits, kept.found.notice));
-  const count = `${hits.length} ${hits.length === 1 ? "result" : "results"}`;
-  vscode.window.setStatusBarMessage(`$(check) ${count} copied as Markdown`, 4000);
+  vscode.window.setStatusBarMessage(`$(check) ${countText(hits.length)} copied as Markdown`, 4000);
 }

@@ -4,7 +4,7 @@ import { highlighted, linesOf } from "../search/excerpt";
 import { folderOf, nameOf } from "../search/kinds";
 import { iconForKind } from "../search/items";
 import { several, uriOf } from "../search/place";
-import { isFile, linesText, placeOf, scoreOf } from "../search/row";
+import { countText, isFile, linesText, placeOf, scoreOf } from "../search/row";
 import type { PlacedHit } from "../sidecar";
 import { groupsOf } from "./groups";
 import {
@@ -66,7 +66,7 @@ function fileItem({ group }: FileNode): vscode.TreeItem {
   item.tooltip = path;
   item.contextValue = whole ? "path" : "file";
   item.iconPath = vscode.ThemeIcon.File;
-  item.accessibilityInformation = { label: whole ? path : `${path}, ${hits.length} results` };
+  item.accessibilityInformation = { label: whole ? path : `${path}, ${countText(hits.length)}` };
   if (first !== undefined && whole) item.command = opening(first);
   return item;
 }

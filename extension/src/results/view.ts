@@ -1,7 +1,8 @@
 // The results view: what it shows, how that is narrowed down, and what it says when there is nothing.
 import * as vscode from "vscode";
-import { adviceForError, adviceForNothing } from "../search/advice";
+import { adviceForError, adviceForNothing, whatHelps } from "../search/advice";
 import { type Asked, find, titleOf } from "../search/find";
+import { countText } from "../search/row";
 import type { PlacedHit, Sidecar } from "../sidecar";
 import {
   type Choice,
@@ -69,8 +70,9 @@ export class ResultsView implements vscode.Disposable {
       } catch (error) {
         if (token.isCancellationRequested) return;
         this.put({ asked, found: { hits: [] } });
-        const { title, detail } = adviceForError(error);
-        this.view.message = `${title}. ${detail}`;
+        const advice = adviceForError(error);
+        const help = whatHelps(advice);
+        this.view.message = `${advice.title}. ${advice.detail}${help === "" ? "" : ` What helps: ${help}.`}`;
       }
     });
   }
@@ -141,12 +143,14 @@ function messageFor({ asked, found }: Kept, shown: number, filter: Filter): stri
   const all = found.hits.length;
   const count = isFiltering(filter)
     ? `${shown} of ${all} results: ${filterText(filter)}`
-    : `${all}${found.available === undefined ? "" : ` of ${found.available}`} ${all === 1 ? "result" : "results"}`;
+    : found.available === undefined
+      ? countText(all)
+      : `${all} of ${countText(found.available)}`;
   return [`${titleOf(asked)}  ·  ${count}`, ...(found.notice === undefined ? [] : [found.notice])].join("\n");
 }
 
 const ALL = { label: "$(clear-all) All", value: undefined, description: "" };
 
 function choiceItem({ value, hits }: Choice): { label: string; description: string; value: string | undefined } {
-  return { label: value, description: `${hits} ${hits === 1 ? "result" : "results"}`, value };
+  return { label: value, description: countText(hits), value };
 }

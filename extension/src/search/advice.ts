@@ -1,5 +1,5 @@
 // What to say, and what to offer, where there is nothing to show.
-import { asFailure } from "../failure";
+import { type Failure, asFailure } from "../failure";
 import type { Asked } from "./find";
 import { modeOf } from "./modes";
 
@@ -17,14 +17,27 @@ const STATUS = { id: "sidecar.showIndexStatus", title: "Show Index Status" };
 const REINDEX = { id: "sidecar.reindexProject", title: "Reindex Project" };
 const LOG = { id: "sidecar.showLog", title: "Show Log" };
 const RESTART = { id: "sidecar.restart", title: "Restart" };
+const CONFIG = { id: "sidecar.openConfig", title: "Open Config" };
+const DOCTOR = { id: "sidecar.doctor", title: "Doctor" };
+const EXPLAIN = { id: "sidecar.explainPath", title: "Why Is This File (Not) Indexed?" };
+const TRUST = { id: "workbench.trust.manage", title: "Manage Workspace Trust" };
+const OPEN = { id: "vscode.openFolder", title: "Open Folder" };
 
 const BY_CODE: Readonly<Record<string, Omit<Advice, "detail">>> = {
   INDEX_NOT_FOUND: { icon: "database", title: "This folder is not indexed yet", command: CREATE },
   DOCS_INDEX_NOT_FOUND: { icon: "book", title: "No documentation is indexed", command: STATUS },
   INDEX_CORRUPT: { icon: "error", title: "The index is damaged", command: REINDEX },
+  INDEX_EXISTS: { icon: "database", title: "This folder is indexed already", command: REINDEX },
+  INDEXING_IN_PROGRESS: { icon: "sync", title: "The folder is being indexed", command: STATUS },
   INDEX_LOCKED: { icon: "lock", title: "Another process holds the index", command: LOG },
-  MODEL_LOAD_FAILED: { icon: "error", title: "Search by meaning is not available", command: LOG },
+  MODEL_LOAD_FAILED: { icon: "error", title: "Search by meaning is not available", command: DOCTOR },
+  CONFIG_INVALID: { icon: "gear", title: "A setting cannot be used", command: CONFIG },
+  FILE_EXCLUDED: { icon: "file", title: "This file is left out", command: EXPLAIN },
+  DAEMON_ENDED: { icon: "debug-disconnect", title: "Sidecar has ended", command: RESTART },
+  DAEMON_UNAVAILABLE: { icon: "debug-disconnect", title: "Sidecar is not running", command: RESTART },
   NOT_RUNNING: { icon: "debug-disconnect", title: "Sidecar is not running", command: RESTART },
+  NOT_TRUSTED: { icon: "shield", title: "Search is off in a folder that is not trusted", command: TRUST },
+  NO_FOLDER: { icon: "folder", title: "There is no folder to search", command: OPEN },
   FILE_NOT_FOUND: { icon: "file", title: "This file is not in the index", command: STATUS },
   INVALID_PATTERN: { icon: "info", title: "This is not a pattern of paths" },
   INVALID_PARAMS: { icon: "info", title: "This cannot be searched for" },
@@ -34,7 +47,13 @@ const BY_CODE: Readonly<Record<string, Omit<Advice, "detail">>> = {
 export function adviceForError(error: unknown): Advice {
   const failure = asFailure(error);
   const known = BY_CODE[failure.code] ?? { icon: "error", title: "The search failed", command: LOG };
-  return { ...known, detail: sentence(failure.message, failure.detail, known.command?.title) };
+  return { ...known, detail: sentenceOf(failure) };
+}
+
+/** The command that helps, as the list of all commands calls it; empty where there is none. */
+export function whatHelps({ command }: Advice): string {
+  if (command === undefined) return "";
+  return command.id.startsWith("sidecar.") ? `Sidecar: ${command.title}` : command.title;
 }
 
 const HINTS: Readonly<Record<Asked["subject"], string>> = {
@@ -51,7 +70,7 @@ export function adviceForNothing(asked: Asked): Advice {
   return { icon: "circle-slash", title: what, detail: HINTS[asked.subject] };
 }
 
-function sentence(message: string, detail: string | undefined, action: string | undefined): string {
-  const more = detail !== undefined && detail !== "" && !message.includes(detail) ? ` ${detail}` : "";
-  return `${message}${more}${action === undefined ? "" : ` Press Enter: ${action}.`}`;
+/** A failure's message, and its detail where that tells more. */
+export function sentenceOf({ message, detail = "" }: Failure): string {
+  return detail === "" || message.includes(detail) ? message : `${message} ${detail}`;
 }

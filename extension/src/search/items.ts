@@ -6,7 +6,7 @@ import type { Advice } from "./advice";
 import { type Asked, type Found, type Subject, manner } from "./find";
 import { iconOf } from "./kinds";
 import { several, uriOf } from "./place";
-import { isFile, rowOf } from "./row";
+import { countText, isFile, rowOf } from "./row";
 
 export interface Item extends vscode.QuickPickItem {
   hit?: PlacedHit;
@@ -28,7 +28,7 @@ const MOST_RECENT = 8;
 /** `narrowed`: what is typed narrows these rows down in the editor, so none is always shown. */
 export function hitItems({ hits, available, notice, tookMs }: Found, subject: Subject, narrowed: boolean): Item[] {
   const rows = hits.map((hit): Item => hitItem(hit, subject, narrowed));
-  const count = available === undefined ? counted(hits.length) : `${hits.length} of ${available} results`;
+  const count = available === undefined ? countText(hits.length) : `${hits.length} of ${available} results`;
   const took = tookMs === undefined ? "" : ` in ${Math.max(1, Math.round(tookMs))} ms`;
   const summary = `${count}${took}`;
   return [separator(notice === undefined ? summary : `${summary}  ·  ${notice}`), ...rows];
@@ -47,7 +47,7 @@ export function adviceItems({ icon, title, detail, command }: Advice): Item[] {
   return [
     {
       label: `$(${icon}) ${title}`,
-      detail,
+      detail: command === undefined ? detail : `${detail} Press Enter: ${command.title}.`,
       alwaysShow: true,
       ...(command === undefined ? {} : { command: command.id }),
     },
@@ -59,7 +59,7 @@ export function pastItems(past: readonly Past[], subject: Subject): Item[] {
   if (recent.length === 0) return [];
   const rows = recent.map(({ asked, results }): Item => ({
     label: `$(history) ${asked.query}`,
-    description: [manner(asked), counted(results)].filter((part) => part !== "").join("  ·  "),
+    description: [manner(asked), countText(results)].filter((part) => part !== "").join("  ·  "),
     alwaysShow: true,
     past: asked,
   }));
@@ -68,10 +68,6 @@ export function pastItems(past: readonly Past[], subject: Subject): Item[] {
 
 export function iconForKind(kind: string): vscode.ThemeIcon {
   return new vscode.ThemeIcon(iconOf(kind));
-}
-
-function counted(results: number): string {
-  return `${results} ${results === 1 ? "result" : "results"}`;
 }
 
 function separator(label: string): Item {

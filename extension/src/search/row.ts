@@ -54,6 +54,10 @@ export function scoreOf(hit: Pick<PlacedHit, "score">): string {
   return hit.score.toFixed(2);
 }
 
+export function countText(results: number): string {
+  return `${results} ${results === 1 ? "result" : "results"}`;
+}
+
 /** Labels may hold icons: `$(name)`. Code does too, and means none. */
 function escaped(text: string): string {
   return text.replaceAll("$(", "$\u200b(");

@@ -30,6 +30,7 @@ function aboutEditor({ extension, sidecar }: Features): string[] {
 }
 
 async function aboutSidecar({ programs }: Features): Promise<string> {
+  if (!vscode.workspace.isTrusted) return "program        not started: this folder is not trusted\n";
   try {
     const program = await programs.find();
     const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;

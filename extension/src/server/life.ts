@@ -12,8 +12,8 @@ export interface Connection {
 }
 
 export interface Surroundings {
-  /** Why there should be no sidecar now (no folder, not trusted); undefined where there should. */
-  reasonToRest(): string | undefined;
+  /** Why there should be no sidecar now (`NO_FOLDER`, `NOT_TRUSTED`); undefined where there should. */
+  reasonToRest(): Failure | undefined;
   connect(): Promise<Connection>;
   changed(state: State): void;
   /** It ended and nobody had asked it to. */
@@ -22,13 +22,17 @@ export interface Surroundings {
 
 export class Life {
   state: State = "stopped";
-  problem: string | undefined;
+  private hindrance: Failure | undefined;
   private connection: Connection | undefined;
   private disposed = false;
   private waiting: (() => void)[] = [];
   private readonly restarts = new Coalesced(() => this.startAnew());
 
   constructor(private readonly surroundings: Surroundings) {}
+
+  get problem(): string | undefined {
+    return this.hindrance?.message;
+  }
 
   restart(): Promise<void> {
     // At once, so that whoever calls now waits for the new one.
@@ -39,11 +43,11 @@ export class Life {
   async request(method: string, params: object, token?: unknown): Promise<unknown> {
     while (this.state === "starting") await new Promise<void>((go) => this.waiting.push(go));
     const connection = this.connection;
-    if (connection === undefined) throw new Failure("NOT_RUNNING", this.problem ?? "Sidecar is not running.");
+    if (connection === undefined) throw this.hindrance ?? notRunning("Sidecar is not running.");
     try {
       return await connection.request(method, params, token);
     } catch (error) {
-      if (this.connection !== connection) throw new Failure("NOT_RUNNING", "Sidecar ended before it had answered.");
+      if (this.connection !== connection) throw notRunning("Sidecar ended before it had answered.");
       throw asFailure(error);
     }
   }
@@ -57,7 +61,7 @@ export class Life {
     const former = this.connection;
     this.connection = undefined;
     await former?.stop().catch(() => undefined);
-    const reason = this.disposed ? "The extension is off." : this.surroundings.reasonToRest();
+    const reason = this.disposed ? notRunning("The extension is off.") : this.surroundings.reasonToRest();
     if (reason !== undefined) {
       this.become("stopped", reason);
       return;
@@ -67,7 +71,7 @@ export class Life {
       this.attach(await this.surroundings.connect());
       this.become("running");
     } catch (error) {
-      this.become("failed", asFailure(error).message);
+      this.become("failed", notRunning(asFailure(error).message));
     }
   }
 
@@ -76,16 +80,20 @@ export class Life {
     void connection.ended.then(() => {
       if (this.connection !== connection) return;
       this.connection = undefined;
-      this.become("failed", "Sidecar has ended unexpectedly.");
+      this.become("failed", notRunning("Sidecar has ended unexpectedly."));
       this.surroundings.crashed();
     });
   }
 
-  private become(state: State, problem?: string): void {
-    const same = this.state === state && this.problem === problem;
+  private become(state: State, hindrance?: Failure): void {
+    const same = this.state === state && this.problem === hindrance?.message;
     this.state = state;
-    this.problem = problem;
+    this.hindrance = hindrance;
     if (!same) this.surroundings.changed(state);
     if (state !== "starting") for (const go of this.waiting.splice(0)) go();
   }
+}
+
+function notRunning(message: string): Failure {
+  return new Failure("NOT_RUNNING", message);
 }

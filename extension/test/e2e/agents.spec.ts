@@ -2,7 +2,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Agent } from "./mcpClient";
-import { SIDECAR } from "./places";
 import { expect, test } from "./test";
 
 test("the editor's own agents have the MCP server with no set-up, and it starts", async ({ window }) => {
@@ -14,8 +13,8 @@ test("the editor's own agents have the MCP server with no set-up, and it starts"
   await window.rows.filter({ hasText: "Start Server" }).click();
   await expect(async () => {
     await window.command("MCP: List Servers");
-    await expect(row).toContainText("Running", { timeout: 1500 });
-  }).toPass();
+    await expect(row).toContainText("Running", { timeout: 4000 });
+  }).toPass({ timeout: 60_000 });
 });
 
 test("Connect an Agent shows the change, writes it when told to, and keeps what is there", async ({ window }) => {
@@ -24,13 +23,13 @@ test("Connect an Agent shows the change, writes it when told to, and keeps what 
   await window.command("Sidecar: Connect an Agent…");
   await window.rows.filter({ hasText: "Claude Code" }).click();
   await expect(window.page.locator(".monaco-diff-editor")).toContainText("sidecar");
-  await expect(window.rows.filter({ hasText: "Write it" })).toBeVisible();
+  await expect(window.dialog).toContainText("everything else in it stays");
   await window.picture("connect-agent");
   expect(readFileSync(file, "utf8")).not.toContain("sidecar");
-  await window.rows.filter({ hasText: "Write it" }).click();
+  await window.button(window.dialog, "Write It").click();
   await expect(window.toast("Claude Code is connected.")).toBeVisible();
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
-    mcpServers: { other: { command: "x" }, sidecar: { command: SIDECAR, args: ["mcp"] } },
+    mcpServers: { other: { command: "x" }, sidecar: { command: window.editor.program, args: ["mcp"] } },
   });
 });
 
@@ -39,7 +38,7 @@ test("a file that the entry does not fit into is left alone, and the text to pas
   expect(existsSync(file)).toBe(false);
   await window.command("Sidecar: Connect an Agent…");
   await window.rows.filter({ hasText: "Gemini CLI" }).click();
-  await window.rows.filter({ hasText: "Write it" }).click();
+  await window.button(window.dialog, "Write It").click();
   await expect(window.toast("Gemini CLI is connected.")).toBeVisible();
   writeFileSync(file, "{ not json");
   await window.command("Sidecar: Connect an Agent…");

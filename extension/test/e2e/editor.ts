@@ -1,6 +1,6 @@
 // The one place where the editor is started: a real VS Code on loopback, with its own data, extensions and folder.
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,6 +39,8 @@ export const DEFAULTS: EditorOptions = {
 
 export interface Editor {
   url: string;
+  /** The sidecar that the settings name, where they name one. */
+  program: string;
   /** The opened folder. */
   folder: string;
   env: NodeJS.ProcessEnv;
@@ -69,16 +71,32 @@ const CALM: Record<string, unknown> = {
   "remote.autoForwardPorts": false,
 };
 
+/** Runs what leaves an empty editor behind. */
+export const TIDY_KEY = "Control+Alt+Shift+0";
+const TIDY = {
+  key: "ctrl+alt+shift+0",
+  command: "runCommands",
+  args: {
+    commands: [
+      "workbench.action.closeQuickOpen",
+      "workbench.action.revertAndCloseActiveEditor",
+      "workbench.action.closeAllEditors",
+      "workbench.action.closePanel",
+      "notifications.clearAll",
+    ],
+  },
+};
+
 export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<Editor> {
   const options = { ...DEFAULTS, ...wishes };
-  // Short: a socket's path has a limit.
-  const root = mkdtempSync(join(tmpdir(), "ed-"));
+  const root = newHome();
+  writeProgram(root);
   const folder = join(root, options.content);
   const env = environment(root, options);
   const names = [options.content, options.second].filter((name) => name !== undefined);
   for (const name of names) {
     makeWorkspace(join(root, name), name);
-    if (options.indexed) indexWorkspace(join(root, name), env);
+    if (options.indexed) indexWorkspace(programIn(root), join(root, name), env);
   }
   const opened = options.second === undefined ? folder : join(root, "both.code-workspace");
   if (opened !== folder) writeFileSync(opened, JSON.stringify({ folders: names.map((path) => ({ path })) }));
@@ -95,6 +113,7 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
   await listening(child);
   return {
     url: `http://127.0.0.1:${port}/?${opened === folder ? "folder" : "workspace"}=${encodeURIComponent(opened)}`,
+    program: programIn(root),
     folder,
     env,
     root,
@@ -106,6 +125,33 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
     log: () => extensionLog(root),
     stop: () => stop(child, root),
   };
+}
+
+/**
+ * A new folder that is somebody's home. It is on pictures, so its name is no accident; and short, for a socket's path has
+ * a limit.
+ */
+function newHome(): string {
+  for (let number = 1; ; number++) {
+    const root = join(tmpdir(), number === 1 ? "ada" : `ada${number}`);
+    try {
+      mkdirSync(root);
+      return root;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+function programIn(root: string): string {
+  return join(root, "bin/sidecar");
+}
+
+/** Also where the tests run as root, a file that nobody may read is one that the sidecar cannot read. */
+function writeProgram(root: string): void {
+  mkdirSync(join(root, "bin"));
+  const lesser = process.getuid?.() === 0 ? "setpriv --bounding-set=-dac_override,-dac_read_search " : "";
+  writeFileSync(programIn(root), `#!/bin/sh\nexec ${lesser}'${SIDECAR}' "$@"\n`, { mode: 0o755 });
 }
 
 const SERVING = [
@@ -128,12 +174,11 @@ function environment(root: string, options: EditorOptions): NodeJS.ProcessEnv {
 /** Writes the settings; returns the options that keep this editor to itself. */
 function settle(root: string, { machine, user, program }: EditorOptions): string[] {
   const data = join(root, "data");
-  const write = (place: string, settings: Record<string, unknown>) => {
-    mkdirSync(join(data, place), { recursive: true });
-    writeFileSync(join(data, place, "settings.json"), JSON.stringify(settings));
-  };
-  write("User", { ...CALM, ...user });
-  write("Machine", { ...(program === "own" && { "sidecar.path": SIDECAR }), ...machine });
+  for (const place of ["User", "Machine"]) mkdirSync(join(data, place), { recursive: true });
+  const write = (file: string, content: unknown) => writeFileSync(join(data, file), JSON.stringify(content));
+  write("User/settings.json", { ...CALM, ...user });
+  write("User/keybindings.json", [TIDY]);
+  write("Machine/settings.json", { ...(program === "own" && { "sidecar.path": programIn(root) }), ...machine });
   writeFileSync(join(root, "config.yaml"), "cert: false\n");
   const extensions = join(root, "extensions");
   mkdirSync(extensions);

@@ -1,10 +1,38 @@
-// A folder from its first opening on: the welcome, indexing, the page, one file, reindexing, deleting.
+// A folder from its first opening on: trust, the welcome, indexing, the page, one file, reindexing, deleting.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "./test";
 
-test.use({ editorOptions: { indexed: false } });
+test.use({ editorOptions: { indexed: false, trusted: false } });
 test.describe.configure({ mode: "serial" });
+
+test("in a folder that is not trusted nothing is started, and what is asked for says so", async ({ window }) => {
+  await expect(window.statusItem("Restricted Mode")).toBeVisible();
+  await expect.poll(() => window.editor.log()).toContain("not trusted");
+  expect(window.editor.processes("--stdio")).toEqual([]);
+  await window.command("Sidecar: Search Code");
+  await window.input.fill("compress the response body");
+  await expect(window.row(0)).toContainText("Search is off in a folder that is not trusted");
+  await expect(window.row(0)).toContainText("Press Enter: Manage Workspace Trust.");
+  await window.picture("search-restricted");
+  await window.page.keyboard.press("Escape");
+  await window.openView();
+  await expect(window.page.locator(".part.sidebar")).toContainText("Search is off in a folder that is not trusted.");
+  await window.picture("restricted-mode");
+  expect(window.editor.processes("--stdio")).toEqual([]);
+  await window.command("View: Show Explorer");
+});
+
+test("trusting the folder starts the sidecar", async ({ window }) => {
+  await window.statusItem("Restricted Mode").click();
+  await window.page
+    .locator(".workspace-trust-editor")
+    .getByRole("button", { name: "Trust", exact: true })
+    .first()
+    .click();
+  await window.sidecarRuns();
+  expect(window.editor.processes("--stdio")).toHaveLength(1);
+});
 
 test("a folder that is opened first is offered an index, and one click makes it", async ({ window }) => {
   writeFileSync(join(window.editor.folder, ".env"), "PASSWORD=hunter2\n");
@@ -53,7 +81,10 @@ for (const [theme, name] of [
     await expect(window.page.locator(".quick-input-list")).toContainText(/results? in/);
     await window.picture(`search-${name}`);
     await window.page.keyboard.press("Alt+K");
-    await expect(window.page.locator(".part.sidebar").getByRole("treeitem").first()).toBeVisible();
+    // The view takes the focus when it is filled; before that it would take it from what comes next.
+    const first = window.page.locator(".part.sidebar").getByRole("treeitem").first();
+    await expect(first).toHaveAttribute("aria-selected", "true");
+    await expect(window.input).toBeHidden();
     await window.picture(`results-${name}`);
     await window.theme("Dark Modern");
   });

@@ -1,5 +1,10 @@
 // The sidecar's life in the editor.
+import { existsSync } from "node:fs";
 import { expect, test } from "./test";
+
+function isRunning(id: number): boolean {
+  return existsSync(`/proc/${id}`);
+}
 
 test("the extension starts the sidecar of the setting in a folder that is open", async ({ window }) => {
   expect(window.editor.processes("--stdio")).toHaveLength(1);
@@ -11,6 +16,18 @@ test("Doctor tells what the editor knows and what the sidecar finds, as one text
   const text = window.page.locator(".editor-instance");
   for (const line of ["extension", "state", "vector store", "sqlite"]) await expect(text).toContainText(line);
   await window.picture("doctor");
+});
+
+test("the walkthrough leads from an index to agents, with a picture of each step", async ({ window }) => {
+  await window.command("Welcome: Open Walkthrough");
+  await window.rows.filter({ hasText: "Search code by asking for it" }).click();
+  const page = window.page.locator(".gettingStartedContainer");
+  for (const step of ["Index this folder", "Ask in words", "Start from code", "Let your agents search"]) {
+    await page.getByRole("button", { name: step }).click();
+    const image = page.locator(".getting-started-media img:visible").first();
+    await expect.poll(() => image.evaluate((shown: HTMLImageElement) => shown.naturalWidth)).toBeGreaterThan(0);
+  }
+  await window.picture("walkthrough");
 });
 
 test("Open Config opens the index's settings", async ({ window }) => {
@@ -46,8 +63,10 @@ test("when the shared process dies, the window goes on by itself", async ({ wind
 
 test("Restart begins everything anew, also what windows share", async ({ window }) => {
   const started = window.timesStarted();
-  const former = window.editor.processes("sidecar");
+  // Not those of agents, which the editor has started for itself: they attach again.
+  const former = ["--stdio", "daemon run"].flatMap((part) => window.editor.processes(part));
+  expect(former).toHaveLength(2);
   await window.command("Sidecar: Restart");
   await window.sidecarRuns(started + 1);
-  await expect.poll(() => window.editor.processes("sidecar").filter((id) => former.includes(id))).toEqual([]);
+  await expect.poll(() => former.filter(isRunning)).toEqual([]);
 });

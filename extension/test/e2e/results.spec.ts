@@ -1,7 +1,16 @@
 // The results view: kept results, why each was found, filters, Markdown, history.
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Locator } from "@playwright/test";
 import { expect, test, type Window } from "./test";
 
 const QUESTION = "compress the response body";
+const SCRIPT = `// Compresses the body of a response before it is sent.
+export function compressResponseBody(response, body) {
+  response.headers.set("content-encoding", "gzip");
+  return gzip(body);
+}
+`;
 
 async function keep(window: Window, query: string): Promise<void> {
   await window.command("Sidecar: Search Code");
@@ -20,9 +29,14 @@ function hits(window: Window) {
   return window.page.locator(".part.sidebar").getByRole("treeitem", { name: /score \d/ });
 }
 
+/** The first of its lines that is shown: a click opens it there. */
+async function lineOf(hit: Locator): Promise<number> {
+  return Number(/lines (\d+) to/.exec((await hit.getAttribute("aria-label")) ?? "")?.[1]);
+}
+
 test("kept results stand by file with the words highlighted, and a click opens the line", async ({ window }) => {
   await keep(window, QUESTION);
-  await expect(rows(window).first()).toHaveAccessibleName(/\.py, \d+ results/);
+  await expect(rows(window).first()).toHaveAccessibleName(/\.py, \d+ results?$/);
   await expect(hits(window).first().locator(".highlight").first()).toBeVisible();
   const name = (await hits(window).first().getAttribute("aria-label")) ?? "";
   await window.picture("results");
@@ -35,6 +49,7 @@ test("why a hit was found unfolds to the parts of its score", async ({ window })
   await keep(window, QUESTION);
   await hits(window).first().click();
   await expect(hits(window).first()).toHaveAttribute("aria-selected", "true");
+  await window.cursorIsAt(await lineOf(hits(window).first()));
   await window.command("Sidecar: Why This Hit");
   const why = rows(window).filter({ hasText: "Why this hit" });
   await expect(why).toBeVisible();
@@ -54,6 +69,30 @@ test("results are narrowed down to a folder and back", async ({ window }) => {
   await window.picture("results-of-a-folder");
   await window.command("Sidecar: Clear Filter");
   await expect(rows(window)).toHaveCount(before);
+});
+
+test("results are narrowed down to a language, and what is copied then is what is shown", async ({ window }) => {
+  await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  writeFileSync(join(window.editor.folder, "compress.js"), SCRIPT);
+  await keep(window, QUESTION);
+  const before = await rows(window).count();
+  await window.command("Sidecar: Filter Results by Language");
+  await expect(window.rows.filter({ hasText: "python" })).toContainText(/\d+ results?/);
+  await window.rows.filter({ hasText: "javascript" }).click();
+  const message = window.page.locator(".part.sidebar .message").first();
+  await expect(message).toContainText(/1 of \d+ results: javascript/);
+  await expect(hits(window)).toHaveCount(1);
+  await window.picture("results-of-a-language");
+  await window.command("Sidecar: Copy Results as Markdown");
+  await expect(window.statusItem("1 result copied as Markdown")).toBeVisible();
+  expect(await window.page.evaluate(() => navigator.clipboard.readText())).toMatch(/### compress\.js:1-\d+ /);
+
+  await window.command("Sidecar: Filter Results by Folder");
+  await window.rows.filter({ hasText: "starlette/middleware" }).first().click();
+  await expect(message).toContainText(/0 of \d+ results: javascript, starlette\/middleware\//);
+  await window.command("Sidecar: Clear Filter");
+  await expect(rows(window)).toHaveCount(before);
+  rmSync(join(window.editor.folder, "compress.js"));
 });
 
 test("results are copied as Markdown", async ({ window }) => {

@@ -22,7 +22,7 @@ export const test = base.extend<{ window: Window }, OfWorker>({
   ],
   shared: [
     async ({ browser, editor, editorOptions }, use) => {
-      const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+      const page = await browser.newPage({ viewport: { width: 1280, height: 850 } });
       const window = new Window(page, editor);
       await window.open((editorOptions.trusted ?? true) && editorOptions.program !== "carried");
       await use(window);

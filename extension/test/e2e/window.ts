@@ -2,10 +2,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, type Frame, type FrameLocator, type Locator, type Page } from "@playwright/test";
-import type { Editor } from "./editor";
+import { TIDY_KEY, type Editor } from "./editor";
 import { PICTURES } from "./places";
 
 const START_MS = 120_000;
+/** For one try of what is tried again: a list that loses the focus closes, and whatever has just opened may take it. */
+const TRY_MS = 4000;
+const TRIES_MS = 60_000;
 
 export class Window {
   readonly input: Locator;
@@ -49,16 +52,14 @@ export class Window {
     writeFileSync(file, JSON.stringify({ ...former, ...settings }));
   }
 
-  /** Runs a command by its title, category included. */
+  /** Runs a command by its title, category included. What is selected stays so, which Escape would end. */
   async command(title: string): Promise<void> {
     const row = this.rows.filter({ hasText: title }).first();
     await expect(async () => {
-      await this.page.keyboard.press("Escape");
       await this.page.keyboard.press("F1");
-      await this.input.fill(`>${title}`, { timeout: 3000 });
-      await expect(row).toBeVisible({ timeout: 3000 });
-    }).toPass({ timeout: 30_000 });
-    await row.click();
+      await this.input.fill(`>${title}`, { timeout: TRY_MS });
+      await row.click({ timeout: TRY_MS });
+    }).toPass({ timeout: TRIES_MS });
   }
 
   /** The nth row of the open list. */
@@ -88,26 +89,30 @@ export class Window {
     return this.page.locator(".tabs-container").getByRole("tab", { name: new RegExp(name.replaceAll(".", "\\.")) });
   }
 
-  async cursorIsAt(line: number): Promise<void> {
-    await expect(this.statusItem(new RegExp(`Ln ${line}\\b`))).toBeVisible();
+  async cursorIsAt(line: number, timeout?: number): Promise<void> {
+    await expect(this.statusItem(new RegExp(`Ln ${line}\\b`))).toBeVisible(timeout === undefined ? {} : { timeout });
   }
 
   async openFile(path: string): Promise<void> {
+    const name = path.split("/").at(-1) ?? path;
     await expect(async () => {
-      await this.page.keyboard.press("Escape");
       await this.page.keyboard.press("Control+P");
-      await this.input.fill(path, { timeout: 3000 });
-      await expect(this.rows.first()).toContainText(path.split("/").at(-1) ?? path, { timeout: 3000 });
-    }).toPass({ timeout: 30_000 });
-    await this.page.keyboard.press("Enter");
-    await expect(this.tab(path.split("/").at(-1) ?? path)).toHaveAttribute("aria-selected", "true");
+      await this.input.fill(path, { timeout: TRY_MS });
+      await expect(this.rows.first()).toContainText(name, { timeout: TRY_MS });
+      await this.page.keyboard.press("Enter");
+      await expect(this.tab(name)).toHaveAttribute("aria-selected", "true", { timeout: TRY_MS });
+    }).toPass({ timeout: TRIES_MS });
   }
 
   async goToLine(line: number): Promise<void> {
-    await this.page.keyboard.press("Control+G");
-    await this.input.fill(`:${line}`);
-    await this.page.keyboard.press("Enter");
-    await this.cursorIsAt(line);
+    await expect(async () => {
+      await this.page.keyboard.press("Control+G");
+      // Another list may be closing still.
+      await expect(this.input).toHaveValue(":", { timeout: TRY_MS });
+      await this.input.fill(`:${line}`, { timeout: TRY_MS });
+      await this.page.keyboard.press("Enter");
+      await this.cursorIsAt(line, TRY_MS);
+    }).toPass({ timeout: TRIES_MS });
   }
 
   /** Selects the last word of a line of the file on screen. */
@@ -145,10 +150,12 @@ export class Window {
 
   /** Back to an empty editor: what a test has left open is closed, unsaved text is thrown away. */
   async tidy(): Promise<void> {
-    for (const _ of [1, 2, 3]) await this.page.keyboard.press("Escape");
-    await this.command("View: Revert and Close Editor").catch(() => undefined);
-    await this.command("View: Close All Editors");
-    await this.command("Notifications: Clear All Notifications");
+    await expect(async () => {
+      for (const _ of [1, 2, 3]) await this.page.keyboard.press("Escape");
+      await this.page.keyboard.press(TIDY_KEY);
+      await expect(this.page.locator(".tabs-container").getByRole("tab")).toHaveCount(0, { timeout: TRY_MS });
+      await expect(this.toasts).toHaveCount(0, { timeout: TRY_MS });
+    }).toPass({ timeout: TRIES_MS });
   }
 }
 

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SIDECAR, sitePackages } from "./places";
+import { sitePackages } from "./places";
 
 export function makeWorkspace(folder: string, packageName: string): void {
   const packages = sitePackages();
@@ -24,6 +24,13 @@ export function makeWorkspace(folder: string, packageName: string): void {
   git("commit", "--quiet", "--message=all");
 }
 
-export function indexWorkspace(folder: string, env: NodeJS.ProcessEnv): void {
-  execFileSync(SIDECAR, ["index", "--quiet", "--yes", "--workspace", folder], { env, stdio: "pipe" });
+/** All modules of a package as one text. */
+export function sourceOf(packageName: string): string {
+  const folder = join(sitePackages(), packageName);
+  const modules = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".py"));
+  return modules.map((name) => readFileSync(join(folder, name), "utf8")).join("\n\n");
+}
+
+export function indexWorkspace(program: string, folder: string, env: NodeJS.ProcessEnv): void {
+  execFileSync(program, ["index", "--quiet", "--yes", "--workspace", folder], { env, stdio: "pipe" });
 }

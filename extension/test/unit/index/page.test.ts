@@ -10,6 +10,7 @@ const subject: Subject = {
   uri: "file:///home/x/api",
   state: "running",
   problem: undefined,
+  trusted: true,
   status: {
     status: "ready",
     totalFiles: 12,
@@ -68,4 +69,10 @@ test("values of templates are escaped unless they are templates themselves", () 
   expect(html`<p>${"<b>&'\"</b>"}${html`<i>${1}</i>`}${undefined}${[html`a`, html`b`]}</p>`.text).toBe(
     "<p>&lt;b&gt;&amp;&#39;&quot;&lt;/b&gt;<i>1</i>ab</p>",
   );
+});
+
+test("in a folder that is not trusted only trusting it is offered", () => {
+  const page = contentOf({ ...subject, state: "stopped", trusted: false, status: undefined }, NOW).text;
+  expect(page).toContain("command:workbench.trust.manage");
+  expect(page).not.toContain("command:sidecar.");
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { offersFor } from "../../../src/index/offers";
 import { conditionOf, grouped, shown, sizeText } from "../../../src/index/state";
 import type { IndexStatus } from "../../../src/protocol.gen";
 import type { State } from "../../../src/sidecar";
@@ -57,6 +58,17 @@ test("what hinders is told, and said to screen readers", () => {
   expect(shown("running", { ...READY, warning: "Held elsewhere." }, undefined, NOW).tooltip).toContain(
     "Held elsewhere.",
   );
+});
+
+test.each([
+  ["missing", "sidecar.createIndex"],
+  ["failed", "sidecar.reindexProject"],
+  ["partial", "sidecar.showIndexStatus"],
+  ["broken", "sidecar.restart"],
+  ["off", "sidecar.restart"],
+] as const)("an index that is %s is offered what helps", (condition, command) => {
+  expect(offersFor(condition, true).map(({ id }) => id)).toContain(command);
+  expect(offersFor(condition, false).map(({ id }) => id)).toEqual(["workbench.trust.manage"]);
 });
 
 test("numbers, sizes and times are for people", () => {

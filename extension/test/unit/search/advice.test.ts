@@ -1,18 +1,25 @@
 import { expect, test } from "vitest";
 import { Failure } from "../../../src/failure";
-import { adviceForError, adviceForNothing } from "../../../src/search/advice";
+import { adviceForError, adviceForNothing, whatHelps } from "../../../src/search/advice";
 import { modeAfter, modeOf, MODES } from "../../../src/search/modes";
 
 test.each([
   ["INDEX_NOT_FOUND", "sidecar.createIndex"],
   ["INDEX_CORRUPT", "sidecar.reindexProject"],
   ["NOT_RUNNING", "sidecar.restart"],
+  ["NOT_TRUSTED", "workbench.trust.manage"],
+  ["NO_FOLDER", "vscode.openFolder"],
   ["STORE_FAILED", "sidecar.showLog"],
 ])("%s is answered with a command that helps", (code, command) => {
   const advice = adviceForError(new Failure(code, "It did not work."));
   expect(advice.command?.id).toBe(command);
-  expect(advice.detail).toContain("It did not work.");
-  expect(advice.detail).toContain(`Press Enter: ${advice.command!.title}.`);
+  expect(advice.detail).toBe("It did not work.");
+});
+
+test("what helps is called as in the list of all commands", () => {
+  expect(whatHelps(adviceForError(new Failure("INDEX_NOT_FOUND", "x")))).toBe("Sidecar: Create Index");
+  expect(whatHelps(adviceForError(new Failure("NOT_TRUSTED", "x")))).toBe("Manage Workspace Trust");
+  expect(whatHelps(adviceForError(new Failure("INVALID_PATTERN", "x")))).toBe("");
 });
 
 test("what a person can mend in the query itself offers no command", () => {

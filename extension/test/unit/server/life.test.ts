@@ -22,12 +22,12 @@ class FakeConnection implements Connection {
 }
 
 class Room implements Surroundings {
-  reason: string | undefined;
+  reason: Failure | undefined;
   readonly states: State[] = [];
   readonly connections: FakeConnection[] = [];
   crashes = 0;
   connecting: () => Promise<void> = () => Promise.resolve();
-  reasonToRest(): string | undefined {
+  reasonToRest(): Failure | undefined {
     return this.reason;
   }
   async connect(): Promise<Connection> {
@@ -94,11 +94,11 @@ describe("life of the sidecar", () => {
     const room = new Room();
     const life = new Life(room);
     await life.restart();
-    room.reason = "No folder is open.";
+    room.reason = new Failure("NO_FOLDER", "No folder is open.");
     await life.restart();
     expect(life.state).toBe("stopped");
     expect(room.connections[0]?.stopped).toBe(true);
-    await expect(life.request("x", {})).rejects.toThrow("No folder is open.");
+    await expect(life.request("x", {})).rejects.toEqual(room.reason);
   });
 
   test("a call whose sidecar ends is told that, and any other error is a failure with its code", async () => {

@@ -1,0 +1,120 @@
+// What the status bar says of an index that is not simply ready, each by what causes it. The model is the slow one, so
+// that indexing takes long enough to be seen.
+import { chmodSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, type Window } from "./test";
+import { sourceOf } from "./workspace";
+
+const INDEXING_MS = 200_000;
+
+test.use({
+  editorOptions: { content: "click", indexed: false, machine: { "sidecar.model": "all-minilm-l6-v2-int8" } },
+});
+test.describe.configure({ mode: "serial", timeout: 400_000 });
+
+function item(window: Window) {
+  return window.page.locator(".statusbar-item[id*='sidecar.status']");
+}
+
+async function isReady(window: Window): Promise<void> {
+  const button = item(window).getByRole("button");
+  await expect(button).toHaveAccessibleName(/The index is complete and up to date/, { timeout: INDEXING_MS });
+}
+
+/** What hovering over the item shows. */
+async function tooltip(window: Window) {
+  await item(window).hover();
+  const hover = window.page.locator(".monaco-hover").filter({ hasText: "Sidecar" });
+  await expect(hover).toBeVisible();
+  return hover;
+}
+
+test("while it is indexed the item tells percent and time left, and the page the same", async ({ window }) => {
+  await window.command("Sidecar: Create Index");
+  await expect(item(window)).toContainText(/Indexing \d+ %/, { timeout: INDEXING_MS });
+  await window.command("Sidecar: Show Index Status");
+  await expect(window.webview().getByText("indexing", { exact: true })).toBeVisible();
+  await expect(item(window)).toContainText(/Indexing \d+ %, \d+ (s|min) left/, { timeout: INDEXING_MS });
+  await expect(window.webview().getByText(/\d+ of \d+ files, \d+ %, about \d+ (s|min) left/)).toBeVisible();
+  await window.picture("indexing");
+  await isReady(window);
+  await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
+});
+
+test("a big new file makes it partial until all of the file has its vectors", async ({ window }) => {
+  writeFileSync(join(window.editor.folder, "everything.py"), sourceOf("starlette"));
+  await expect(item(window)).toContainText(/Partial \d+ %/, { timeout: INDEXING_MS });
+  const hover = await tooltip(window);
+  await expect(hover).toContainText("searches may miss something");
+  await expect(hover.getByRole("link", { name: "Show Index Status" })).toBeVisible();
+  await window.picture("partial");
+  await isReady(window);
+  await expect(item(window)).not.toContainText("Partial");
+});
+
+test("files that have changed make it stale, and the next search brings it up to date", async ({ window }) => {
+  window.setMachine({ "sidecar.indexingStrategy": "lazy" });
+  await window.sidecarRuns(2);
+  await isReady(window);
+  writeFileSync(join(window.editor.folder, "heron.py"), "def count_the_herons():\n    return 7\n");
+  await expect(item(window)).toContainText(/\d+ changed/);
+  await expect(await tooltip(window)).toContainText("They are indexed before the next search.");
+  await window.picture("stale");
+  await window.command("Sidecar: Search Code");
+  await window.input.fill("count the herons");
+  await expect(window.row(0)).toContainText("heron.py");
+  await window.page.keyboard.press("Escape");
+  await isReady(window);
+});
+
+test("a file that cannot be read is told on the page, and why", async ({ window }) => {
+  window.setMachine({ "sidecar.indexingStrategy": "realtime" });
+  await window.sidecarRuns(3);
+  const file = join(window.editor.folder, "locked.py");
+  writeFileSync(file, "x = 1\n");
+  chmodSync(file, 0);
+  await window.command("Sidecar: Show Index Status");
+  await expect(window.webview().getByRole("heading", { name: "Errors (1)" })).toBeVisible();
+  await expect(window.webview().getByRole("listitem").filter({ hasText: "locked.py" })).toContainText(
+    "cannot be read: Permission denied",
+  );
+  await window.picture("unreadable-file");
+  await window.webview().getByRole("link", { name: "locked.py" }).click();
+  await expect(window.dialog).toContainText("cannot be read");
+  await window.page.keyboard.press("Escape");
+  rmSync(file);
+});
+
+test("a damaged index has failed, and the item leads to what makes it anew", async ({ window }) => {
+  damage(join(window.editor.root, "home/indexes"));
+  for (const id of window.editor.processes("daemon run")) process.kill(id, "SIGKILL");
+  await window.command("Sidecar: Restart");
+  await expect(item(window)).toContainText("Index failed");
+  const hover = await tooltip(window);
+  await expect(hover).toContainText("Reindexing the project makes the index anew.");
+  await window.picture("failed");
+  await item(window).click();
+  const page = window.webview();
+  await expect(page.getByText("failed", { exact: true })).toBeVisible();
+  await window.picture("status-page-failed");
+  await window.command("Sidecar: Search Code");
+  await window.input.fill("count the herons");
+  await expect(window.row(0)).toContainText("The index is damaged");
+  await expect(window.row(0)).toContainText("Press Enter: Reindex Project.");
+  await window.page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "Reindex" }).click();
+  await window
+    .question("wants to rebuild")
+    .getByRole("button", { name: /reindex|rebuild/i })
+    .first()
+    .click();
+  await isReady(window);
+  await expect(page.getByText("ready", { exact: true })).toBeVisible();
+});
+
+/** What a full disk or a broken one leaves of an index: its file is there and is no database. */
+function damage(indexes: string): void {
+  const files = readdirSync(indexes, { recursive: true, encoding: "utf8" }).map((name) => join(indexes, name));
+  for (const file of files.filter((name) => /manifest\.sqlite-/.test(name))) rmSync(file);
+  for (const file of files.filter((name) => name.endsWith("manifest.sqlite"))) writeFileSync(file, "x".repeat(50_000));
+}
