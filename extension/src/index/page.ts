@@ -45,7 +45,8 @@ const LANGUAGES_SHOWN = 14;
 export function contentOf(subject: Subject, now: number): Html {
   const condition = conditionOf(subject.state, subject.status);
   const status = subject.status ?? {};
-  const indexed = status.totalFiles !== undefined;
+  // Of an index that cannot be read nothing is known, which zeros would not say.
+  const known = condition === "failed" ? (status.totalFiles ?? 0) > 0 : status.totalFiles !== undefined;
   return html`
     <header>
       <div>
@@ -55,7 +56,7 @@ export function contentOf(subject: Subject, now: number): Html {
       <nav aria-label="Actions">${subject.trusted ? actions(condition, subject.uri) : [TRUST]}</nav>
     </header>
     ${condition === "indexing" ? progressBar(status) : undefined}
-    ${indexed ? html`${cards(status, now)} ${columns(status, subject.uri)} ${places(status)}` : undefined}
+    ${known ? html`${cards(status, now)} ${columns(status, subject.uri)}` : undefined} ${places(status)}
   `;
 }
 

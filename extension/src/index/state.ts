@@ -67,7 +67,7 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     icon: "error",
     text: () => "Index failed",
     severity: "error",
-    says: "Indexing has failed. Reindexing the project makes the index anew.",
+    says: "The index has failed. Reindexing the project makes it anew.",
   },
   ready: { icon: "check", text: () => "Sidecar", severity: "none", says: "The index is complete and up to date." },
 };

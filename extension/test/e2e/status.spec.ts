@@ -6,9 +6,10 @@ import { expect, test, type Window } from "./test";
 import { sourceOf } from "./workspace";
 
 const INDEXING_MS = 200_000;
+const LINES = 50;
 
 test.use({
-  editorOptions: { content: "click", indexed: false, machine: { "sidecar.model": "all-minilm-l6-v2-int8" } },
+  editorOptions: { content: "h11", indexed: false, machine: { "sidecar.model": "all-minilm-l6-v2-int8" } },
 });
 test.describe.configure({ mode: "serial", timeout: 400_000 });
 
@@ -30,6 +31,10 @@ async function tooltip(window: Window) {
 }
 
 test("while it is indexed the item tells percent and time left, and the page the same", async ({ window }) => {
+  // Progress is told for every 64 files, so there are some more of them.
+  const lines = sourceOf("starlette").split("\n");
+  for (let at = 0; at < lines.length; at += LINES)
+    writeFileSync(join(window.editor.folder, `part${at / LINES}.py`), lines.slice(at, at + LINES).join("\n"));
   await window.command("Sidecar: Create Index");
   await expect(item(window)).toContainText(/Indexing \d+ %/, { timeout: INDEXING_MS });
   await window.command("Sidecar: Show Index Status");
@@ -42,7 +47,7 @@ test("while it is indexed the item tells percent and time left, and the page the
 });
 
 test("a big new file makes it partial until all of the file has its vectors", async ({ window }) => {
-  writeFileSync(join(window.editor.folder, "everything.py"), sourceOf("starlette"));
+  writeFileSync(join(window.editor.folder, "everything.py"), sourceOf("uvicorn"));
   await expect(item(window)).toContainText(/Partial \d+ %/, { timeout: INDEXING_MS });
   const hover = await tooltip(window);
   await expect(hover).toContainText("searches may miss something");
@@ -91,11 +96,12 @@ test("a damaged index has failed, and the item leads to what makes it anew", asy
   await window.command("Sidecar: Restart");
   await expect(item(window)).toContainText("Index failed");
   const hover = await tooltip(window);
-  await expect(hover).toContainText("Reindexing the project makes the index anew.");
+  await expect(hover).toContainText("Reindexing the project makes it anew.");
   await window.picture("failed");
   await item(window).click();
   const page = window.webview();
   await expect(page.getByText("failed", { exact: true })).toBeVisible();
+  await expect(page.getByText("The index is corrupted or invalid.")).toBeVisible();
   await window.picture("status-page-failed");
   await window.command("Sidecar: Search Code");
   await window.input.fill("count the herons");

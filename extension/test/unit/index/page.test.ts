@@ -37,6 +37,9 @@ test("what is missing has an offer, not an empty table", () => {
   const page = contentOf({ ...subject, status: { status: "not_found" } }, NOW).text;
   expect(page).toContain("command:sidecar.createIndex?");
   expect(page).not.toContain("<table");
+  const damaged = contentOf({ ...subject, status: { status: "failed", totalFiles: 0, warning: "No database." } }, NOW);
+  expect(damaged.text).toContain("No database.");
+  expect(damaged.text).not.toContain("Every file could be read");
   const broken = contentOf({ ...subject, state: "failed", problem: "No Python." }, NOW).text;
   expect(broken).toContain("command:sidecar.restart?");
   expect(broken).toContain("No Python.");
