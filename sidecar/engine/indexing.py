@@ -26,6 +26,8 @@ _EMBED_BATCH = 256
 _INLINE = 4
 # Starting a process takes as long as preparing this much.
 _APART_BYTES = 1_000_000
+# Parsing this much holds the interpreter for as long as an editor may be kept waiting.
+_APART_FILE_BYTES = 100_000
 _MOST_NOTICED = 10_000
 
 
@@ -146,7 +148,7 @@ class Indexer:
             for some in pieces():
                 yield self._embed(self._write_new(self._prepare(some)))
             return
-        if self._parts.prepare_apart is None or sum(f.stat.size for f in files) < _APART_BYTES:
+        if self._parts.prepare_apart is None or not _is_much([f.stat.size for f in files]):
             yield from run_stages(pieces(), [self._prepare, self._write_and_merge, self._embed])
             return
         with (
@@ -282,6 +284,10 @@ def _old_objects_left_alone() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+def _is_much(sizes: Sequence[int]) -> bool:
+    return sum(sizes) >= _APART_BYTES or max(sizes, default=0) >= _APART_FILE_BYTES
 
 
 def _count(batch: _Batch, tally: Tally) -> None:
