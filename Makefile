@@ -72,9 +72,8 @@ generated: $(VENV)/.installed-dev
 test: lint generated test-python test-extension
 
 test-python: $(VENV)/.installed-dev $(NODE_TOOLS)
-	@# Many tests wait for real processes: one that fails on a crowded machine gets one more chance, alone, and is named.
-	$(BIN)/python -m pytest || { echo "Failed at first, run once more:"; \
-		$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -v; }
+	@# A file's tests stay together: they share programs that take seconds to start.
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(VSIX)
 	cd extension && npm run --silent test
