@@ -197,18 +197,54 @@ def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[i
     return raw
 
 
+KINDS = ("is_test", "is_example", "is_prose")
+"""What kind of file it is, which whole repositories teach: in clean folders there are few of them."""
+
+
+HOLD = 3e-3
+"""Weight of the squares of what they move: a third of it brings two thousandths more, and tests nobody ever finds."""
+
+
+def fit_kinds(
+    examples: Sequence[Example], weights: Matrix, used: Sequence[int], steps: int = 150, rate: float = 0.05
+) -> Matrix:
+    """Weights where those of `KINDS`, as far as they are in `used`, are moved to fit these examples; all others stay.
+
+    In whole repositories files of other packages answer as well and are not annotated: fitted to them, evidence would
+    learn to distrust itself. Listwise softmax as in `fit`, Adam, all examples in each step, squares held against
+    moving.
+    """
+    columns = [i for i in used if FEATURES[i].name in KINDS]
+    usable = [e for e in examples if e.labels.sum() > 0]
+    fixed = np.concatenate([e.features @ weights for e in usable])
+    rows = np.concatenate([e.features[:, columns] for e in usable])
+    targets = np.concatenate([e.labels / e.labels.sum() for e in usable])
+    sizes = [len(e.labels) for e in usable]
+    moved, first, second = (np.zeros(len(columns)) for _ in range(3))
+    for step in range(1, steps + 1):
+        gradient = rows.T @ (_shares(fixed + rows @ moved, sizes) - targets) / len(usable) + HOLD * moved
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient * gradient
+        moved -= rate * first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+    found = weights.copy()
+    found[columns] += moved
+    return found
+
+
 def _cycle(t: float) -> float:
     return t / 0.3 if t < 0.3 else 0.5 * (1 + float(np.cos(np.pi * (t - 0.3) / 0.7)))
 
 
 def _gradient(weights: Matrix, inputs: Sequence[Matrix], targets: Sequence[Matrix]) -> Matrix:
     z, y = np.concatenate(inputs), np.concatenate(targets)
-    sizes = np.array([len(rows) for rows in inputs])
+    return np.asarray(z.T @ (_shares(z @ weights, [len(rows) for rows in inputs]) - y) / len(inputs), np.float32)
+
+
+def _shares(scores: Matrix, sizes: Sequence[int]) -> Matrix:
+    """Softmax within each run of `sizes` scores."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    scores = z @ weights
     shares = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
-    shares /= np.repeat(np.add.reduceat(shares, starts), sizes)
-    return np.asarray(z.T @ (shares - y) / len(inputs), np.float32)
+    return np.asarray(shares / np.repeat(np.add.reduceat(shares, starts), sizes))
 
 
 def named(raw: Matrix) -> WeightedSum:

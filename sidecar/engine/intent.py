@@ -16,8 +16,21 @@ from sidecar.parts.lexical.tokens import STOP_WORDS, fold_name, query_terms, wor
 _SYMBOL = re.compile(r"[@$#]?\w+(?:(?:::|\.|->|#|/|\\)[@$]?\w+)*[!?]?(?:\(\))?")
 _SEPARATOR = re.compile(r"::|\.|->|#|/|\\")
 _INNER = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_+[A-Za-z0-9]|[A-Z]{2}[a-z]|[A-Za-z]\d")
-_TESTS = frozenset(("test", "tests", "testing", "spec", "specs", "fixture", "fixtures", "mock", "mocks", "benchmark"))
-_EXAMPLES = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "tutorial"))
+_SEVERAL = r"(?:tests|specs|fixtures|mocks|benchmarks|(?:test|spec)[ -](?:cases?|suites?|data|files?|doubles?))"
+_TESTS = re.compile(
+    rf"(?i:^(?:(?:which|what|where|find|show|list|are|is|there|me|all|any|the|existing) )*{_SEVERAL}\b)"
+    r"|(?i:^(?:the )?(?:test|spec|fixture|mock|benchmark)(?: (?:of|for|that|which|on|with|about)\b|$))"
+    rf"|(?i:\b(?:unit|integration|regression|end-to-end|e2e) tests?\b|{_SEVERAL}$|\btested$)"
+    r"|\btest_\w|\w(?:_test|_spec|[a-z]Tests?)\b"
+)
+"""Asked for themselves, or by the name of one. Where a test is only mentioned, the code that deals with tests is
+meant."""
+_EXAMPLES = frozenset(
+    "example examples sample samples demo demos tutorial docs documentation benchmark benchmarks".split()
+)
+_PROSE = re.compile(
+    r"(?i:\b(docs|documentation|readme|changelog|licen[cs]e)\b|\w\.(ya?ml|toml|json|ini|xml|txt|rst)\b)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,8 @@ class Query:
 
     `names`: what stands in it as an identifier, the sought one first; `spelled`: the same as written; `container`: what
     qualifies that (`Foo` of `Foo::bar`); `plain`: its content words, which may be names too; `joined`: neighbouring
-    words as one name.
+    words as one name; `wants_tests` and so on: what is held to be beside the matter unless
+    it is asked for.
     """
 
     text: str
@@ -39,6 +53,7 @@ class Query:
     joined: tuple[str, ...]
     wants_tests: bool
     wants_examples: bool
+    wants_prose: bool
 
 
 def understand(text: str) -> Query:
@@ -57,8 +72,9 @@ def understand(text: str) -> Query:
         container=fold_name(path[-2]) if len(path) > 1 else "",
         plain=_folded(content),
         joined=_folded(a + b for a, b in pairwise(content)),
-        wants_tests=bool(lowered & _TESTS),
+        wants_tests=_TESTS.search(stripped.rstrip("?!. ")) is not None,
         wants_examples=bool(lowered & _EXAMPLES),
+        wants_prose=_PROSE.search(stripped) is not None,
     )
 
 

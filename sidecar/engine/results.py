@@ -28,6 +28,8 @@ _LEADING = 25
 _SHARED_WORDS = 0.8
 """Share of all their words that two chunks have in common when they do say the same."""
 
+_FAMILIES: Mapping[str, str] = {feature.name: feature.family for feature in FEATURES}
+
 
 @dataclass(frozen=True)
 class Span:
@@ -182,10 +184,9 @@ def to_hit(
 
 def _by_family(parts: Mapping[str, float]) -> dict[str, float]:
     """What words, meaning and everything else (`prior`) added up to; empty without parts."""
-    families = {feature.name: feature.family for feature in FEATURES}
     sums: dict[str, float] = {"word": 0.0, "meaning": 0.0, "prior": 0.0} if parts else {}
     for name, value in parts.items():
-        sums[families.get(name, "prior")] += value
+        sums[_FAMILIES.get(name, "prior")] += value
     return {family: round(value, 4) for family, value in sums.items()}
 
 

@@ -14,7 +14,7 @@ from sidecar.engine.rank import fingerprint as fingerprint_module
 from sidecar.engine.rank.columns import RowTable
 from sidecar.engine.rank.combine import HAND_SET, HandSet, WeightedSum, choose, learned
 from sidecar.engine.rank.features import FEATURES
-from sidecar.engine.rank.paths import path_facts
+from sidecar.engine.rank.paths import PathTable, path_facts
 from sidecar.engine.wiring import real_parts
 from sidecar.errors import ConfigInvalid
 from sidecar.model import Chunk
@@ -55,12 +55,47 @@ def test_a_question_about_tests_or_examples_is_noticed() -> None:
     assert understand("test of the parser").wants_tests
     assert understand("usage example").wants_examples
     assert not understand("latest parser").wants_tests
+    assert understand("what does the changelog say").wants_prose
+    assert understand("the scripts in package.json").wants_prose
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("test of the retry policy", True),
+        ("unit tests for the parser", True),
+        ("which tests cover retries", True),
+        ("where is the parser tested?", True),
+        ("fixtures that the router tests use", True),
+        ("router tests", True),
+        ("test_parse_headers", True),
+        ("ParserTest", True),
+        ("how setup hooks are called around each test", False),
+        ("skip a test without marking it as failed", False),
+        ("how are test results formatted", False),
+        ("where a value is tested for null", False),
+        ("test client that simulates requests", False),
+        ("latest", False),
+    ],
+)
+def test_tests_are_asked_for_only_where_they_are_what_is_sought(text: str, wanted: bool) -> None:
+    assert understand(text).wants_tests is wanted
 
 
 @pytest.mark.parametrize(
     ("path", "fact"),
     [
         ("tests/parse.py", "test"),
+        ("Tests/KitTests/Layout.swift", "test"),
+        ("src/ParserTests/Cases.cs", "test"),
+        ("Core.Tests/Queries.cs", "test"),
+        ("checks/load.bats", "test"),
+        ("src/test_parse.py", "test"),
+        ("Kit.playground/Contents.swift", "example"),
+        ("man/tool.hs", "example"),
+        ("include_all/single_header/kit.hpp", "foreign"),
+        ("src/win/poll.c", "platform"),
+        ("src/poll_windows.go", "platform"),
         ("src/parser_test.go", "test"),
         ("web/app.spec.ts", "test"),
         ("core/src/main/ParserTest.java", "test"),
@@ -76,9 +111,24 @@ def test_a_path_says_what_its_file_is_for(path: str, fact: str) -> None:
     assert sum(facts) == 1.0
 
 
-@pytest.mark.parametrize("path", ["src/latest.py", "lib/attestation/check.go", "src/contest.rs", "app/inspector.rb"])
+@pytest.mark.parametrize(
+    "path",
+    ["src/latest.py", "lib/attestation/check.go", "src/contest.rs", "app/inspector.rb", "lib/test_functions.bash"],
+)
 def test_ordinary_paths_that_contain_the_word_are_not_tests(path: str) -> None:
     assert sum(path_facts(path)) == 0
+
+
+def test_what_tests_need_may_be_the_product_of_a_workspace() -> None:
+    assert path_facts("src/mock/matcher.go").test == 0.5
+    assert path_facts("tests/mock/matcher.go").test == 1.0
+
+
+def test_settings_and_text_are_no_code_unless_they_are_most_of_the_workspace() -> None:
+    paths, languages = ["a.py", "b.yml", "c.rst"], ["python", "yaml", "rst"]
+    assert PathTable(paths, languages, np.ones(3, bool)).prose.tolist() == [0, 1, 1]
+    roles = [f"roles/{n}.yml" for n in range(9)]
+    assert not PathTable(["a.py", *roles], ["python", *["yaml"] * 9], np.ones(10, bool)).prose.any()
 
 
 def test_rows_are_found_by_id_whether_ids_are_dense_or_scattered() -> None:

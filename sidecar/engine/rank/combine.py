@@ -75,7 +75,8 @@ class WeightedSum:
 
     def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
         weights, base = self._scaled(alpha)
-        parts = {f.name: round(float(p), 4) for f, p in zip(FEATURES, features * weights, strict=True) if p}
+        values = (features * weights).tolist()
+        parts = {f.name: round(p, 4) for f, p in zip(FEATURES, values, strict=True) if p}
         return {**parts, "base": round(base, 4)} if base else parts
 
     def needs(self, alpha: float) -> frozenset[str]:

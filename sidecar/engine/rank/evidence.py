@@ -22,7 +22,7 @@ from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
 
 _DOCUMENTATION = 1
-_LOOKED_UP = 24
+_LOOKED_UP = 16
 _ANY = np.float32(1e-3)
 SPAN = 0.35
 """Cosines this far below the best are as good as none (static and transformer models alike)."""
@@ -128,8 +128,11 @@ class Evidence:
 
     @cached_property
     def path_table(self) -> PathTable:
-        cache = self.snapshot.cache
-        table = cache.get("rank.paths") or cache.setdefault("rank.paths", PathTable(self.snapshot.paths))
+        snapshot, cache = self.snapshot, self.snapshot.cache
+        table = cache.get("rank.paths")
+        if table is None:
+            in_code = snapshot.file_collection != _DOCUMENTATION
+            table = cache.setdefault("rank.paths", PathTable(snapshot.paths, snapshot.languages, in_code))
         assert isinstance(table, PathTable)
         table.look_at(self.files)
         return table

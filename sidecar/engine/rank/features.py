@@ -107,6 +107,11 @@ def is_foreign(e: Evidence) -> Floats:
     return _unlike_others(np.maximum(e.paths[:, 2], platform))
 
 
+def is_prose(e: Evidence) -> Floats:
+    """Manuals, lists of changes, settings and data use the words of the code that they are about."""
+    return _unlike_others(e.path_table.prose[e.files]) * np.float32(not e.query.wants_prose)
+
+
 def is_declaration(e: Evidence) -> Floats:
     """Declarations repeat the names without the code."""
     return _unlike_others(e.paths[:, 3])
@@ -248,6 +253,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("is_test", "prior", is_test, "it is a test"),
     Feature("is_example", "prior", is_example, "it is an example"),
     Feature("is_foreign", "prior", is_foreign, "it is vendored, old or for a rarer platform"),
+    Feature("is_prose", "prior", is_prose, "it is text, settings or data"),
     # Those that only the hand-set weights use.
     Feature("fused_ranks", "prior", fused_ranks, "words and meaning agree on a passage"),
     Feature("file_fields", "word", file_fields, "name, definitions, comments and text have the words"),
@@ -270,10 +276,10 @@ def compute_features(evidence: Evidence, wanted: Collection[str] | None = None) 
 
 
 _TOLD = 6
+_SAYS: Mapping[str, str] = {feature.name: feature.says for feature in FEATURES}
 
 
 def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
     """The largest contributions, for people: `the file is named so (+0.12)`."""
-    says = {feature.name: feature.says for feature in FEATURES}
-    told = sorted((name for name in parts if name in says), key=lambda name: (-abs(parts[name]), name))[:_TOLD]
-    return tuple(f"{says[name]} ({parts[name]:+.2f})" for name in told)
+    told = sorted((-abs(value), name) for name, value in parts.items() if name in _SAYS)[:_TOLD]
+    return tuple(f"{_SAYS[name]} ({parts[name]:+.2f})" for _, name in told)

@@ -57,16 +57,14 @@ def _look_up(
     wanted: dict[str, list[int]],
     known: dict[int, Rows],
 ) -> None:
-    found = read_bodies(snapshot.connection, terms)
+    numbers, chunks = read_bodies(snapshot.connection, terms)
     # One place more for what is gone: -1.
-    held = np.zeros(len(snapshot.file_ids) + 1, bool)
-    for term in terms:
-        holders = _NOBODY
-        if term in found:
-            rows = columns.holders.rows(found[term].ids)
-            held[rows] = True
-            held[-1] = False
-            holders = np.flatnonzero(held).astype(np.int32)
-            held[holders] = False
+    held = np.zeros((len(terms), len(snapshot.file_ids) + 1), bool)
+    held[numbers, columns.holders.rows(chunks)] = True
+    numbers, holders = held[:, :-1].nonzero()
+    bounds = np.searchsorted(numbers, np.arange(len(terms) + 1)).tolist()
+    rows = holders.astype(np.int32)
+    for number, term in enumerate(terms):
+        users = rows[bounds[number] : bounds[number + 1]]
         for file in wanted[term]:
-            known[file] = holders[holders != file]
+            known[file] = users[users != file]

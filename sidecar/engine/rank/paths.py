@@ -14,29 +14,44 @@ from numpy.typing import NDArray
 
 from sidecar.parts.lexical.analyse import file_stem, is_nameless
 
-_TEST = re.compile(
-    r"(^|/)(tests?|specs?|testing|__tests__|__mocks__|testdata|fixtures?|mocks?|stubs?|[a-z]+[-_.]tests?|test[-_][a-z]+)/"
-    r"|(^|/)(test_[^/]*|conftest\.py|[^/]*(_test|_spec|\.test|\.spec|-test|\.stories)\.[^/]+|[^/]*(Tests?|Spec)\.[A-Za-z]+)$"
+_TEST_FOLDER = re.compile(
+    r"/(?i:tests?|specs?|__tests__|__mocks__|__snapshots__|testdata|e2e|[a-z0-9]+[-_.]tests?|test[-_][a-z]+)/"
+    r"|/[A-Za-z0-9.]*[a-z0-9.]Tests?/"
 )
+_TEST_NAME = re.compile(
+    r"test[-_].*\.(?:py|rb|php|c|cc|cpp|cxx|js|lua|r|R|jl|ml|nim|el)$|conftest\.py$|.*\.bats$"
+    r"|.*(?:_test|_spec|\.test|\.spec|-test|\.stories)\..+$|.*Tests?\.[A-Za-z]+$"
+    r"|.*Spec\.(?:scala|kt|swift|hs|groovy|java|cs|m|js|ts)$"
+)
+"""`test_` before the name is a test where the usual runners look for it; elsewhere it is code that tests use."""
+_TEST_SUPPORT = re.compile(r"/(?i:testing|fixtures?|mocks?|stubs?)/")
+"""What tests need, or a product for those who write tests."""
 _EXAMPLE = re.compile(
-    r"(^|/)(_?examples?|samples?|demos?|tutorials?|docs?(_src)?|bench(mark(s|ing)?)?|perf|playground)/", re.IGNORECASE
+    r"/(?i:_?examples?|samples?|demos?|tutorials?|docs?(?:_src)?|man|bench(?:es|mark(?:s|ing)?)?|perf"
+    r"|(?:[^/]*\.)?playground)/"
 )
-_FOREIGN = re.compile(
-    r"(^|/)(compat|_compat|legacy|deprecated|vendor(ed)?|third[-_]?party|external|generated|polyfills?)(/|\.[a-z]+$)",
-    re.IGNORECASE,
+_FOREIGN = (
+    r"/(?i:_?compat|legacy|deprecated|vendor(?:ed)?|third[-_]?party|external|generated|polyfills?"
+    r"|single[-_]?(?:include|header)s?|[a-z]*_?amalgam(?:ated|ation))"
 )
-_DECLARATION = re.compile(r"\.(d\.[cm]?ts|pyi)$")
-_PLATFORM = re.compile(
-    r"(^|/)(win|win32|os390|zos|aix|solaris|sunos|haiku)(/|\.[a-z]+$)"
-    r"|[-_.](windows|win32|plan9|solaris|aix)\.[a-z]+$",
-    re.IGNORECASE,
-)
+_FOREIGN_FOLDER, _FOREIGN_NAME = re.compile(_FOREIGN + "/"), re.compile(_FOREIGN + r"\.[A-Za-z]+$")
+_DECLARATION = re.compile(r"\.(?:d\.[cm]?ts|pyi)$")
+_PLATFORM = r"/(?i:win|win32|os390|zos|aix|solaris|sunos|haiku)"
+_PLATFORM_FOLDER = re.compile(_PLATFORM + "/")
+_PLATFORM_NAME = re.compile(_PLATFORM + r"\.[A-Za-z]+$|[-_.](?i:windows|win32|plan9|solaris|aix)\.[A-Za-z]+$")
 """Twins of the code that most people run and mean when they name no platform."""
 _NAMES_PLATFORM = re.compile(r"\b(win(dows|32)?|iocp|plan9|solaris|sunos|aix|z/?os|os390|haiku)\b", re.IGNORECASE)
 
 
+_PROSE = frozenset(
+    "text markdown rst asciidoc latex notebook json yaml toml ini csv xml diff gitignore requirements".split()
+)
+_MOSTLY = 0.75
+"""Where most files are settings or data, these are what the workspace is about."""
+
+
 class PathFacts(NamedTuple):
-    """Each 1.0 or 0.0."""
+    """From 0.0 to 1.0 each."""
 
     test: float
     example: float
@@ -48,23 +63,47 @@ class PathFacts(NamedTuple):
 @lru_cache(maxsize=1 << 14)
 def path_facts(path: str) -> PathFacts:
     """Tests, examples, vendored or old code, declarations without code, code for one of the rarer platforms."""
-    patterns = (_TEST, _EXAMPLE, _FOREIGN, _DECLARATION, _PLATFORM)
-    return PathFacts(*(float(p.search(path) is not None) for p in patterns))
+    folder, _, name = path.rpartition("/")
+    test, example, foreign, platform = _folder_facts(folder)
+    return PathFacts(
+        test=1.0 if _TEST_NAME.match(name) else test,
+        example=example,
+        foreign=1.0 if _FOREIGN_NAME.match(f"/{name}") else foreign,
+        declaration=1.0 if _DECLARATION.search(name) else 0.0,
+        platform=1.0 if _PLATFORM_NAME.search(f"/{name}") else platform,
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _folder_facts(folder: str) -> tuple[float, float, float, float]:
+    """Test, example, foreign and platform."""
+    inside = f"/{folder}/"
+    test = 1.0 if _TEST_FOLDER.search(inside) else 0.5 if _TEST_SUPPORT.search(inside) else 0.0
+    return (
+        test,
+        1.0 if _EXAMPLE.search(inside) else 0.0,
+        1.0 if _FOREIGN_FOLDER.search(inside) else 0.0,
+        1.0 if _PLATFORM_FOLDER.search(inside) else 0.0,
+    )
 
 
 class PathTable:
     """What paths say, by file row, of one revision: filled in when a file is first a candidate. Thread-safe.
 
-    `facts` [files, PathFacts]; `stems`: equal numbers for equal names; `barrels`: names that say nothing.
+    `facts` [files, PathFacts]; `stems`: equal numbers for equal names; `barrels`: names that say nothing; `prose`: no
+    code, but text, settings or data. `in_code` are the rows of the collection of code.
     """
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], languages: Sequence[str], in_code: NDArray[np.bool_]) -> None:
         self._paths = paths
         self._lock = threading.Lock()
         self._known = np.zeros(len(paths), bool)
         self.facts = np.zeros((len(paths), len(PathFacts._fields)), np.float32)
         self.stems = np.zeros(len(paths), np.uint32)
         self.barrels = np.zeros(len(paths), np.float32)
+        self.prose = np.fromiter((language in _PROSE for language in languages), np.float32, len(paths))
+        if in_code.any() and self.prose[in_code].mean() > _MOSTLY:
+            self.prose[:] = 0
 
     def look_at(self, files: NDArray[np.int32]) -> None:
         with self._lock:
