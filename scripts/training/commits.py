@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .pairs import Pair
 from .prose import query_from_subject
-from .selection import language_for_training
+from .selection import is_test, language_for_training
 
 _MOST_FILES = 5
 _FILES_TAKEN = 2
@@ -30,7 +30,8 @@ def _files(patch: str) -> Iterator[tuple[str, str]]:
     for part in re.split(r"(?m)^diff --git ", patch)[1:]:
         named = re.match(r"a/(\S+)", part)
         language = language_for_training(named[1]) if named else ""
-        if language and language != "markdown":
+        # A subject says what was changed, and the tests of it would teach to look for tests.
+        if named and language and language != "markdown" and not is_test(named[1]):
             yield language, _after(part)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +42,7 @@ def query_key(query: str) -> int:
 class Recipe:
     """What a run may vary. `weights` are of KINDS; `mix`: with this probability a document takes from another."""
 
-    dimension: int = 384
+    dimension: int = 256
     steps: int = 220
     batch: int = 2048
     group: int = 64
@@ -84,21 +85,19 @@ def averaged(tables: list[Tables]) -> Tables:
 class Batches:
     """Draws places of pairs: repositories with probability size^0.75, within one by the kinds' weights."""
 
-    def __init__(self, pairs: Pairs, recipe: Recipe) -> None:
-        self._chance = np.random.default_rng(recipe.seed)
-        self._recipe = recipe
-        weight = np.array(recipe.weights)[pairs.kind]
-        self._members = [np.flatnonzero(pairs.repository == r) for r in np.unique(pairs.repository)]
+    def __init__(self, repository: NDArray[np.int32], kind: NDArray[np.int8], weights: Sequence[float]) -> None:
+        weight = np.array(weights)[kind]
+        self._members = [np.flatnonzero(repository == r) for r in np.unique(repository)]
         self._sums = [np.cumsum(weight[members]) for members in self._members]
         share = np.array([sums[-1] for sums in self._sums]) ** 0.75
         self._share = share / share.sum()
 
-    def draw(self) -> NDArray[np.int64]:
-        groups = self._recipe.batch // self._recipe.group
+    def draw(self, chance: np.random.Generator, batch: int, group: int) -> NDArray[np.int64]:
+        """`batch` places at most (none twice), `group` of each repository."""
         drawn = []
-        for repository in self._chance.choice(len(self._members), groups, p=self._share):
+        for repository in chance.choice(len(self._members), batch // group, p=self._share):
             sums = self._sums[repository]
-            places = np.searchsorted(sums, self._chance.random(self._recipe.group) * sums[-1])
+            places = np.searchsorted(sums, chance.random(group) * sums[-1])
             drawn.append(self._members[repository][places])
         return np.unique(np.concatenate(drawn))
 
@@ -113,12 +112,14 @@ def train(pairs: Pairs, rows: NDArray[np.float32], log_weights: NDArray[np.float
     rates = [recipe.rate, recipe.weight_rate]
     groups = [{"params": [table], "lr": rates[0]}, {"params": weights, "lr": rates[1]}]
     optimiser = torch.optim.Adam(groups, betas=(0.9, 0.99))
-    batches, start, losses = Batches(pairs, recipe), time.monotonic(), []
+    batches, chance = Batches(pairs.repository, pairs.kind, recipe.weights), np.random.default_rng(recipe.seed)
+    start, losses = time.monotonic(), []
     for step in range(recipe.steps):
         share = min(1.0, (step + 1) / 20) * max(0.02, 1 - step / recipe.steps)
         for group, rate in zip(optimiser.param_groups, rates, strict=True):
             group["lr"] = rate * share
-        loss = _loss(pairs, batches.draw(), table, documents, queries, recipe)
+        drawn = batches.draw(chance, recipe.batch, recipe.group)
+        loss = _loss(pairs, drawn, table, documents, queries, recipe)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -139,10 +140,15 @@ def _loss(
         taken = (torch.rand(len(drawn), 1) < recipe.mix) * torch.rand(len(drawn), 1)
         found = found + taken * found.roll(1, 0).detach()
     scores = functional.normalize(asked) @ functional.normalize(found).T * recipe.scale
-    keys = torch.from_numpy(pairs.query_key[drawn])
+    return among_batch(scores, pairs.query_key[drawn])
+
+
+def among_batch(scores: Tensor, query_keys: NDArray[np.int64]) -> Tensor:
+    """Loss of scores [queries, documents] whose diagonal is right; documents of an equal query are no wrong answers."""
+    keys = torch.from_numpy(query_keys).to(scores.device)
     same = (keys[:, None] == keys[None]).fill_diagonal_(False)
     scores = scores.masked_fill(same, -1e4)
-    right = torch.arange(len(drawn))
+    right = torch.arange(len(keys), device=scores.device)
     return (functional.cross_entropy(scores, right) + functional.cross_entropy(scores.T, right)) / 2
 
 

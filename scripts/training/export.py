@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from tokenizers import Tokenizer
 
 from .contrast import Tables
 
@@ -69,6 +72,28 @@ def write_model(folder: Path, tables: Tables, exponent: float, tokenizer: Path) 
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(graph(tables, exponent), str(folder / FILES[0]))
     (folder / FILES[1]).write_bytes(tokenizer.read_bytes())
+
+
+def to_half(fp32: Path, fp16: Path) -> None:
+    """The same graph with weights and sums in half precision; what goes in and comes out stays as it is."""
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    onnx.save(convert_float_to_float16(onnx.load(str(fp32)), keep_io_types=True), str(fp16))
+
+
+def cosines(one: Path, other: Path, tokenizer: Path, texts: Iterable[str], most: int = 256) -> list[float]:
+    """Of two encoders' normalised vectors, text by text, on the CPU."""
+    made = Tokenizer.from_file(str(tokenizer))
+    made.no_padding()
+    made.enable_truncation(most)
+    sessions = [onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]) for path in (one, other)]
+    found = []
+    for text in texts:
+        ids = np.array([made.encode(text).ids], dtype=np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        left, right = (session.run(None, feed)[0][0] for session in sessions)
+        found.append(float(left @ right / np.linalg.norm(left) / np.linalg.norm(right)))
+    return found
 
 
 def catalog_entry(folder: Path, dimension: int, path_weight: float) -> dict[str, Any]:

@@ -36,6 +36,11 @@ def language_for_training(path: str) -> str:
     return language if language in LANGUAGES else ""
 
 
+def is_test(path: str) -> bool:
+    """Whether the path says that tests, benchmarks or examples lie there."""
+    return bool(_TEST.search(path))
+
+
 def choose(blobs: list[Blob], most_bytes: int, chance: random.Random) -> list[Blob]:
     """At most so many bytes of files in a random order, a tenth of them Markdown."""
     chosen, left = [], {True: int(most_bytes * _MARKDOWN_SHARE), False: most_bytes}
@@ -44,7 +49,7 @@ def choose(blobs: list[Blob], most_bytes: int, chance: random.Random) -> list[Bl
         prose = language == "markdown"
         if not language or not LEAST_BYTES <= blob.size <= MOST_BYTES or blob.size > left[prose]:
             continue
-        if _TEST.search(blob.path) and chance.random() > _TESTS_KEPT:
+        if is_test(blob.path) and chance.random() > _TESTS_KEPT:
             continue
         left[prose] -= blob.size
         chosen.append(blob)

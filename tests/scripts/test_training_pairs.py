@@ -87,6 +87,15 @@ def test_a_commit_asks_for_the_lines_as_they_read_after_it() -> None:
     assert "keep_all_entries" not in pair.document
 
 
+def test_a_commit_does_not_ask_for_the_tests_that_it_changed() -> None:
+    rows = (
+        "@@ -1 +1,2 @@ def test_restart(self):\n     self.open()\n+    " + "assert len(self.entries) == 0; " * 4 + "\n"
+    )
+    patches = (f"diff --git a/{path} b/{path}\n{rows}" for path in ("tests/test_cache.py", "src/cache.py"))
+    log = "\x01drop stale entries on restart\x02\n" + "".join(patches)
+    assert len(list(pairs_of_log(log))) == 1
+
+
 def test_an_excluded_repository_and_its_forks_stop_the_extraction() -> None:
     check_none_excluded(["scrapy/scrapy"], ["pallets/flask"])
     with pytest.raises(Excluded, match="someone/Flask"):
