@@ -47,7 +47,7 @@ export function adviceItems({ icon, title, detail, command }: Advice): Item[] {
   return [
     {
       label: `$(${icon}) ${title}`,
-      detail: command === undefined ? detail : `${detail} Press Enter: ${command.title}.`,
+      detail: command === undefined ? detail : `Press Enter: ${command.title}. ${detail}`,
       alwaysShow: true,
       ...(command === undefined ? {} : { command: command.id }),
     },

@@ -31,7 +31,8 @@ test("trusting the folder starts the sidecar", async ({ window }) => {
     .first()
     .click();
   await window.sidecarRuns();
-  expect(window.editor.processes("--stdio")).toHaveLength(1);
+  // Settings that the folder may choose count from now on, for which the sidecar may begin once more.
+  await expect.poll(() => window.editor.processes("--stdio")).toHaveLength(1);
 });
 
 test("a folder that is opened first is offered an index, and one click makes it", async ({ window }) => {

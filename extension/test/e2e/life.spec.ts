@@ -19,6 +19,8 @@ test("Doctor tells what the editor knows and what the sidecar finds, as one text
 });
 
 test("the walkthrough leads from an index to agents, with a picture of each step", async ({ window }) => {
+  // In a narrow editor the pictures are left out.
+  await window.command("View: Close Primary Side Bar");
   await window.command("Welcome: Open Walkthrough");
   await window.rows.filter({ hasText: "Search code by asking for it" }).click();
   const page = window.page.locator(".gettingStartedContainer");

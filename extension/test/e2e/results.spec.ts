@@ -29,6 +29,10 @@ function hits(window: Window) {
   return window.page.locator(".part.sidebar").getByRole("treeitem", { name: /score \d/ });
 }
 
+function copied(window: Window): Promise<string> {
+  return window.page.evaluate(() => navigator.clipboard.readText());
+}
+
 /** The first of its lines that is shown: a click opens it there. */
 async function lineOf(hit: Locator): Promise<number> {
   return Number(/lines (\d+) to/.exec((await hit.getAttribute("aria-label")) ?? "")?.[1]);
@@ -65,7 +69,7 @@ test("results are narrowed down to a folder and back", async ({ window }) => {
   await window.rows.filter({ hasText: "starlette/middleware" }).first().click();
   const message = window.page.locator(".part.sidebar .message");
   await expect(message.first()).toContainText(/\d+ of \d+ results: starlette\/middleware\//);
-  expect(await rows(window).count()).toBeLessThan(before);
+  await expect.poll(() => rows(window).count()).toBeLessThan(before);
   await window.picture("results-of-a-folder");
   await window.command("Sidecar: Clear Filter");
   await expect(rows(window)).toHaveCount(before);
@@ -85,7 +89,7 @@ test("results are narrowed down to a language, and what is copied then is what i
   await window.picture("results-of-a-language");
   await window.command("Sidecar: Copy Results as Markdown");
   await expect(window.statusItem("1 result copied as Markdown")).toBeVisible();
-  expect(await window.page.evaluate(() => navigator.clipboard.readText())).toMatch(/### compress\.js:1-\d+ /);
+  await expect.poll(() => copied(window)).toMatch(/### compress\.js:1-\d+ /);
 
   await window.command("Sidecar: Filter Results by Folder");
   await window.rows.filter({ hasText: "starlette/middleware" }).first().click();
@@ -99,10 +103,9 @@ test("results are copied as Markdown", async ({ window }) => {
   await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await keep(window, QUESTION);
   await window.command("Sidecar: Copy Results as Markdown");
-  await expect(window.statusItem("copied as Markdown")).toBeVisible();
-  const text = await window.page.evaluate(() => navigator.clipboard.readText());
-  expect(text).toContain(`## “${QUESTION}”, words and meaning:`);
-  expect(text).toMatch(/### starlette\/.+\.py:\d+-\d+ \(score 0\.\d\d\)\n\n```python\n/);
+  await expect.poll(() => copied(window)).toContain(`## “${QUESTION}”, words and meaning: 30 results`);
+  await expect(window.statusItem("30 results copied as Markdown")).toBeVisible();
+  expect(await copied(window)).toMatch(/### starlette\/.+\.py:\d+-\d+ \(score 0\.\d\d\)\n\n```python\n/);
 });
 
 test("the history runs a search again", async ({ window }) => {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
 
-const QUESTION = "redirect a request to another url";
+const QUESTION = "compress the response body";
 const SIDE = "Open to the Side";
 
 /** Opens the palette and asks; the answer is there when this returns. */
