@@ -91,6 +91,7 @@ def test_tests_are_asked_for_only_where_they_are_what_is_sought(text: str, wante
         ("Core.Tests/Queries.cs", "test"),
         ("checks/load.bats", "test"),
         ("src/test_parse.py", "test"),
+        ("src/parse/tests.rs", "test"),
         ("Kit.playground/Contents.swift", "example"),
         ("man/tool.hs", "example"),
         ("include_all/single_header/kit.hpp", "foreign"),
@@ -120,7 +121,7 @@ def test_ordinary_paths_that_contain_the_word_are_not_tests(path: str) -> None:
 
 
 def test_what_tests_need_may_be_the_product_of_a_workspace() -> None:
-    assert path_facts("src/mock/matcher.go").test == 0.5
+    assert path_facts("src/mock/matcher.go").test == path_facts("pkg/spec/header.go").test == 0.5
     assert path_facts("tests/mock/matcher.go").test == 1.0
 
 

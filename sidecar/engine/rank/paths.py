@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from sidecar.parts.lexical.analyse import file_stem, is_nameless
 
 _TEST_FOLDER = re.compile(
-    r"/(?i:tests?|specs?|__tests__|__mocks__|__snapshots__|testdata|e2e|[a-z0-9]+[-_.]tests?|test[-_][a-z]+)/"
+    r"/(?i:tests?|__tests__|__mocks__|__snapshots__|testdata|e2e|[a-z0-9]+[-_.]tests?|test[-_][a-z]+)/"
     r"|/[A-Za-z0-9.]*[a-z0-9.]Tests?/"
 )
 _TEST_NAME = re.compile(
-    r"test[-_].*\.(?:py|rb|php|c|cc|cpp|cxx|js|lua|r|R|jl|ml|nim|el)$|conftest\.py$|.*\.bats$"
+    r"tests\.(?:py|rs|rb|js|ts|zig|ml)$|test[-_].*\.(?:py|rb|php|c|cc|cpp|cxx|js|lua|r|R|jl|ml|nim|el)$|conftest\.py$|.*\.bats$"
     r"|.*(?:_test|_spec|\.test|\.spec|-test|\.stories)\..+$|.*Tests?\.[A-Za-z]+$"
     r"|.*Spec\.(?:scala|kt|swift|hs|groovy|java|cs|m|js|ts)$"
 )
 """`test_` before the name is a test where the usual runners look for it; elsewhere it is code that tests use."""
-_TEST_SUPPORT = re.compile(r"/(?i:testing|fixtures?|mocks?|stubs?)/")
-"""What tests need, or a product for those who write tests."""
+_TEST_SUPPORT = re.compile(r"/(?i:testing|specs?|fixtures?|mocks?|stubs?)/")
+"""What tests need, or what a product is about."""
 _EXAMPLE = re.compile(
     r"/(?i:_?examples?|samples?|demos?|tutorials?|docs?(?:_src)?|man|bench(?:es|mark(?:s|ing)?)?|perf"
     r"|(?:[^/]*\.)?playground)/"
