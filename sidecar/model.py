@@ -268,7 +268,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """`total` counts what could be paged to; `notice` is one line, only when the answer is partial or stale."""
+    """`total` counts what could be paged to; `notice` is one line, only when the answer is partial or stale. `model`
+    compared the meanings; empty when only words counted."""
 
     hits: tuple[Hit, ...]
     total: int
@@ -276,6 +277,7 @@ class SearchAnswer:
     took_ms: float
     notice: str = ""
     stages_ms: dict[str, float] = field(default_factory=dict)
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +297,8 @@ class CollectionCounts:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a create or a rebuild did. `embedded` counts chunks that went through the model, not the kept ones."""
+    """What a create or a rebuild did. `embedded` counts chunks that went through the model, not the kept ones;
+    `refined` those of the second stage."""
 
     code: CollectionCounts
     docs: CollectionCounts
@@ -305,6 +308,7 @@ class BuildReport:
     embedded: int = 0
     removed: int = 0
     withheld: int = 0
+    refined: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +316,18 @@ class FileReport:
     status: Literal["reindexed", "removed"]
     path: str
     chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """How far the second stage is: the model that is to answer, and how many chunks have its vector. `note`: why it
+    does not go on."""
+
+    model: str
+    done: int = 0
+    total: int = 0
+    seconds_left: float | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +365,7 @@ class StatusAnswer:
     warning: str = ""
     generation: int = 0
     problems: tuple[str, ...] = ()
+    refining: Refinement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,7 +533,7 @@ class Workspace(Protocol):
     def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport: ...
 
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Create the index, or bring an existing one up to date (what `sidecar index` does)."""
+        """Create the index, or bring an existing one up to date, both stages (what `sidecar index` does)."""
 
     def reindex_file(self, path: str) -> FileReport: ...
 

@@ -81,6 +81,7 @@ export interface SearchResult {
   searchMode: string;
   notice?: string;
   stagesMs?: Record<string, number>;
+  model?: string;
 }
 
 export interface CompactHit {
@@ -154,6 +155,15 @@ export interface StatusProgress {
   secondsLeft?: number;
 }
 
+export interface StatusRefining {
+  model: string;
+  done: number;
+  total: number;
+  percent: number;
+  secondsLeft?: number;
+  note?: string;
+}
+
 export interface Withheld {
   path: string;
   rule: string;
@@ -179,6 +189,7 @@ export interface IndexStatus {
   embeddedChunks?: number;
   coverage?: number;
   model?: string;
+  refining?: StatusRefining;
   device?: string;
   deviceNote?: string;
   languages?: Record<string, number>;
@@ -674,6 +685,7 @@ export interface FolderStatus {
   embeddedChunks?: number;
   coverage?: number;
   model?: string;
+  refining?: StatusRefining;
   device?: string;
   deviceNote?: string;
   languages?: Record<string, number>;

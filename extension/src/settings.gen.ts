@@ -20,6 +20,7 @@ export const SIDECAR_SETTINGS: readonly SidecarSetting[] = [
   { key: "hybridSearch.enabled", environment: "SIDECAR_HYBRID_SEARCH_ENABLED", scope: "workspace" },
   { key: "hybridSearch.defaultAlpha", environment: "SIDECAR_HYBRID_SEARCH_DEFAULT_ALPHA", scope: "workspace" },
   { key: "model", environment: "SIDECAR_MODEL", scope: "user" },
+  { key: "twoStage", environment: "SIDECAR_TWO_STAGE", scope: "workspace" },
   { key: "device", environment: "SIDECAR_DEVICE", scope: "workspace" },
   { key: "threads", environment: "SIDECAR_THREADS", scope: "workspace" },
   { key: "confirm", environment: "SIDECAR_CONFIRM", scope: "user" },

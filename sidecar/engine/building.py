@@ -15,7 +15,7 @@ from sidecar.engine.ports import Parts, Walker
 from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
-from sidecar.model import BuildReport, CollectionCounts, FoundFile, IsCancelled, Progress, SkippedPath, Stat
+from sidecar.model import BuildReport, CollectionCounts, FileReport, FoundFile, IsCancelled, Progress, SkippedPath, Stat
 from sidecar.parts.manifest import read_skips
 from sidecar.settings.load import Settings
 
@@ -63,7 +63,14 @@ class Builder:
         return self._report(generation, plan, tally, started)
 
     def apply(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
-        """Applies changes of some paths and folders."""
+        """Applies changes of some paths and folders: the index is up to date then."""
+        self.catch_up(generation, settings, pending, cancelled)
+        writer = _writer(generation)
+        writer.manifest.settle_dirty([*pending.paths, *(f"{r}/" for r in pending.rescan)])
+        writer.finish()
+
+    def catch_up(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
+        """The same for an index that may not be up to date for all that."""
         writer = _writer(generation)
         walker = self._parts.make_walker(self._root, settings)
         known_below = writer.manifest.known_below
@@ -83,12 +90,23 @@ class Builder:
                 gone += known_below(path) if answer is None else []
         writer.indexer.remove(gone, by_upkeep=True)
         writer.indexer.index_files(found, self._activity.or_stopped(cancelled))
-        writer.manifest.settle_dirty([*pending.paths, *(f"{r}/" for r in pending.rescan)])
-        writer.finish()
 
     def find(self, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
         """The file as the walk would offer it, why it would not, or None when it does not exist."""
         return self._find(self._parts.make_walker(self._root, settings), path, settings)
+
+    def reindex(self, generation: Generation, settings: Settings, path: str) -> FileReport:
+        """One file, or its removal. Raises FileNotFound, FileExcluded."""
+        indexer = _writer(generation).indexer
+        found = self.find(path, settings)
+        if found is None:
+            if not indexer.remove([path]) and not indexer.notice_removed(path):
+                raise FileNotFound(f"{path} is neither on disk nor in the index.")
+            return FileReport("removed", path, 0)
+        if not isinstance(found, FoundFile):
+            indexer.remove([path])
+            raise FileExcluded(f"{path or '.'}: {found.decision.rule.value} ({found.decision.detail}).")
+        return FileReport("reindexed", path, self.index_one(generation, found))
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:
         """Indexes one file even when it seems unchanged; returns its number of chunks."""

@@ -1,6 +1,6 @@
 """Looks whether sidecar can work on this machine: each check runs the real part and says what to do when it fails.
 
-It takes the parts as `wiring.py` makes them, and opens no workspace and no index.
+It takes the parts as `wiring.py` makes them; of the workspace's index it reads what it says of itself, no more.
 """
 
 from __future__ import annotations
@@ -14,13 +14,18 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from sidecar import __version__
+from sidecar.engine.choice import ModelChoice
 from sidecar.engine.directory import IndexDirectory
-from sidecar.engine.wiring import make_embedder, make_store
+from sidecar.engine.gathering import count_gathered
+from sidecar.engine.generation import ModelFacts, model_of, read_meta
+from sidecar.engine.snapshot import Snapshots
+from sidecar.engine.wiring import KeptOpener, Models, make_embedder, make_store
 from sidecar.errors import SidecarError
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 
@@ -52,6 +57,7 @@ def check_everything(flags: Mapping[str, object], env: Mapping[str, str], root: 
         ("settings", lambda: check_settings(_settings(flags, env, root))),
         ("data folder", lambda: check_data_folder(data_home(env))),
         ("model", lambda: check_model(_settings(flags, env, root), data_home(env))),
+        ("index", lambda: check_index(_settings(flags, env, root), data_home(env), root)),
         ("vector store", check_vector_store),
         ("file watching", lambda: check_watches(WATCH_LIMIT)),
     )
@@ -114,6 +120,39 @@ def check_model(settings: Settings, home: Path | None = None) -> Check:
     finally:
         embedder.close()
     return Check("model", fine, found, _unless(fine, "Its vectors make no sense: install sidecar again."))
+
+
+def check_index(settings: Settings, home: Path, root: str) -> Check:
+    """Which model answers, and how far the one is that is to take its place."""
+    directory = IndexDirectory(home, root)
+    number = directory.current()
+    if number is None:
+        return Check("index", True, "none yet")
+    manifest = directory.manifest(number)
+    own = model_of(read_meta(manifest))
+    models = Models(partial(make_embedder, home=home), home)
+    try:
+        wanted = ModelChoice(lambda: settings, models.embedder, models.facts).next(own)
+        if wanted is None:
+            return Check("index", True, f"answers from {_plain(own)}")
+        done, total = _gathered(directory, manifest, wanted)
+    finally:
+        models.close()
+    share = f"{_plain(wanted)}: {done * 100 // max(1, total)} % of {total:,} chunks"
+    return Check("index", True, f"answers from {_plain(own)}; {share}")
+
+
+def _plain(model: ModelFacts) -> str:
+    return model.model_id.partition("@")[0]
+
+
+def _gathered(directory: IndexDirectory, manifest: Path, model: ModelFacts) -> tuple[int, int]:
+    kept = KeptOpener()(directory.vectors, model.model_id, model.dimension)
+    snapshots = Snapshots(manifest, lambda: None, model.path_weight, kept.close)
+    try:
+        return count_gathered(snapshots, kept)
+    finally:
+        snapshots.close()
 
 
 def check_vector_store() -> Check:

@@ -17,9 +17,10 @@ from sidecar.engine.ports import Kept, Parts
 from sidecar.engine.prepare import Preparer
 from sidecar.engine.references import named_vectors, vectors_in
 from sidecar.engine.snapshot import Snapshots
+from sidecar.engine.successor import link_by_hash
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.model import Embedder, VectorStore
-from sidecar.parts.database import connect, translated
+from sidecar.parts.database import connect, copy_database, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
@@ -29,22 +30,26 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What an index must remember of its model."""
+    """What an index must remember of its model. `name` is what settings call it, `slow` whether embedding a workspace
+    takes minutes."""
 
     model_id: str
     dimension: int
     path_weight: float
+    name: str = ""
+    slow: bool = False
 
 
 @dataclass(frozen=True)
 class Generation:
     """`writer` is None where it can only be searched, for the reason `hindrance`: another process holds the lease, or
-    nothing can be written here."""
+    nothing can be written here. `embedder` loads its model."""
 
     number: int
     model: ModelFacts
     kept: Kept
     snapshots: Snapshots
+    embedder: Callable[[], Embedder]
     writer: Writer | None
     hindrance: str = ""
 
@@ -55,7 +60,6 @@ class Generation:
         if self.writer is not None:
             self.writer.close(clean)
         self.snapshots.close()
-        self.kept.close()
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Generations:
         root: str,
         directory: IndexDirectory,
         parts: Parts,
-        embedder: Callable[[Settings], Embedder],
+        embedder: Callable[[ModelFacts], Embedder],
         buffers: Mapping[str, str],
         on_commit: Callable[[], None],
     ) -> None:
@@ -102,9 +106,7 @@ class Generations:
         kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
         facts = {
             "root": self._root,
-            "model_id": model.model_id,
-            "dimension": model.dimension,
-            "path_weight": model.path_weight,
+            **_facts_of(model),
             "kept_uuid": kept.store_uuid,
             "created": time.time(),
             **{f"version_{k}": v for k, v in self._parts.versions.items()},
@@ -112,6 +114,17 @@ class Generations:
         path = self._directory.manifest(number)
         Manifest.make(path, facts, [self._parts.lexical.create_tables]).close()
         return self._assemble(number, settings, model, kept, was_clean=True)
+
+    def succeed(self, old: Generation, settings: Settings, model: ModelFacts) -> Generation:
+        """The same files with what is kept of another model's vectors, not yet in force."""
+        number = self._directory.new_generation()
+        path = self._directory.manifest(number)
+        copy_database(self._directory.manifest(old.number), path)
+        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        fresh = self._assemble(number, settings, model, kept, was_clean=True)
+        assert fresh.writer is not None
+        link_by_hash(fresh.writer.manifest, kept, **_facts_of(model))
+        return fresh
 
     def open(self, number: int, settings: Settings, *, hindrance: str = "") -> Generation:
         """An existing one, for reading only where there is a `hindrance`.
@@ -123,12 +136,16 @@ class Generations:
             raise IndexCorrupt("Its manifest is missing. Run reindex_project to build it anew.")
         meta = read_meta(path)
         self._check_versions(meta)
-        model = ModelFacts(str(meta["model_id"]), int(str(meta["dimension"])), float(str(meta["path_weight"])))
+        model = model_of(meta)
         kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
         generation = self._assemble(number, settings, model, kept, hindrance=hindrance, was_clean=bool(meta["clean"]))
         if generation.writer is not None and meta["kept_uuid"] != kept.store_uuid:
-            self._relink(generation.writer, kept)
+            link_by_hash(generation.writer.manifest, kept)
         return generation
+
+    def model_of(self, number: int) -> ModelFacts:
+        """Raises IndexCorrupt, KeyError."""
+        return model_of(read_meta(self._directory.manifest(number)))
 
     def trim(self, generation: Generation, max_bytes: int) -> None:
         """Drops vectors that no index of this home names, while there are too many of them."""
@@ -155,11 +172,23 @@ class Generations:
         self, number: int, settings: Settings, model: ModelFacts, kept: Kept, *, was_clean: bool, hindrance: str = ""
     ) -> Generation:
         path = self._directory.manifest(number)
-        snapshots = Snapshots(path, lambda: kept, model.path_weight)
-        writer = None if hindrance else self._writer(path, settings, model, kept, was_clean)
-        return Generation(number, model, kept, snapshots, writer, hindrance)
+        snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close)
 
-    def _writer(self, path: Path, settings: Settings, model: ModelFacts, kept: Kept, was_clean: bool) -> Writer:
+        def embedder() -> Embedder:
+            return self._embedder(model)
+
+        writer = None if hindrance else self._writer(path, settings, model, kept, embedder, was_clean)
+        return Generation(number, model, kept, snapshots, embedder, writer, hindrance)
+
+    def _writer(
+        self,
+        path: Path,
+        settings: Settings,
+        model: ModelFacts,
+        kept: Kept,
+        embedder: Callable[[], Embedder],
+        was_clean: bool,
+    ) -> Writer:
         manifest = Manifest(path)
         with manifest.transaction():
             manifest.set_meta(clean=0)
@@ -176,7 +205,7 @@ class Generations:
             self._on_commit()
 
         preparer = Preparer(self._root, self._parts, settings, self._buffers)
-        indexer = Indexer(manifest, kept, lambda: self._embedder(settings), preparer, self._parts, on_commit)
+        indexer = Indexer(manifest, kept, embedder, preparer, self._parts, on_commit)
         return Writer(manifest, indexer, feeder)
 
     def _check_versions(self, meta: Mapping[str, object]) -> None:
@@ -189,23 +218,6 @@ class Generations:
                     " Run reindex_project to build it anew; no text is embedded twice."
                 )
 
-    def _relink(self, writer: Writer, kept: Kept) -> None:
-        """The kept vectors were replaced behind our back: every id in the manifest means nothing now. Hashes do."""
-        with writer.manifest.transaction() as connection:
-            connection.execute("CREATE TEMP TABLE known(hash BLOB PRIMARY KEY, id INTEGER) WITHOUT ROWID")
-            for table, column, digest in (("chunks", "vector_id", "body_hash"), ("files", "path_vector", "path_hash")):
-                found = kept.find([row[0] for row in connection.execute(f"SELECT DISTINCT {digest} FROM {table}")])
-                connection.executemany("INSERT OR IGNORE INTO known VALUES (?, ?)", found.items())
-                connection.execute(
-                    f"UPDATE {table} SET {column} = coalesce((SELECT id FROM known WHERE hash = {digest}), 0)"
-                )
-            connection.execute("DROP TABLE known")
-            connection.execute(
-                "INSERT OR REPLACE INTO pending_slots SELECT c.slot, f.collection FROM chunks c"
-                " JOIN files f ON f.id = c.file_id"
-            )
-            writer.manifest.set_meta(kept_uuid=kept.store_uuid)
-
 
 def read_meta(path: Path) -> dict[str, object]:
     """The meta table of a manifest, without opening it for writing."""
@@ -215,3 +227,19 @@ def read_meta(path: Path) -> dict[str, object]:
             return dict(connection.execute("SELECT key, value FROM meta"))
         finally:
             connection.close()
+
+
+def model_of(meta: Mapping[str, object]) -> ModelFacts:
+    """The model that a manifest was made with. Those of earlier versions do not name it apart from its id."""
+    model_id = str(meta["model_id"])
+    name = str(meta.get("model") or model_id.partition("@")[0])
+    return ModelFacts(model_id, int(str(meta["dimension"])), float(str(meta["path_weight"])), name)
+
+
+def _facts_of(model: ModelFacts) -> dict[str, object]:
+    return {
+        "model_id": model.model_id,
+        "dimension": model.dimension,
+        "path_weight": model.path_weight,
+        "model": model.name,
+    }

@@ -35,6 +35,11 @@ class Idleness:
                 self._uses -= 1
                 self._last = self._now()
 
+    def calm(self, for_s: float) -> bool:
+        """Whether nobody uses it, nor has for so long."""
+        with self._lock:
+            return not self._uses and self._now() - self._last >= for_s
+
     @contextmanager
     def resting(self, after_s: float) -> Iterator[bool]:
         """Yields whether nobody has used it for so long; nobody begins to until the block ends."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+from sidecar.engine.choice import ModelChoice
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.generation import Generation, Generations, ModelFacts
-from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, IndexNotFound, PermissionDenied
+from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, IndexNotFound, PermissionDenied, SidecarError
 from sidecar.settings.load import Settings
+
+T = TypeVar("T")
 
 
 class Lease(Protocol):
@@ -34,7 +37,7 @@ class OpenIndex:
         directory: IndexDirectory,
         generations: Generations,
         settings: Callable[[], Settings],
-        model_facts: Callable[[Settings], ModelFacts],
+        choice: ModelChoice,
         make_lease: Callable[[Path], Lease],
         default_config: Callable[[], str],
         on_open: Callable[[], None],
@@ -44,7 +47,7 @@ class OpenIndex:
         self._directory = directory
         self._generations = generations
         self._settings = settings
-        self._model_facts = model_facts
+        self._choice = choice
         self._make_lease = make_lease
         self._default_config = default_config
         self._on_open = on_open
@@ -60,12 +63,19 @@ class OpenIndex:
             if self.generation is not None and self._is_outdated(self.generation):
                 self._close_generation()
             if self.generation is None:
-                number = self._directory.current()
-                if number is None:
-                    raise IndexNotFound("Run create_index first.")
-                self.generation = self._generations.open(number, self._settings(), hindrance=self._hindrance())
+                self.generation = self._open_current()
                 self._on_open()
             return self.generation
+
+    def on_current(self, read: Callable[[Generation], T]) -> T:
+        """`read` of the generation in force, once more where another has taken its place meanwhile."""
+        while True:
+            generation = self.readable()
+            try:
+                return read(generation)
+            except IndexCorrupt:
+                if self.readable() is generation:
+                    raise
 
     def writable(self) -> Generation:
         """The same with the lease. Raises IndexLocked as well."""
@@ -83,27 +93,26 @@ class OpenIndex:
             if self.generation is None and self.exists():
                 self.generation = self._generations.open(self._current(), self._settings())
             if self.generation is None:
-                settings = self._settings()
-                self.generation = self._generations.make(settings, self._model_facts(settings))
+                self.generation = self._generations.make(self._settings(), self._choice.first())
                 self._directory.set_current(self.generation.number)
             self.check_model(self.generation)
             return self.generation
 
     def aside(self) -> Generation:
         """A fresh generation beside the one in force."""
-        settings = self._settings()
         with self.gate:
             self.take_lease()
-        return self._generations.make(settings, self._model_facts(settings))
+        return self._generations.make(self._settings(), self._choice.first(self._own_model()))
 
     def swap(self, fresh: Generation) -> None:
-        """Puts `fresh` in force and drops the former generation. Searches that still read it end undisturbed."""
+        """Puts `fresh` in force and drops the former generation. Searches that still read it end undisturbed; nobody
+        waits for it to close."""
         with self.gate:
             self._directory.set_current(fresh.number)
             old, self.generation = self.generation, fresh
-            if old is not None:
-                old.close()
-            self._directory.sweep()
+        if old is not None:
+            old.close()
+        self._directory.sweep()
 
     def drop(self, fresh: Generation) -> None:
         """Gives up a generation that was made aside."""
@@ -131,13 +140,8 @@ class OpenIndex:
             self._close_generation()
 
     def check_model(self, generation: Generation) -> None:
-        """Raises IndexCorrupt when the settings name another model than the index was made with."""
-        wanted = self._model_facts(self._settings()).model_id
-        if wanted != generation.model.model_id:
-            raise IndexCorrupt(
-                f"It was made with the model {generation.model.model_id}, the settings say {wanted}."
-                " Run reindex_project, or set the model back."
-            )
+        """Raises IndexCorrupt when it cannot answer for the model that the settings name."""
+        self._choice.check(generation.model)
 
     def take_lease(self) -> None:
         """Raises IndexLocked. A generation that was open for reading only is closed, to be opened anew."""
@@ -156,6 +160,25 @@ class OpenIndex:
         if number is None:
             raise IndexNotFound("Run create_index first.")
         return number
+
+    def _open_current(self) -> Generation:
+        while True:
+            number = self._current()
+            try:
+                return self._generations.open(number, self._settings(), hindrance=self._hindrance())
+            except IndexCorrupt:
+                # Another process may have put another one in its place between the two.
+                if self._directory.current() == number:
+                    raise
+
+    def _own_model(self) -> ModelFacts | None:
+        """Of the generation in force, as far as it can be read."""
+        if self.generation is not None:
+            return self.generation.model
+        try:
+            return self._generations.model_of(self._current())
+        except (SidecarError, KeyError, ValueError):
+            return None
 
     def _is_outdated(self, generation: Generation) -> bool:
         """Another process, which holds the lease, has rebuilt or deleted the index since."""

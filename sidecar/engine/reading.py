@@ -5,11 +5,13 @@ Not here: how a search finds and ranks (search, similar, symbols), who keeps the
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from sidecar.engine.freshness import Job, one_line, stale_notice
+from sidecar.engine.generation import Generation
 from sidecar.engine.opened import OpenIndex
 from sidecar.engine.ports import Searching
 from sidecar.engine.similar import SimilarSearch
@@ -17,11 +19,35 @@ from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity
 from sidecar.engine.symbols import find_symbols
 from sidecar.engine.upkeep import Upkeep
-from sidecar.errors import DocsIndexNotFound, IndexCorrupt
-from sidecar.model import IsCancelled, PathsAnswer, SearchAnswer, SearchRequest, SymbolsAnswer
+from sidecar.errors import DocsIndexNotFound
+from sidecar.model import (
+    Embedder,
+    IsCancelled,
+    PathsAnswer,
+    SearchAnswer,
+    SearchRequest,
+    SymbolsAnswer,
+    VectorStore,
+)
 from sidecar.parts.globs import compile_glob
 
 T = TypeVar("T")
+
+MakeSearcher = Callable[[Callable[[], Embedder], Callable[[], VectorStore | None]], Searching]
+
+
+class _Read(threading.local):
+    """The generation that this thread reads: another one's model and vector store know nothing of its vectors."""
+
+    generation: Generation | None = None
+
+    def embedder(self) -> Embedder:
+        assert self.generation is not None
+        return self.generation.embedder()
+
+    def store(self) -> VectorStore | None:
+        assert self.generation is not None
+        return self.generation.store()
 
 
 class Reading:
@@ -33,15 +59,15 @@ class Reading:
         upkeep: Upkeep,
         activity: Activity,
         buffers: Mapping[str, str],
-        searcher: Searching,
-        similar: SimilarSearch,
+        make_searcher: MakeSearcher,
     ) -> None:
         self._index = index
         self._upkeep = upkeep
         self._activity = activity
         self._buffers = buffers
-        self._searcher = searcher
-        self._similar = similar
+        self._read = _Read()
+        self._searcher = make_searcher(self._read.embedder, self._read.store)
+        self._similar = SimilarSearch(self._read.embedder, self._read.store)
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         generation = self._index.readable()
@@ -77,18 +103,20 @@ class Reading:
     def _searched(self, snapshot: Snapshot, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         if request.collection == "docs" and not (snapshot.file_collection == 1).any():
             raise DocsIndexNotFound("No .md or .txt file is in the index.")
-        return self._searcher.search(snapshot, request, cancelled)
+        answer = self._searcher.search(snapshot, request, cancelled)
+        assert self._read.generation is not None
+        return answer if answer.mode == "fts" else replace(answer, model=self._read.generation.model.model_id)
 
     def _on_snapshot(self, read: Callable[[Snapshot], T]) -> T:
-        generation = self._index.readable()
-        try:
-            with generation.snapshots.open() as snapshot:
-                return read(snapshot)
-        except IndexCorrupt:
-            if generation is self._index.generation:
-                raise
-            # The generation was swapped between opening and reading: the new one has the answer.
-            return self._on_snapshot(read)
+        def on_generation(generation: Generation) -> T:
+            self._read.generation = generation
+            try:
+                with generation.snapshots.open() as snapshot:
+                    return read(snapshot)
+            finally:
+                self._read.generation = None
+
+        return self._index.on_current(on_generation)
 
     def _freshen(self) -> str:
         """Waits for known changes, in bounded time; one line when the index is behind them all the same."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.vector_cache import VectorCache
+from sidecar.errors import IndexCorrupt
 from sidecar.model import Ids, Vectors
 from sidecar.parts.database import connect, translated
 from sidecar.parts.manifest import unpack_names
@@ -135,8 +136,17 @@ def combine(body: Vectors, path: Vectors, path_weight: float) -> Vectors:
 class Snapshots:
     """Hands out snapshots of one manifest file; every thread has its own connection."""
 
-    def __init__(self, path: Path, vectors: Callable[[], VectorSource | None], path_weight: float) -> None:
+    def __init__(
+        self,
+        path: Path,
+        vectors: Callable[[], VectorSource | None],
+        path_weight: float,
+        on_left: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_left` is called once it is closed and nobody reads any more: the vectors may then go."""
         self._path = path
+        self._on_left = on_left
+        self._readers = 0
         self._vectors = vectors
         self._path_weight = path_weight
         self._cache = VectorCache()
@@ -147,25 +157,48 @@ class Snapshots:
 
     @contextmanager
     def open(self) -> Iterator[Snapshot]:
-        """A snapshot of the newest commit; everything read through it belongs to that commit."""
-        connection = self._borrow()
-        try:
-            with translated(self._path):
-                connection.execute("BEGIN")
-                try:
-                    arrays = self._current(connection)
-                    yield Snapshot(connection, arrays, self._vectors(), self._path_weight, self._cache)
-                finally:
-                    connection.execute("COMMIT")
-        finally:
-            self._give_back(connection)
+        """A snapshot of the newest commit; everything read through it belongs to that commit.
+
+        Raises IndexCorrupt when closed: another generation has taken its place, or will.
+        """
+        with self._reading():
+            connection = self._borrow()
+            try:
+                with translated(self._path):
+                    connection.execute("BEGIN")
+                    try:
+                        arrays = self._current(connection)
+                        yield Snapshot(connection, arrays, self._vectors(), self._path_weight, self._cache)
+                    finally:
+                        connection.execute("COMMIT")
+            finally:
+                self._give_back(connection)
 
     def close(self) -> None:
+        """Who reads already ends undisturbed."""
         with self._lock:
+            left = not self._closed and self._readers == 0
             self._closed = True
             for connection in self._free:
                 connection.close()
             self._free.clear()
+        if left:
+            self._on_left()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise IndexCorrupt("It was closed while it was about to be read; ask again.")
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._readers -= 1
+                left = self._closed and self._readers == 0
+            if left:
+                self._on_left()
 
     def _borrow(self) -> sqlite3.Connection:
         with self._lock:

@@ -16,7 +16,7 @@ import numpy as np
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.generation import Generation, read_meta
 from sidecar.errors import Cancelled, SidecarError
-from sidecar.model import CollectionCounts, Embedder, IsCancelled, Progress, SkippedPath, StatusAnswer
+from sidecar.model import CollectionCounts, Embedder, IsCancelled, Progress, Refinement, SkippedPath, StatusAnswer
 from sidecar.parts.manifest import read_failures, read_skips
 from sidecar.settings.load import Settings
 
@@ -112,6 +112,7 @@ class Reporter:
         pending: int,
         watching: bool,
         embedder: Embedder | None,
+        refining: Refinement | None,
     ) -> StatusAnswer:
         """`generation` None: not open, for the reason `problem`. `embedder`: where it is loaded already."""
         answer = StatusAnswer(
@@ -131,6 +132,7 @@ class Reporter:
             progress_total=self._activity.total,
             seconds_left=self._activity.seconds_left(),
             problems=settings.problems,
+            refining=refining,
         )
         if self._directory.current() is None:
             return replace(answer, status="indexing") if self._activity.kind else answer

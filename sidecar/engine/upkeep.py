@@ -9,6 +9,7 @@ from sidecar.engine.freshness import Shortfall
 from sidecar.engine.generation import Generation
 from sidecar.engine.keeper import EVERYTHING, Keeper, Pending
 from sidecar.engine.opened import OpenIndex
+from sidecar.engine.passage import Passage
 from sidecar.engine.ports import Watching
 from sidecar.model import IsCancelled
 from sidecar.settings.load import Settings
@@ -30,6 +31,7 @@ class Upkeep:
         make_watcher: MakeWatcher,
         apply: Apply,
         on_change: Callable[[], None],
+        passage: Passage,
         stay_seconds: float,
         freshness_seconds: float,
     ) -> None:
@@ -38,6 +40,8 @@ class Upkeep:
         self._make_watcher = make_watcher
         self._apply = apply
         self._on_change = on_change
+        self._on_settled: Callable[[], None] = lambda: None
+        self._passage = passage
         self._stay_seconds = stay_seconds
         self._freshness_seconds = freshness_seconds
         self._keeper: Keeper | None = None
@@ -53,7 +57,7 @@ class Upkeep:
             if self._keeper is not None or self._ended or generation is None or generation.writer is None:
                 return
             strategy = self._settings().indexing_strategy
-            self._keeper = Keeper(self._run, strategy, generation.writer.manifest.remember_dirty, self._on_change)
+            self._keeper = Keeper(self._run, strategy, self._remember, self._on_change)
             self._keeper.recall(generation.writer.manifest.dirty())
             self._keeper.start()
             if reconcile:
@@ -79,6 +83,10 @@ class Upkeep:
         if self._keeper is not None:
             self._keeper.add([path], now=True)
 
+    def when_settled(self, call: Callable[[], None]) -> None:
+        """Calls it whenever it turns out that this process stays."""
+        self._on_settled = call
+
     def freshen(self) -> bool:
         """Applies what is pending, in bounded time; False when some is left."""
         keeper = self._keeper
@@ -94,6 +102,11 @@ class Upkeep:
         return Shortfall(keeper.pending(), keeper.looks_over(), keeper.last_error)
 
     @property
+    def settled(self) -> bool:
+        """Whether this is a process that stays."""
+        return self._watcher is not None
+
+    @property
     def watching(self) -> bool:
         watcher = self._watcher
         return watcher is not None and watcher.active
@@ -105,9 +118,16 @@ class Upkeep:
         return watcher.note if watcher is not None else ""
 
     def _run(self, pending: Pending, cancelled: IsCancelled) -> None:
-        generation = self._index().generation
-        if generation is not None and generation.writer is not None:
-            self._apply(generation, pending, cancelled)
+        with self._passage.writing(cancelled):
+            generation = self._index().generation
+            if generation is not None and generation.writer is not None:
+                self._apply(generation, pending, cancelled)
+
+    def _remember(self, names: Iterable[str]) -> None:
+        with self._passage.writing():
+            generation = self._index().generation
+            if generation is not None and generation.writer is not None:
+                generation.writer.manifest.remember_dirty(names)
 
     def _settle_in(self) -> None:
         index = self._index()
@@ -122,4 +142,5 @@ class Upkeep:
                 self._watcher = watcher
                 # What changed before the watcher ran.
                 keeper.add(rescan=[EVERYTHING])
+        self._on_settled()
         self._on_change()

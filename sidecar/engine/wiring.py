@@ -179,7 +179,9 @@ class Models:
             return known
         files = resolve_model(settings.model, self._home)
         dimension = files.entry.dimension or self.embedder(settings).dimension
-        facts = ModelFacts(files.verify(), dimension, files.entry.path_weight)
+        entry = files.entry
+        name = entry.id if settings.model in ("", entry.id) else str(files.folder.resolve())
+        facts = ModelFacts(files.verify(), dimension, entry.path_weight, name, slow=entry.kind != "static")
         with self._lock:
             self._facts[settings.model] = facts
         return facts

@@ -11,27 +11,27 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from sidecar.engine.building import Builder
+from sidecar.engine.choice import ModelChoice
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.documents import DocumentIndexes
 from sidecar.engine.explain import explain_path
+from sidecar.engine.gathering import Pace
 from sidecar.engine.generation import Generation, Generations, ModelFacts
 from sidecar.engine.idle import Idleness, counted
 from sidecar.engine.keeper import EVERYTHING, Pending
 from sidecar.engine.memory import WorkspaceMemories
 from sidecar.engine.opened import Lease, OpenIndex
+from sidecar.engine.passage import Passage
 from sidecar.engine.patterns import index_matched, match_patterns
 from sidecar.engine.ports import Parts
 from sidecar.engine.reading import Reading
-from sidecar.engine.similar import SimilarSearch
+from sidecar.engine.refining import Refining
 from sidecar.engine.status import Activity, Reporter
 from sidecar.engine.turns import Turns
 from sidecar.engine.upkeep import Upkeep
 from sidecar.errors import (
-    FileExcluded,
-    FileNotFound,
     IndexExists,
     IndexingInProgress,
     IndexLocked,
@@ -44,7 +44,6 @@ from sidecar.model import (
     Embedder,
     Explanation,
     FileReport,
-    FoundFile,
     IsCancelled,
     PathsAnswer,
     PatternReport,
@@ -53,13 +52,10 @@ from sidecar.model import (
     SearchRequest,
     StatusAnswer,
     SymbolsAnswer,
-    VectorStore,
     no_progress,
 )
 from sidecar.parts.paths import relative_path
 from sidecar.settings.load import Settings
-
-T = TypeVar("T")
 
 # A search waits this long for changes that are known but not yet applied; then it answers and says so.
 FRESHNESS_SECONDS = 2.0
@@ -97,35 +93,32 @@ class IndexedWorkspace:
         self.activity = Activity(self._tell)
         self._builder = Builder(root, parts, self._buffers, self.activity)
         self._reporter = Reporter(root, directory, self.activity)
+        choice = ModelChoice(self.settings, embedder, model_facts)
+        self._passage = Passage()
         self._upkeep = Upkeep(
             lambda: self._index,
             self.settings,
             lambda settings, add: parts.make_watcher(root, settings, add),
             self._apply,
             self._tell,
+            self._passage,
             stay_seconds,
             freshness_seconds,
         )
-        self._generations = Generations(root, directory, parts, embedder, self._buffers, self.activity.commit)
+        self._generations = Generations(root, directory, parts, choice.embedder, self._buffers, self.activity.commit)
         self._index = OpenIndex(
             directory,
             self._generations,
             self.settings,
-            model_facts,
+            choice,
             make_lease,
             parts.default_config_text,
             lambda: self._upkeep.start(reconcile=True),
         )
+        self._refining = self._make_refining(choice)
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: embedder(self.settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
-        self._reading = Reading(
-            self._index,
-            self._upkeep,
-            self.activity,
-            self._buffers,
-            parts.make_searcher(lambda: embedder(self.settings()), self._store),
-            SimilarSearch(lambda: embedder(self.settings()), self._store),
-        )
+        self._reading = Reading(self._index, self._upkeep, self.activity, self._buffers, parts.make_searcher)
 
     @property
     def root(self) -> str:
@@ -141,10 +134,14 @@ class IndexedWorkspace:
         number = self._directory.current()
         if number is not None and self._reporter.is_complete(number):
             raise IndexExists("Use reindex_project to build it anew.")
-        return self.refresh(progress, cancelled)
+        return self._first_stage(progress, cancelled)
 
     @counted
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        report = self._first_stage(progress, cancelled)
+        return replace(report, refined=self._refining.finish(progress, cancelled))
+
+    def _first_stage(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         with self._only_job("refresh" if self._index.exists() else "create"), self._turns.taking(cancelled) as stop:
             return self._bring_up_to_date(self._index.ready(), progress, stop)
 
@@ -180,19 +177,8 @@ class IndexedWorkspace:
     @counted
     def reindex_file(self, path: str) -> FileReport:
         relative = relative_path(self._root, path)
-        generation = self._index.writable()
-        found = self._builder.find(relative, self.settings())
-        if found is None:
-            assert generation.writer is not None
-            indexer = generation.writer.indexer
-            if not indexer.remove([relative]) and not indexer.notice_removed(relative):
-                raise FileNotFound(f"{relative} is neither on disk nor in the index.")
-            return FileReport("removed", relative, 0)
-        if not isinstance(found, FoundFile):
-            assert generation.writer is not None
-            generation.writer.indexer.remove([relative])
-            raise FileExcluded(f"{relative or '.'}: {found.decision.rule.value} ({found.decision.detail}).")
-        return FileReport("reindexed", relative, self._builder.index_one(generation, found))
+        with self._passage.writing():
+            return self._builder.reindex(self._index.writable(), self.settings(), relative)
 
     @counted
     def delete(self) -> None:
@@ -209,6 +195,7 @@ class IndexedWorkspace:
 
     @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        self._refining.consider()
         return self._reading.search(request, cancelled)
 
     @counted
@@ -228,14 +215,14 @@ class IndexedWorkspace:
         return self._reading.find_closest(query, limit, threshold, cancelled)
 
     def status(self) -> StatusAnswer:
-        problem = ""
-        generation = None
-        if self._index.exists() and not self.resting:
-            try:
-                generation = self._index.readable()
-            except SidecarError as error:
-                problem = error.message
-        return self._status_of(generation, problem)
+        if not self._index.exists() or self.resting:
+            return self._status_of(None, "")
+        try:
+            self._index.readable()
+        except SidecarError as error:
+            return self._status_of(None, error.message)
+        self._refining.consider()
+        return self._index.on_current(lambda generation: self._status_of(generation, ""))
 
     def config(self) -> ConfigAnswer:
         settings = self.settings()
@@ -302,7 +289,7 @@ class IndexedWorkspace:
         """
         with self.idleness.resting(after_s) as idle:
             generation = self._index.generation
-            if not idle or generation is None or self._job.locked():
+            if not idle or generation is None or self._job.locked() or self._refining.active:
                 return idle and generation is None
             self._rested = replace(self._status_of(generation, ""), watcher_active=False)
             self._upkeep.end()
@@ -313,6 +300,7 @@ class IndexedWorkspace:
     def close(self) -> None:
         self._closed = True
         self.activity.stop()
+        self._refining.end()
         self._upkeep.end(for_good=True)
         with self._job:
             self._index.close()
@@ -320,6 +308,20 @@ class IndexedWorkspace:
         self._documents.close()
 
     # ------------------------------------------------------------ small things
+
+    def _make_refining(self, choice: ModelChoice) -> Refining:
+        return Refining(
+            self._index,
+            self._generations,
+            choice,
+            self._upkeep,
+            self._passage,
+            self._parts,
+            self._directory.vectors,
+            Pace(self.idleness, self._turns),
+            lambda generation, *what: self._builder.catch_up(generation, self.settings(), *what),
+            self._tell,
+        )
 
     def _apply(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> None:
         if EVERYTHING not in pending.rescan:
@@ -346,10 +348,6 @@ class IndexedWorkspace:
         self._generations.trim(generation, settings.vectors_megabytes * 1024**2)
         return report
 
-    def _store(self) -> VectorStore | None:
-        generation = self._index.generation
-        return generation.store() if generation is not None else None
-
     @contextmanager
     def _only_job(self, kind: str) -> Iterator[None]:
         """One job at a time. What upkeep does by itself gives way; what a person asked for does not."""
@@ -360,12 +358,13 @@ class IndexedWorkspace:
             self._job.acquire()
         succeeded = False
         try:
-            with self.activity.running(kind):
+            with self._refining.held(), self.activity.running(kind):
                 yield
             succeeded = True
         finally:
             self._job.release()
             self._upkeep.start(reconcile=not succeeded)
+            self._refining.consider()
             self._tell()
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
@@ -379,12 +378,19 @@ class IndexedWorkspace:
             problem or self._upkeep.note,
             self._upkeep.pending(),
             self._upkeep.watching,
-            self._loaded(settings),
+            self._loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
+            self._refining.state(generation) if generation is not None and not self.activity.kind else None,
         )
 
     def _tell(self) -> None:
         if not self._listeners or self._closed:
             return
-        status = self._status_of(self._index.generation, "")
+        generation = self._index.generation
+        try:
+            status = self._status_of(generation, "")
+        except SidecarError:
+            if generation is self._index.generation:
+                raise
+            return  # another generation has taken its place, which is told next
         for listener in list(self._listeners):
             listener(status)

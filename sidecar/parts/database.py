@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import threading
@@ -65,6 +66,13 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
             raise
         return _connect(path, "mode=ro&immutable=1")
     return connection
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """The last commit of a database as a new file. Who reads or writes the source is not held up."""
+    closing = contextlib.closing
+    with translated(target), closing(connect(source, readonly=True)) as old, closing(sqlite3.connect(target)) as new:
+        old.backup(new)
 
 
 @contextmanager

@@ -158,6 +158,14 @@ DECLARATIONS: tuple[Declaration, ...] = (
         high=4096,
     ),
     Declaration(
+        key="twoStage",
+        attribute="two_stage",
+        kind="boolean",
+        default=True,
+        description="Where the model is slow (a transformer), the quick one answers at once and the slow one's vectors "
+        "replace its own in the background.",
+    ),
+    Declaration(
         key="device",
         attribute="device",
         kind="choice",

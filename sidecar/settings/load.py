@@ -46,6 +46,7 @@ class Settings:
     hybrid_enabled: bool = True
     default_alpha: float = 0.5
     model: str = "static-code-256"
+    two_stage: bool = True
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int = 0
     confirm: Literal["auto", "always", "never"] = "auto"

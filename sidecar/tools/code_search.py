@@ -93,7 +93,7 @@ class SearchHit(CamelResult):
 
 class SearchResult(CamelResult):
     """`total_results` counts these results; `available`, what could be paged to, is there only when that is more.
-    `notice` is there only when the answer is partial or stale."""
+    `notice` is there only when the answer is partial or stale, `model` (which compared the meanings) with `explain`."""
 
     results: list[SearchHit]
     query: str
@@ -103,6 +103,7 @@ class SearchResult(CamelResult):
     search_mode: str
     notice: str | None = None
     stages_ms: dict[str, float] | None = None
+    model: str | None = None
 
 
 class CompactHit(CamelResult):
@@ -201,6 +202,7 @@ def _full(answer: SearchAnswer, params: SearchCodeParams) -> SearchResult:
         search_mode=answer.mode,
         notice=answer.notice or None,
         stages_ms={stage: round(ms, 3) for stage, ms in answer.stages_ms.items()} if params.explain else None,
+        model=(answer.model or None) if params.explain else None,
     )
 
 

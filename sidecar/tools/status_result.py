@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from sidecar.model import StatusAnswer
+from sidecar.model import Refinement, StatusAnswer
 from sidecar.tools.dialect import CamelResult
 
 MAX_LISTED = 50
@@ -42,9 +42,22 @@ class StatusProgress(CamelResult):
     seconds_left: int | None = None
 
 
+class StatusRefining(CamelResult):
+    """The second stage: `model` is to answer in place of the status's own; `done` of `total` chunks have its vector,
+    `percent` is rounded down. `note`: why it does not go on."""
+
+    model: str
+    done: int
+    total: int
+    percent: int
+    seconds_left: int | None = None
+    note: str | None = None
+
+
 class IndexStatus(CamelResult):
     """Counts are left out while there is no index. Coverage: the share of chunks that have their vector, 0-1.
-    `problems`: the settings that cannot be used, each with what is allowed."""
+    `problems`: the settings that cannot be used, each with what is allowed. `refining`: while `model` answers, another
+    one's vectors are made in the background; the index is complete all the same."""
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
     project_path: str | None = None
@@ -64,6 +77,7 @@ class IndexStatus(CamelResult):
     embedded_chunks: int | None = None
     coverage: float | None = None
     model: str | None = None
+    refining: StatusRefining | None = None
     device: str | None = None
     device_note: str | None = None
     languages: dict[str, int] | None = None
@@ -104,6 +118,18 @@ def _progress(answer: StatusAnswer) -> StatusProgress:
     )
 
 
+def _refining(stage: Refinement) -> StatusRefining:
+    left = stage.seconds_left
+    return StatusRefining(
+        model=stage.model,
+        done=stage.done,
+        total=stage.total,
+        percent=stage.done * 100 // stage.total if stage.total else 0,
+        seconds_left=None if left is None else math.ceil(left),
+        note=stage.note or None,
+    )
+
+
 def _facts(answer: StatusAnswer) -> dict[str, object]:
     return {
         "total_files": answer.files,
@@ -123,6 +149,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "embedded_chunks": answer.embedded_chunks,
         "coverage": round(answer.coverage, 4),
         "model": answer.model or None,
+        "refining": _refining(answer.refining) if answer.refining is not None else None,
         "device": answer.device or None,
         "device_note": answer.device_note or None,
         "languages": answer.languages,

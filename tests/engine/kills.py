@@ -11,10 +11,11 @@ import random
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ class AnnouncingEmbedder:
         self.device, self.device_note = inner.device, inner.device_note
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        self._announce([text_hash(t) for t in texts])
+        model = self.model_id.encode()
+        self._announce([model + text_hash(t) for t in texts])
         return self._inner.embed_documents(texts)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -88,7 +90,7 @@ class Outcome:
     by_action: Counter[str] = field(default_factory=Counter)
 
 
-def child(root: Path, home: Path, action: str, said: Connection) -> None:
+def child(root: Path, home: Path, flags: dict[str, Any], action: str, said: Connection) -> None:
     """Runs in the process that will be killed."""
 
     def announce(hashes: list[bytes]) -> None:
@@ -97,7 +99,7 @@ def child(root: Path, home: Path, action: str, said: Connection) -> None:
     def make(settings: Settings) -> Embedder:
         return AnnouncingEmbedder(make_embedder(settings), announce)
 
-    room = Room(root, home, {}, Models(make), [])
+    room = Room(root, home, flags, Models(make), [])
     workspace = room.open()
 
     def progress(done: int, total: int, message: str) -> None:
@@ -106,6 +108,7 @@ def child(root: Path, home: Path, action: str, said: Connection) -> None:
     said.send(("open", 0))
     if action == "rebuild" and workspace.status().status != "not_found":
         workspace.rebuild(progress, never_cancelled)
+        workspace.refresh(progress, never_cancelled)
     elif action == "delete" and workspace.status().status != "not_found":
         said.send(("delete", 0))
         workspace.delete()
@@ -117,9 +120,20 @@ def child(root: Path, home: Path, action: str, said: Connection) -> None:
 
 
 class Killer:
-    """One folder under one index, changed, indexed by a child and killed again and again."""
+    """One folder under one index, changed, indexed by a child and killed again and again. `flags`: its settings;
+    `most`: a child is killed within so many of its messages."""
 
-    def __init__(self, folder: Path, seed: int, models: Models, files: int = 60) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        models: Models,
+        files: int = 60,
+        flags: Mapping[str, Any] = MappingProxyType({}),
+        most: int = 12,
+    ) -> None:
+        self._flags = dict(flags)
+        self._most = most
         self._random = random.Random(seed)
         self._root, self._home, self._scratch = folder / "work", folder / "home", folder / "scratch"
         self._root.mkdir(parents=True)
@@ -143,11 +157,11 @@ class Killer:
 
     def _kill_one(self, action: str, outcome: Outcome) -> set[bytes]:
         ours, theirs = self._processes.Pipe()
-        process = self._processes.Process(target=child, args=(self._root, self._home, action, theirs))
+        process = self._processes.Process(target=child, args=(self._root, self._home, self._flags, action, theirs))
         process.start()
         theirs.close()
         last: list[bytes] = []
-        messages = self._random.randrange(1, 12)
+        messages = self._random.randrange(1, self._most)
         try:
             for _ in range(messages):
                 kind, what = ours.recv()
@@ -187,14 +201,14 @@ class Killer:
         return list(what)
 
     def _check(self, in_flight: set[bytes]) -> None:
-        room = Room(self._root, self._home, {}, Models(self._announcing(in_flight)), [])
+        room = Room(self._root, self._home, self._flags, Models(self._announcing(in_flight)), [])
         try:
             workspace = room.open()
             if workspace.status().status == "not_found":
                 self._seen.clear()
             index(workspace)
             status = workspace.status()
-            assert (status.status, status.coverage) == ("ready", 1.0)
+            assert (status.status, status.coverage, status.refining) == ("ready", 1.0, None)
             reopened = image(workspace)
         finally:
             room.close()
@@ -209,7 +223,8 @@ class Killer:
         return lambda settings: AnnouncingEmbedder(self._models.embedder(settings), announce)
 
     def _from_scratch(self) -> Image:
-        room = Room(self._root, self._scratch, {}, self._models, [], make_store=lambda *_: DictStore())
+        flags = {**self._flags, "twoStage": False}
+        room = Room(self._root, self._scratch, flags, self._models, [], make_store=lambda *_: DictStore())
         try:
             workspace = room.open()
             index(workspace)

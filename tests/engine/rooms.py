@@ -16,8 +16,15 @@ from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.wiring import Models, real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
+from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_postings
+
+_CATALOG = load_catalog()
+QUICK = _CATALOG.default
+"""The model that ships as the default, a table."""
+SLOW = next(entry.id for entry in _CATALOG.models if entry.kind != "static")
+"""A transformer that ships."""
 
 FILES = {
     "src/retry.py": (

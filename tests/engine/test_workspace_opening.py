@@ -10,7 +10,7 @@ import pytest
 
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed
 from sidecar.model import SearchRequest, never_cancelled, no_progress
-from tests.engine.rooms import Room, find, image, index
+from tests.engine.rooms import SLOW, Room, find, image, index
 
 
 def manifest_of(room: Room) -> Path:
@@ -80,10 +80,10 @@ def test_an_index_of_another_schema_asks_for_a_rebuild_which_embeds_nothing(room
     assert image(again) == before
 
 
-def test_an_index_of_another_model_is_not_searched_by_meaning(room: Room) -> None:
+def test_an_index_of_another_model_is_not_searched_by_meaning_without_a_second_stage(room: Room) -> None:
     index(room.open())
     room.close()
-    room.flags["model"] = "all-minilm-l6-v2-int8"
+    room.flags.update(model=SLOW, twoStage=False)
     other = room.open()
     with pytest.raises(IndexCorrupt, match="Run reindex_project"):
         find(other, "expire cookies")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sidecar.errors import IndexLocked
+from sidecar.model import Refinement
 from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
 from sidecar.surfaces.cli.render import search_lines
@@ -175,6 +177,15 @@ def test_status_config_and_explain_speak_to_a_person(shell: Shell) -> None:
     assert '"maxFileSize": "1MB"' in shell.out
     assert shell("explain", "b.py") == 0
     assert shell.out.startswith("b.py belongs in the index\n")
+
+
+def test_status_says_how_far_the_model_is_that_takes_over() -> None:
+    stage = Refinement("slow@0123456789ab", 4408, 10_252, 61.2, "The disk is full.")
+    shell = Shell(FakeWorkspace(FILES, status_override=lambda answer: replace(answer, refining=stage)))
+    assert shell("index") == 0
+    assert shell("status") == 0
+    assert "model      fake@0 on cpu answers meanwhile\n" in shell.out
+    assert "refining   slow: 42 % of 10,252 chunks, about 62 s left (The disk is full.)\n" in shell.out
 
 
 def test_status_without_an_index_says_so() -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.engine.rooms import QUICK, SLOW
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 60
 
@@ -130,6 +132,23 @@ def test_doctor_names_a_wrong_value_of_the_workspaces_config(home: Path) -> None
     assert "problem  settings" in done.stdout
     assert "maxFileSize in " in done.stdout
     assert "digits followed by KB or MB" in done.stdout
+
+
+def test_indexing_with_a_slow_model_waits_for_it_and_until_then_everybody_says_how_far_it_is(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    for number in range(3):
+        (tmp_path / "work" / f"m{number}.py").write_text(f"def spin_{number}(x):\n    return x\n")
+    assert run(tmp_path, "index").returncode == 0
+    slow = ("--model", SLOW)
+    assert f"{SLOW}: 0 % of 3 chunks" in run(tmp_path, "status", *slow).stdout
+    assert f"answers from {QUICK}; {SLOW}: 0 % of 3 chunks" in run(tmp_path, "doctor", *slow).stdout
+    told = json.loads(run(tmp_path, "index", *slow, "--json").stdout)
+    assert (told["embedded"], told["refined"]) == (0, 3)
+    for words in ((), slow):
+        status = json.loads(run(tmp_path, "status", *words, "--json").stdout)
+        assert status["model"].startswith(SLOW)
+        assert "refining" not in status
+    assert f"meanings by {SLOW}" in run(tmp_path, "search", "spin", "--explain").stdout
 
 
 def test_doctor_names_a_model_that_is_not_there(home: Path) -> None:

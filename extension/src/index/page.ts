@@ -4,7 +4,17 @@ import type { IndexStatus, Withheld } from "../protocol.gen";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 import { ruleText } from "./rules";
-import { type Condition, conditionOf, deviceText, grouped, modelName, percentOf, shown, sizeText } from "./state";
+import {
+  type Condition,
+  conditionOf,
+  deviceText,
+  grouped,
+  modelName,
+  percentOf,
+  refiningText,
+  shown,
+  sizeText,
+} from "./state";
 
 export interface Subject {
   folder: string;
@@ -26,6 +36,7 @@ const WORDS: Readonly<Record<Condition, string>> = {
   partial: "partial",
   stale: "files changed",
   failed: "failed",
+  refining: "ready",
   ready: "ready",
 };
 const TONES: Readonly<Record<Condition, string>> = {
@@ -37,6 +48,7 @@ const TONES: Readonly<Record<Condition, string>> = {
   partial: "warn",
   stale: "warn",
   failed: "bad",
+  refining: "good",
   ready: "good",
 };
 const LANGUAGES_SHOWN = 14;
@@ -125,7 +137,8 @@ function watching({ watcherActive, indexingStrategy }: Partial<IndexStatus>): st
     : when[indexingStrategy ?? "realtime"];
 }
 
-function deviceLine({ device, deviceNote }: Partial<IndexStatus>): string {
+function deviceLine({ device, deviceNote, refining }: Partial<IndexStatus>): string {
+  if (refining !== undefined) return `then ${refiningText(refining)}`;
   const runs = device === undefined ? "" : `runs on: ${deviceText(device)}`;
   return deviceNote === undefined ? runs : `${runs} (${deviceNote})`;
 }

@@ -1,11 +1,11 @@
 // What the status bar says of an index: one short text, an icon, and everything else in the tooltip.
-import type { IndexStatus } from "../protocol.gen";
+import type { IndexStatus, StatusRefining } from "../protocol.gen";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 
 /** What a person is told of an index; `stale` and `partial` are told apart from `ready`. */
 export type Condition =
-  "off" | "starting" | "broken" | "missing" | "indexing" | "partial" | "stale" | "failed" | "ready";
+  "off" | "starting" | "broken" | "missing" | "indexing" | "partial" | "stale" | "failed" | "refining" | "ready";
 
 export interface Shown {
   condition: Condition;
@@ -25,11 +25,12 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
   return status === undefined ? "starting" : conditionOfIndex(status);
 }
 
-function conditionOfIndex({ status, coverage = 1, pendingFiles = 0 }: Facts): Condition {
+function conditionOfIndex({ status, coverage = 1, pendingFiles = 0, refining }: Facts): Condition {
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
-  return pendingFiles > 0 ? "stale" : "ready";
+  if (pendingFiles > 0) return "stale";
+  return refining === undefined ? "ready" : "refining";
 }
 
 interface Look {
@@ -68,6 +69,12 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     text: () => "Index failed",
     severity: "error",
     says: "The index has failed. Reindexing the project makes it anew.",
+  },
+  refining: {
+    icon: "check",
+    text: ({ refining }) => `Refining ${refining?.percent ?? 0} %`,
+    severity: "none",
+    says: "The index is complete and up to date. A better model takes over in the background.",
   },
   ready: { icon: "check", text: () => "Sidecar", severity: "none", says: "The index is complete and up to date." },
 };
@@ -116,14 +123,22 @@ function rowsOf(facts: Facts, now: number): [string, string][] {
     ["Files", `${grouped(totalFiles)} (${grouped(codeFiles)} code, ${grouped(docsFiles)} documentation)`],
     ["Chunks", grouped(totalChunks)],
     ...optional("Model", facts.model, modelName),
+    ...optional("Next model", facts.refining, refiningText),
     ...optional("Device", facts.device, deviceText),
     ...optional("Size", facts.storageSize, sizeText),
     ...optional("Updated", facts.lastUpdated, (time) => ago(Date.parse(time), now)),
   ];
 }
 
-function optional(name: string, value: string | undefined, text: (value: string) => string): [string, string][] {
+function optional<T>(name: string, value: T | undefined, text: (value: T) => string): [string, string][] {
   return value === undefined ? [] : [[name, text(value)]];
+}
+
+/** `all-minilm-l6-v2-int8: 43 % of 10 252 chunks, 2 min left` */
+export function refiningText({ model, percent, total, secondsLeft, note }: StatusRefining): string {
+  const left = secondsLeft === undefined ? "" : `, ${duration(secondsLeft)} left`;
+  const why = note === undefined ? "" : ` (${note})`;
+  return `${modelName(model)}: ${percent} % of ${grouped(total)} chunks${left}${why}`;
 }
 
 /** Without the digest that tells versions of one model apart. */

@@ -29,6 +29,7 @@ def index(session: Session) -> int:
         "docsFiles": report.docs.files,
         "docsChunks": report.docs.chunks,
         "embedded": report.embedded,
+        "refined": report.refined,
         "unchanged": report.unchanged,
         "removed": report.removed,
         "withheld": report.withheld,

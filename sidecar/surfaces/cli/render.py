@@ -27,7 +27,8 @@ def search_lines(result: Mapping[str, Any], words: list[str], style: Style) -> I
         yield ""
     if "stagesMs" in result:
         stages = ", ".join(f"{stage} {ms:g} ms" for stage, ms in result["stagesMs"].items())
-        yield style.dim(f"{result['searchTimeMs']:g} ms ({stages})")
+        by = f"; meanings by {result['model']}" if "model" in result else ""
+        yield style.dim(f"{result['searchTimeMs']:g} ms ({stages}){by}")
 
 
 def _hit_words(query: str, style: Style) -> Callable[[str], list[tuple[int, int]]]:
@@ -49,6 +50,8 @@ def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[s
     files, chunks = report.code.files + report.docs.files, report.code.chunks + report.docs.chunks
     yield f"{style.bold(f'{files} files')}, {chunks} chunks ({report.docs.files} files of documentation)"
     yield f"{report.embedded} chunks embedded, {report.unchanged} files unchanged, {report.removed} removed"
+    if report.refined:
+        yield f"{report.refined} chunks embedded once more by the better model, which answers from now on"
     if report.withheld:
         yield f"{report.withheld} files withheld because of secrets; sidecar status lists them"
     if report.errors:
@@ -81,13 +84,23 @@ def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "size", status["storageSize"]
     watched = "" if status.get("watcherActive") else ", not watching"
     yield "strategy", f"{status['indexingStrategy']}{watched}, {status['pendingFiles']} files pending"
-    yield "model", f"{status.get('model', '?')} on {status.get('device', '?')}"
+    answers = " answers meanwhile" if "refining" in status else ""
+    yield "model", f"{status.get('model', '?')} on {status.get('device', '?')}{answers}"
+    if "refining" in status:
+        yield "refining", _refining_words(status["refining"])
     for key, label in (("deviceNote", "device"), ("warning", "warning")):
         if key in status:
             yield label, status[key]
     yield "languages", _counts(status.get("languages", {}))
     yield "left out", _counts(status.get("excluded", {}))
     yield "secrets", f"{status['withheldFiles']} files withheld"
+
+
+def _refining_words(stage: Mapping[str, Any]) -> str:
+    """`all-minilm-l6-v2-int8: 43 % of 10,252 chunks, about 90 s left`"""
+    left = f", about {stage['secondsLeft']} s left" if "secondsLeft" in stage else ""
+    note = f" ({stage['note']})" if "note" in stage else ""
+    return f"{stage['model'].partition('@')[0]}: {stage['percent']} % of {stage['total']:,} chunks{left}{note}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

@@ -33,6 +33,12 @@ test("the page tells languages, coverage, withheld secrets, exclusions by rule a
     expect(page).toContain(part);
 });
 
+test("while a second model takes over, the page says how far it is", () => {
+  const refining = { model: "slow@0123456789ab", done: 3, total: 300, percent: 1 };
+  const page = contentOf({ ...subject, status: { ...subject.status, model: "quick", refining } }, NOW).text;
+  expect(page).toContain("then slow: 1 % of 300 chunks");
+});
+
 test("what is missing has an offer, not an empty table", () => {
   const page = contentOf({ ...subject, status: { status: "not_found" } }, NOW).text;
   expect(page).toContain("command:sidecar.createIndex?");

@@ -20,6 +20,14 @@ const READY: Partial<IndexStatus> = {
   lastUpdated: "2026-01-02T11:55:00Z",
 };
 
+const REFINING = {
+  model: "all-minilm-l6-v2-int8@3ca3917fbc5b",
+  done: 4408,
+  total: 10252,
+  percent: 42,
+  secondsLeft: 80,
+};
+
 test.each<[string, State, Partial<IndexStatus> | undefined]>([
   ["off", "stopped", READY],
   ["starting", "starting", READY],
@@ -31,6 +39,8 @@ test.each<[string, State, Partial<IndexStatus> | undefined]>([
   ["partial", "running", { ...READY, coverage: 0.99 }],
   ["stale", "running", { ...READY, pendingFiles: 3 }],
   ["failed", "running", { ...READY, status: "failed" }],
+  ["refining", "running", { ...READY, refining: REFINING }],
+  ["stale", "running", { ...READY, pendingFiles: 3, refining: REFINING }],
   ["ready", "running", READY],
 ])("an index is %s", (condition, state, status) => {
   expect(conditionOf(state, status)).toBe(condition);
@@ -42,6 +52,14 @@ test("indexing shows percent and time left, once that can be told", () => {
   expect(text(undefined)).toBe("$(sync~spin) Indexing");
   expect(text({ done: 0, total: 100, percent: 0 })).toBe("$(sync~spin) Indexing 0 %");
   expect(text({ done: 42, total: 100, percent: 42, secondsLeft: 80 })).toBe("$(sync~spin) Indexing 42 %, 2 min left");
+});
+
+test("while a second model takes over, how far it is is told", () => {
+  const { text, severity, tooltip } = shown("running", { ...READY, refining: REFINING }, undefined, NOW);
+  expect([text, severity]).toEqual(["$(check) Refining 42 %", "none"]);
+  expect(tooltip).toContain("all-minilm-l6-v2-int8: 42 % of 10\u202f252 chunks, 2 min left");
+  const stuck = { ...REFINING, note: "The disk is full." };
+  expect(shown("running", { ...READY, refining: stuck }, undefined, NOW).tooltip).toContain("The disk is full.");
 });
 
 test("the tooltip tells files, chunks, model, device and size", () => {
