@@ -56,6 +56,14 @@ def test_code_comes_before_tests_and_examples_unless_they_are_asked_for(tmp_path
         assert index.paths("example of a basket")[0] == "examples/basket.py"
 
 
+def test_code_comes_before_manuals_and_settings_that_have_its_words(tmp_path: Path) -> None:
+    manual = "The cart\n========\n\nThe total of a cart adds up the articles of the cart.\n"
+    with small_index(tmp_path, {**SHOP, "cart.rst": manual, "cart.yml": "cart:\n  total: of the articles\n"}) as index:
+        paths = index.paths("total of the articles in a cart")
+        assert paths[0] == "shop/cart.py"
+        assert {"cart.rst", "cart.yml"} < set(paths)
+
+
 def test_a_filter_leaves_the_order_of_what_it_lets_through(tmp_path: Path) -> None:
     with small_index(tmp_path, SHOP) as index:
         everything = index.paths("total of a cart")
