@@ -107,12 +107,14 @@ class PathTable:
 
     def look_at(self, files: NDArray[np.int32]) -> None:
         with self._lock:
-            for file in files[~self._known[files]].tolist():
-                path = self._paths[file]
-                self.facts[file] = path_facts(path)
-                self.stems[file] = zlib.crc32(file_stem(path).casefold().encode())
-                self.barrels[file] = is_nameless(path)
-            self._known[files] = True
+            new = files[~self._known[files]]
+            if not len(new):
+                return
+            paths = [self._paths[file] for file in new.tolist()]
+            self.facts[new] = [path_facts(path) for path in paths]
+            self.stems[new] = [zlib.crc32(file_stem(path).casefold().encode()) for path in paths]
+            self.barrels[new] = [is_nameless(path) for path in paths]
+            self._known[new] = True
 
 
 def names_platform(query: str) -> bool:
