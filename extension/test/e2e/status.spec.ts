@@ -22,6 +22,15 @@ async function isReady(window: Window): Promise<void> {
   await expect(button).toHaveAccessibleName(/The index is complete and up to date/, { timeout: INDEXING_MS });
 }
 
+/** When changes are indexed from now on. An index that is open keeps its way, so all is begun anew. */
+async function follow(window: Window, strategy: string): Promise<void> {
+  const started = window.timesStarted();
+  window.setMachine({ "sidecar.indexingStrategy": strategy });
+  await window.sidecarRuns(started + 1);
+  await window.command("Sidecar: Restart");
+  await window.sidecarRuns(started + 2);
+}
+
 /** What hovering over the item shows. */
 async function tooltip(window: Window) {
   await item(window).hover();
@@ -58,8 +67,7 @@ test("a big new file makes it partial until all of the file has its vectors", as
 });
 
 test("files that have changed make it stale, and the next search brings it up to date", async ({ window }) => {
-  window.setMachine({ "sidecar.indexingStrategy": "lazy" });
-  await window.sidecarRuns(2);
+  await follow(window, "lazy");
   await isReady(window);
   writeFileSync(join(window.editor.folder, "heron.py"), "def count_the_herons():\n    return 7\n");
   await expect(item(window)).toContainText(/\d+ changed/);
@@ -73,8 +81,7 @@ test("files that have changed make it stale, and the next search brings it up to
 });
 
 test("a file that cannot be read is told on the page, and why", async ({ window }) => {
-  window.setMachine({ "sidecar.indexingStrategy": "realtime" });
-  await window.sidecarRuns(3);
+  await follow(window, "realtime");
   const file = join(window.editor.folder, "locked.py");
   writeFileSync(file, "x = 1\n");
   chmodSync(file, 0);

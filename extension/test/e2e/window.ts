@@ -107,9 +107,10 @@ export class Window {
   async goToLine(line: number): Promise<void> {
     await expect(async () => {
       await this.page.keyboard.press("Control+G");
-      // Another list may be closing still.
-      await expect(this.input).toHaveValue(":", { timeout: TRY_MS });
+      // Another list may be closing still, and Enter means nothing before the row is there.
+      await expect(this.input).toHaveValue(/^:/, { timeout: TRY_MS });
       await this.input.fill(`:${line}`, { timeout: TRY_MS });
+      await expect(this.rows.first()).toContainText(String(line), { timeout: TRY_MS });
       await this.page.keyboard.press("Enter");
       await this.cursorIsAt(line, TRY_MS);
     }).toPass({ timeout: TRIES_MS });
