@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import threading
+import tracemalloc
 from pathlib import Path
 
 import hypothesis
@@ -228,3 +229,17 @@ def test_the_comment_of_a_definition_that_is_too_big_with_it_stays_with_its_head
     text = f"{comment}\napp.go = function go(a) {{\n" + "  step(a, 1);\n" * 95 + "};\n"
     first = parse_file("a.js", text, "javascript").chunks[0]
     assert "app.go = function go(a)" in first.text and first.text.startswith("/**")
+
+
+def test_parsing_a_file_again_and_again_keeps_none_of_it() -> None:
+    text = "def convert(value):\n    return value + 1\n\n\n" * 2500
+    parse_file("a.py", text, "python")
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(5):
+            parse_file("a.py", text, "python")
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < len(text)
