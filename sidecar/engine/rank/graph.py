@@ -58,10 +58,11 @@ def _look_up(
     known: dict[int, Rows],
 ) -> None:
     numbers, chunks = read_bodies(snapshot.connection, terms)
-    # One place more for what is gone: -1.
-    held = np.zeros((len(terms), len(snapshot.file_ids) + 1), bool)
-    held[numbers, columns.holders.rows(chunks)] = True
-    numbers, holders = held[:, :-1].nonzero()
+    # One place more in each row for what is gone: -1 is the last place of the row before.
+    width = len(snapshot.file_ids) + 1
+    held = np.zeros(len(terms) * width, bool)
+    held[numbers * width + columns.holders.rows(chunks)] = True
+    numbers, holders = held.reshape(len(terms), width)[:, :-1].nonzero()
     bounds = np.searchsorted(numbers, np.arange(len(terms) + 1)).tolist()
     rows = holders.astype(np.int32)
     for number, term in enumerate(terms):
