@@ -73,9 +73,9 @@ async function writeChecked({ agent, file, entry, before, after }: Proposal): Pr
 
 async function offerText(agent: Agent, file: vscode.Uri, entry: object, reason: string): Promise<void> {
   const message = `${file.fsPath} is left as it is: ${reason} Add the entry by hand.`;
-  if ((await vscode.window.showWarningMessage(message, "Copy Entry", "Open File")) === "Copy Entry")
-    await copyEntry(agent, entry);
-  else await vscode.window.showTextDocument(file);
+  const chosen = await vscode.window.showWarningMessage(message, "Copy Entry", "Open File");
+  if (chosen === "Copy Entry") await copyEntry(agent, entry);
+  if (chosen === "Open File") await vscode.window.showTextDocument(file);
 }
 
 async function copyEntry(agent: Agent, entry: object): Promise<void> {

@@ -1,5 +1,5 @@
 // What agents get from the extension.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Agent } from "./mcpClient";
 import { expect, test } from "./test";
@@ -46,6 +46,7 @@ test("a file that the entry does not fit into is left alone, and the text to pas
   const toast = window.toast("is left as it is: The file is not valid JSON.");
   await expect(window.button(toast, "Copy Entry")).toBeVisible();
   expect(readFileSync(file, "utf8")).toBe("{ not json");
+  for (const name of [".gemini", ".mcp.json"]) rmSync(join(window.editor.folder, name), { recursive: true });
 });
 
 test("an agent's question is asked in the editor and names the agent: Escape keeps the index, Delete deletes it", async ({
