@@ -57,15 +57,16 @@ def _look_up(
     wanted: dict[str, list[int]],
     known: dict[int, Rows],
 ) -> None:
-    numbers, chunks = read_bodies(snapshot.connection, terms)
-    # One place more in each row for what is gone: -1 is the last place of the row before.
-    width = len(snapshot.file_ids) + 1
-    held = np.zeros(len(terms) * width, bool)
-    held[numbers * width + columns.holders.rows(chunks)] = True
-    numbers, holders = held.reshape(len(terms), width)[:, :-1].nonzero()
-    bounds = np.searchsorted(numbers, np.arange(len(terms) + 1)).tolist()
-    rows = holders.astype(np.int32)
-    for number, term in enumerate(terms):
-        users = rows[bounds[number] : bounds[number + 1]]
+    found = read_bodies(snapshot.connection, terms)
+    # One place more for what is gone: -1.
+    held = np.zeros(len(snapshot.file_ids) + 1, bool)
+    for term in terms:
+        holders = _NOBODY
+        if term in found:
+            rows = columns.holders.rows(found[term].ids)
+            held[rows] = True
+            held[-1] = False
+            holders = np.flatnonzero(held).astype(np.int32)
+            held[holders] = False
         for file in wanted[term]:
-            known[file] = users[users != file]
+            known[file] = holders[holders != file]

@@ -121,27 +121,15 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
 
 def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> dict[str, TermPostings]:
     """Postings of each known term; only the first 96 terms are looked up."""
-    found = _rows_of(connection, terms, "bodies, names, fields")
-    return {term: TermPostings(found[term]) for term in dict.fromkeys(terms) if term in found}
+    return _read(connection, terms, "bodies, names, fields")
 
 
-def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> tuple[Ids, Ids]:
-    """For those who ask in which chunks each of many terms stands, and nothing else: parallel arrays of the term's
-    place in `terms` (all different; the first 96 are looked up) and a chunk's id, dead ones included."""
-    found = [
-        (terms.index(term), row[0])
-        for term, postings in _rows_of(connection, terms, "bodies").items()
-        for row in postings
-        if row[0] is not None
-    ]
-    flat = _unpack(found)
-    return flat.terms, flat.keys
+def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> dict[str, Postings]:
+    """The same for those who ask in which chunks a term stands, and nothing else."""
+    return {term: postings.bodies for term, postings in _read(connection, terms, "bodies").items()}
 
 
-def _rows_of(
-    connection: sqlite3.Connection, terms: Sequence[str], columns: str
-) -> dict[str, list[tuple[bytes | None, ...]]]:
-    """The columns of each known term, segment by segment."""
+def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> dict[str, TermPostings]:
     wanted = list(dict.fromkeys(terms))[:_MAX_TERMS]
     marks = ",".join("?" * len(wanted))
     found: dict[str, list[tuple[bytes | None, ...]]] = defaultdict(list)
@@ -151,7 +139,7 @@ def _rows_of(
         wanted,
     ):
         found[term].append(tuple(blobs))
-    return found
+    return {term: TermPostings(found[term]) for term in wanted if term in found}
 
 
 def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
