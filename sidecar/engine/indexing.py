@@ -54,6 +54,8 @@ class _Batch:
     written: Sequence[_Written] = ()
     held: Sequence[Prepared] = ()
     embedded: int = 0
+    overtaken: frozenset[str] = frozenset()
+    """Paths that another run wrote after they were looked up for this one: whose reading is the newer one is open."""
 
 
 class Indexer:
@@ -85,10 +87,13 @@ class Indexer:
         total = len(plan.changed) + plan.unchanged
         done = plan.unchanged
         progress(done, total, "Reading files")
+        overtaken: set[str] = set()
         for batch in self._run(plan.changed, cancelled):
             _count(batch, tally)
+            overtaken |= batch.overtaken
             done += len(batch.outcomes)
             progress(done, total, "Indexing")
+        self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
         self._finish_vectors(tally, cancelled)
         self._merge()
         return tally
@@ -96,12 +101,20 @@ class Indexer:
     def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled, *, force: bool = False) -> Tally:
         """The same for a few files, on the caller's thread; `force` parses again what has the same bytes."""
         tally = Tally()
-        for some in batches(files):
-            _check(cancelled)
-            batch = self._embed(self._write_new(self._prepare(some, force=force)))
-            _count(batch, tally)
+        self._index(files, tally, cancelled, force=force)
         self._merge()
         return tally
+
+    def _index(self, files: Sequence[FoundFile], tally: Tally, cancelled: IsCancelled, *, force: bool = False) -> None:
+        """What another run overtakes is read again until nobody does."""
+        while files:
+            overtaken: set[str] = set()
+            for some in batches(files):
+                _check(cancelled)
+                batch = self._embed(self._write_new(self._prepare(some, force=force)))
+                _count(batch, tally)
+                overtaken |= batch.overtaken
+            files = [f for f in files if f.path in overtaken]
 
     def notice_removed(self, path: str) -> bool:
         """Whether upkeep has removed this path since somebody last asked: then a person hears of it once."""
@@ -178,14 +191,15 @@ class Indexer:
 
     def _write_new(self, batch: _Batch) -> _Batch:
         with self._manifest.transaction():
-            current = [o for o in batch.outcomes if not self._is_overtaken(path_of(o), batch)]
+            overtaken = frozenset(p for o in batch.outcomes if self._is_overtaken(p := path_of(o), batch))
+            current = [o for o in batch.outcomes if path_of(o) not in overtaken]
             prepared = [o for o in current if isinstance(o, Prepared)]
             held = [o for o in prepared if o.new.path in batch.known]
             for outcome in current:
                 self._write_plain(outcome)
             written = self._write_files([o for o in prepared if o.new.path not in batch.known])
         self._on_commit()
-        return _Batch(batch.outcomes, batch.known, written, held)
+        return _Batch(batch.outcomes, batch.known, written, held, overtaken=overtaken)
 
     def _write_and_merge(self, batch: _Batch) -> _Batch:
         """As a stage: segments are merged beside the other stages, and not at the end of all."""
@@ -198,7 +212,7 @@ class Indexer:
             self._lexical.merge_segments(connection)
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
-        """Whether another run has written this file since it was looked up for this one: that reading is as fresh."""
+        """Whether another run has written this file since it was looked up for this one."""
         return self._manifest.known_file(path) != batch.known.get(path)
 
     def _write_plain(self, outcome: Outcome) -> None:
@@ -240,13 +254,14 @@ class Indexer:
         bodies = {h: body for p in prepared for h, body in zip(p.new.body_hashes, p.bodies, strict=True)}
         made, embedded = self._make_vectors(bodies, {p.new.path_hash: p.path_text for p in prepared})
         with self._manifest.transaction():
-            held = self._write_files([p for p in batch.held if not self._is_overtaken(p.new.path, batch)])
+            late = {p.new.path for p in batch.held if self._is_overtaken(p.new.path, batch)}
+            held = self._write_files([p for p in batch.held if p.new.path not in late])
             chunks = [
                 (chunk, made[h]) for p, _, ids in batch.written for chunk, h in zip(ids, p.new.body_hashes, strict=True)
             ]
             self._manifest.set_vectors(chunks, [(file, made[p.new.path_hash]) for p, file, _ in batch.written])
         self._on_commit()
-        return _Batch(batch.outcomes, batch.known, [*batch.written, *held], (), embedded)
+        return _Batch(batch.outcomes, batch.known, [*batch.written, *held], (), embedded, batch.overtaken | late)
 
     def _make_vectors(self, bodies: Mapping[bytes, str], paths: Mapping[bytes, str]) -> tuple[dict[bytes, int], int]:
         """Vector ids of all texts by hash, and how many bodies went through the model: only those not kept yet do."""

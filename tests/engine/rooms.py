@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.wiring import Models, real_parts
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
+from sidecar.model import FileContent, SearchRequest, VectorStore, never_cancelled, no_progress
 from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_postings
@@ -58,6 +59,7 @@ class Room:
     make_store: Callable[[Path, int, str], VectorStore] | None = None
     watcher: bool = False
     apart: bool = True
+    before_reading: Callable[[str], object] | None = None
 
     def open(self, **changes: Any) -> IndexedWorkspace:
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
@@ -65,6 +67,8 @@ class Room:
             parts = replace(parts, make_store=self.make_store)
         if not self.apart:
             parts = replace(parts, prepare_apart=None)
+        if self.before_reading is not None:
+            parts = replace(parts, read_file=partial(_read_after, self.before_reading, parts.read_file))
         facts = changes.pop("models", self.models)
         workspace = IndexedWorkspace(
             str(self.root),
@@ -93,6 +97,13 @@ class Room:
         for workspace in self.opened:
             workspace.close()
         self.opened.clear()
+
+
+def _read_after(
+    first: Callable[[str], object], read: Callable[..., FileContent], root: str, path: str, most: int
+) -> Any:
+    first(path)
+    return read(root, path, most)
 
 
 def index(workspace: IndexedWorkspace) -> Any:

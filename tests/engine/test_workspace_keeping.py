@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 
 import pytest
 
@@ -92,8 +93,11 @@ def test_an_answer_that_may_be_stale_says_so(room: Room) -> None:
     index(room.open())
     room.close()
     room.write("src/engine.py", NEW)
+    answered = threading.Event()
+    room.before_reading = lambda path: path == "src/engine.py" and answered.wait(60)
     workspace = room.open(freshness_seconds=0.0)
     answer = workspace.search(SearchRequest("expire cookies"), never_cancelled)
+    answered.set()
     assert "may be stale" in answer.notice
 
 
@@ -124,3 +128,25 @@ def test_looking_at_everything_again_is_no_pending_file(room: Room) -> None:
     workspace = room.open(freshness_seconds=0.0)
     find(workspace, "expire cookies")
     assert workspace.status().pending_files == 0
+
+
+def test_a_save_that_another_run_reads_past_is_not_lost(room: Room) -> None:
+    """One run looks the file up; another reads and writes it; the file is saved; only then the first one reads."""
+    others: list[threading.Thread] = []
+    armed = threading.Event()
+
+    def interrupt(path: str) -> None:
+        if armed.is_set() and not others:
+            others.append(threading.Thread(target=workspace.reindex_file, args=(path,)))
+            others[0].start()
+            others[0].join(60)
+            room.write(path, NEW)
+
+    room.before_reading = interrupt
+    workspace = room.open()
+    index(workspace)
+    room.write("src/engine.py", "def tune_old_engine():\n    return 1\n")
+    armed.set()
+    workspace.reindex_file("src/engine.py")
+    assert not others[0].is_alive()
+    assert "src/engine.py" in find(workspace, "carburettor mixture", mode="fts")
