@@ -14,7 +14,7 @@ from sidecar.parts.embed.catalog import models_folder
 from tests import hub as hubs
 
 PATHS = {"model.onnx": "onnx/model.onnx", "tokenizer.json": "tokenizer.json"}
-MINILM = models_folder() / "all-minilm-l6-v2-int8"
+MINILM = models_folder() / "minilm-code-int8"
 
 
 def install(site: Path, models: list[dict[str, Any]]) -> Path:

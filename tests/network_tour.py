@@ -87,7 +87,7 @@ class Tour:
         self.run("index", "--model", "bge-small-en-v1.5", status=7, said="sidecar models download bge-small-en-v1.5")
         self.run("search", "a", "--model", "no-such-model", status=7)
         self.run("delete", "--yes")
-        self.run("index", "--model", "all-minilm-l6-v2-int8")
+        self.run("index", "--model", "minilm-code-int8")
 
     def doors(self) -> None:
         """Each over the daemon."""

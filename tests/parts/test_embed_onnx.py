@@ -17,7 +17,7 @@ from sidecar.model import Embedder
 from sidecar.parts.embed.catalog import ModelFiles, models_folder, resolve_model
 from sidecar.parts.embed.onnx import OnnxEmbedder
 
-STATIC, MINILM = "static-code-256", "all-minilm-l6-v2-int8"
+STATIC, MINILM = "static-code-256", "minilm-code-int8"
 CODE = [
     "def retry_request(self, attempts):\n    delay = 2 ** attempts\n    sleep(delay)\n    return self.send()",
     "class CookieJar:\n    def set_cookie(self, cookie):\n        self._cookies[cookie.domain] = cookie",
@@ -233,7 +233,7 @@ def test_nothing_is_printed_to_stdout_by_loading_and_running() -> None:
         "from sidecar.parts.embed.catalog import resolve_model\n"
         "from sidecar.parts.embed.onnx import OnnxEmbedder\n"
         "for device in ('auto', 'cuda'):\n"
-        "    for name in ('static-code-256', 'all-minilm-l6-v2-int8'):\n"
+        "    for name in ('static-code-256', 'minilm-code-int8'):\n"
         "        OnnxEmbedder(resolve_model(name), device).embed_documents(['one text'] * 40)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -60,8 +60,8 @@ def test_a_model_that_was_not_downloaded_says_how_to_download_it(tmp_path: Path)
     ("name", "meant"),
     [
         ("bge-smal-en", "did you mean bge-small-en-v1.5"),
-        ("minilm", r"did you mean all-minilm-l6-v2"),
-        ("gpt-9", "name one of static-code-256, all-minilm-l6-v2-int8, .*bge-small-en-v1.5"),
+        ("minilm", r"did you mean minilm-code-int8 or all-minilm-l6-v2"),
+        ("gpt-9", "name one of static-code-256, minilm-code-int8, .*bge-small-en-v1.5"),
     ],
 )
 def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path, name: str, meant: str) -> None:
@@ -72,7 +72,7 @@ def test_an_unknown_name_is_answered_with_near_ones(tmp_path: Path, name: str, m
 def test_what_ships_and_folders_are_found_as_before(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path)
     assert shelf.resolve().entry.id == "static-code-256"
-    assert shelf.resolve("all-minilm-l6-v2-int8").entry.id == "all-minilm-l6-v2-int8"
+    assert shelf.resolve("minilm-code-int8").entry.id == "minilm-code-int8"
     assert shelf.resolve(str(models_folder() / "static-code-256")).folder == models_folder() / "static-code-256"
 
 

@@ -164,7 +164,7 @@ def test_models_lists_what_ships_and_marks_the_one_in_use(home: Path) -> None:
     assert all(model["dimension"] > 0 and model["licence"] for model in models)
     assert [model["id"] for model in models if model["state"] == "ships" and model["size"] > 0] == [
         "static-code-256",
-        "all-minilm-l6-v2-int8",
+        "minilm-code-int8",
     ]
 
 

@@ -134,7 +134,7 @@ function optional<T>(name: string, value: T | undefined, text: (value: T) => str
   return value === undefined ? [] : [[name, text(value)]];
 }
 
-/** `all-minilm-l6-v2-int8: 43 % of 10 252 chunks, 2 min left` */
+/** `minilm-code-int8: 43 % of 10 252 chunks, 2 min left` */
 export function refiningText({ model, percent, total, secondsLeft, note }: StatusRefining): string {
   const left = secondsLeft === undefined ? "" : `, ${duration(secondsLeft)} left`;
   const why = note === undefined ? "" : ` (${note})`;

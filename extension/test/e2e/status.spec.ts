@@ -9,7 +9,7 @@ const INDEXING_MS = 200_000;
 const LINES = 50;
 
 test.use({
-  editorOptions: { content: "h11", indexed: false, machine: { "sidecar.model": "all-minilm-l6-v2-int8" } },
+  editorOptions: { content: "h11", indexed: false, machine: { "sidecar.model": "minilm-code-int8" } },
 });
 test.describe.configure({ mode: "serial", timeout: 400_000 });
 

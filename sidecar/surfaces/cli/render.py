@@ -97,7 +97,7 @@ def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _refining_words(stage: Mapping[str, Any]) -> str:
-    """`all-minilm-l6-v2-int8: 43 % of 10,252 chunks, about 90 s left`"""
+    """`minilm-code-int8: 43 % of 10,252 chunks, about 90 s left`"""
     left = f", about {stage['secondsLeft']} s left" if "secondsLeft" in stage else ""
     note = f" ({stage['note']})" if "note" in stage else ""
     return f"{stage['model'].partition('@')[0]}: {stage['percent']} % of {stage['total']:,} chunks{left}{note}"

@@ -21,7 +21,7 @@ const READY: Partial<IndexStatus> = {
 };
 
 const REFINING = {
-  model: "all-minilm-l6-v2-int8@3ca3917fbc5b",
+  model: "minilm-code-int8@3ca3917fbc5b",
   done: 4408,
   total: 10252,
   percent: 42,
@@ -57,7 +57,7 @@ test("indexing shows percent and time left, once that can be told", () => {
 test("while a second model takes over, how far it is is told", () => {
   const { text, severity, tooltip } = shown("running", { ...READY, refining: REFINING }, undefined, NOW);
   expect([text, severity]).toEqual(["$(check) Refining 42 %", "none"]);
-  expect(tooltip).toContain("all-minilm-l6-v2-int8: 42 % of 10\u202f252 chunks, 2 min left");
+  expect(tooltip).toContain("minilm-code-int8: 42 % of 10\u202f252 chunks, 2 min left");
   const stuck = { ...REFINING, note: "The disk is full." };
   expect(shown("running", { ...READY, refining: stuck }, undefined, NOW).tooltip).toContain("The disk is full.");
 });
