@@ -55,7 +55,11 @@ export class Window {
   /** Runs a command by its title, category included. What is selected stays so, which Escape would end. */
   async command(title: string): Promise<void> {
     const row = this.rows.filter({ hasText: title }).first();
+    let again = false;
     await expect(async () => {
+      // A list that is open does not learn of commands that come later.
+      if (again) await this.page.keyboard.press("Escape");
+      again = true;
       await this.page.keyboard.press("F1");
       await this.input.fill(`>${title}`, { timeout: TRY_MS });
       await row.click({ timeout: TRY_MS });
