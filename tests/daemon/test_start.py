@@ -146,8 +146,8 @@ def test_two_data_folders_have_two_daemons(house: House, work: Path, tmp_path: P
         other.clear()
 
 
-def test_every_process_of_a_home_finds_the_daemon_whatever_its_runtime_folder(house: House, tmp_path: Path) -> None:
-    runtime = tmp_path / "r"
+def test_every_process_of_a_home_finds_the_daemon_whatever_its_runtime_folder(house: House) -> None:
+    runtime = house.home / "r"
     runtime.mkdir(mode=0o700)
     house.run("daemon", "start", env={"XDG_RUNTIME_DIR": str(runtime)})
     status = house.status()
