@@ -120,7 +120,7 @@ class Product:
 
 @contextmanager
 def open_product(home: Path) -> Iterator[Product]:
-    env = {**os.environ, "SIDECAR_HOME": str(home)}
+    env = {**os.environ, "SIDECAR_HOME": str(home), "SIDECAR_TWO_STAGE": "0"}
     combiner, watched = Exchangeable(), []
 
     def make_searcher(embedder: Any, store: Any) -> Watched:
