@@ -181,7 +181,8 @@ def test_a_file_saved_meanwhile_is_found_at_once_and_is_in_the_index_that_follow
     staged.write("src/late.py", "def tune_carburettor(engine):\n    return engine.mixture\n")
     for gone in ("src/cookies.py", *sorted(p.relative_to(staged.root).as_posix() for p in staged.root.rglob("*_5.py"))):
         (staged.root / gone).unlink()
-    watched.until(lambda status: status.files == 59)
+    on_disk = tuple(sorted(p.relative_to(staged.root).as_posix() for p in staged.root.rglob("*.py")))
+    watched.until(lambda status: workspace.find_paths("**/*.py", 100).paths == on_disk and status.coverage == 1.0)
     assert find(workspace, "tune carburettor", mode="vector")[0] == "src/late.py"
     tap.open()
     watched.until(is_refined)
