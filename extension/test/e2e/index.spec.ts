@@ -23,7 +23,9 @@ test("in a folder that is not trusted nothing is started, and what is asked for 
   await window.command("View: Show Explorer");
 });
 
-test("trusting the folder starts the sidecar", async ({ window }) => {
+// One test: between two the window is tidied, and the offer would be gone.
+test("trusting the folder starts the sidecar, which offers an index, and one click makes it", async ({ window }) => {
+  writeFileSync(join(window.editor.folder, ".env"), "PASSWORD=hunter2\n");
   await window.statusItem("Restricted Mode").click();
   await window.page
     .locator(".workspace-trust-editor")
@@ -33,10 +35,6 @@ test("trusting the folder starts the sidecar", async ({ window }) => {
   await window.sidecarRuns();
   // Settings that the folder may choose count from now on, for which the sidecar may begin once more.
   await expect.poll(() => window.editor.processes("--stdio")).toHaveLength(1);
-});
-
-test("a folder that is opened first is offered an index, and one click makes it", async ({ window }) => {
-  writeFileSync(join(window.editor.folder, ".env"), "PASSWORD=hunter2\n");
   await expect(window.statusItem("Not indexed")).toBeVisible();
   const welcome = window.toast("to search it by meaning");
   await expect(welcome).toBeVisible();
