@@ -48,8 +48,13 @@ test("trusting the folder starts the sidecar, which offers an index, and one cli
 test("the status bar item tells files, chunks, model, device and size", async ({ window }) => {
   const item = window.page.locator(".statusbar-item[id*='sidecar']");
   await expect(item.getByRole("button")).toHaveAccessibleName(/Sidecar: The index is complete and up to date/);
-  await item.hover();
   const hover = window.page.locator(".monaco-hover").filter({ hasText: "Chunks" });
+  await expect(async () => {
+    // The editor closes it when the item changes meanwhile.
+    await window.page.mouse.move(0, 0);
+    await item.hover();
+    await expect(hover).toBeVisible({ timeout: 3_000 });
+  }).toPass();
   for (const part of ["Files", "Chunks", "Model", "Device", "Size"]) await expect(hover).toContainText(part);
   await window.picture("status-tooltip");
 });
