@@ -193,6 +193,14 @@ class PermissionDenied(SidecarError):
     http_status, exit_status = 403, 8
 
 
+def without_locks(path: object, error: OSError) -> PermissionDenied:
+    """The error for a file that cannot be locked, though nobody holds a lock on it."""
+    return PermissionDenied(
+        f"{path} cannot be locked ({error.strerror}): its file system has no locks. "
+        "SIDECAR_HOME moves everything to another one."
+    )
+
+
 class ConfigInvalid(SidecarError):
     code, user_message = "CONFIG_INVALID", "The configuration is invalid."
     http_status, exit_status = 400, 2

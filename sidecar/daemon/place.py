@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sidecar.errors import DiskFull, PermissionDenied, SidecarError
+from sidecar.errors import DiskFull, PermissionDenied, SidecarError, without_locks
 
 LONGEST_SOCKET_PATH = 100
 """Bytes: systems take 104 to 108, with the end mark."""
@@ -153,10 +153,7 @@ class Lock:
                 return False
             except OSError as error:
                 os.close(fd)
-                raise PermissionDenied(
-                    f"{self._path} cannot be locked ({error.strerror}): its file system has no locks. "
-                    "SIDECAR_HOME moves everything to another one."
-                ) from error
+                raise without_locks(self._path, error) from error
             self._fd = self._kept(fd)
         return True
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sidecar.errors import DiskFull, IndexLocked, PermissionDenied
+from sidecar.errors import DiskFull, IndexLocked, PermissionDenied, without_locks
 
 _POLL_S = 0.05
 _LOCKED_BYTE = 1 << 30  # Windows forbids reading a locked byte: lock one far behind the text
@@ -78,10 +78,7 @@ class Lease:
             taken = _lock(fd) and self._is_current(fd)
         except OSError as error:
             os.close(fd)
-            raise PermissionDenied(
-                f"{self._path} cannot be locked ({error.strerror}): its file system has no locks. "
-                "SIDECAR_HOME moves everything to another one."
-            ) from error
+            raise without_locks(self._path, error) from error
         if not taken:
             os.close(fd)
             return None
