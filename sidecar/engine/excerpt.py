@@ -54,8 +54,8 @@ def excerpt(
 
 def hit_words(query: str) -> Callable[[str], list[tuple[int, int]]]:
     """Finds the words of a text that the query's words find, each as start and end; stop words find nothing."""
-    wanted = frozenset(query_terms(query))
-    return lambda text: [(start, end) for start, end, word in places(text) if wanted.intersection(terms_of(word))]
+    hits = _hits_of(frozenset(query_terms(query)))
+    return lambda text: _spans(text, hits)
 
 
 class _Hits(dict[str, frozenset[str]]):
@@ -89,6 +89,10 @@ def _hits_of(terms: frozenset[str]) -> _Hits:
     return _Hits(terms)
 
 
+def _spans(text: str, hits: _Hits) -> list[tuple[int, int]]:
+    return [(start, end) for start, end, word in places(text) if hits[word]]
+
+
 def _squeezed(text: str) -> str:
     """As terms are written: lower case, without underscores."""
     return text.lower().replace("_", "")
@@ -113,7 +117,7 @@ def _shown(line: _Line, start_line: int, hits: _Hits) -> ExcerptLine:
     first = len(line.text) - len(line.text.lstrip())
     text = line.text.rstrip()
     begin = first
-    spans = [(start, end) for start, end, word in places(line.text) if hits[word]] if line.hits else []
+    spans = _spans(line.text, hits) if line.hits else []
     if len(text) - first > WIDTH and spans:
         begin = max(first, min(spans[0][0] - _BEFORE, len(text) - WIDTH))
     end = min(len(text), begin + WIDTH)

@@ -111,7 +111,7 @@ class Indexer:
             overtaken: set[str] = set()
             for some in batches(files):
                 _check(cancelled)
-                batch = self._embed(self._write_new(self._prepare(some, force=force)))
+                batch = self._index_now(some, force=force)
                 _count(batch, tally)
                 overtaken |= batch.overtaken
             files = [f for f in files if f.path in overtaken]
@@ -159,7 +159,7 @@ class Indexer:
 
         if len(files) <= _INLINE:
             for some in pieces():
-                yield self._embed(self._write_new(self._prepare(some)))
+                yield self._index_now(some)
             return
         if self._parts.prepare_apart is None or not _is_much([f.stat.size for f in files]):
             yield from run_stages(pieces(), [self._prepare, self._write_and_merge, self._embed])
@@ -170,6 +170,10 @@ class Indexer:
         ):
             prepared = apart.prepare(self._with_known(some) for some in pieces())
             yield from run_stages(prepared, [self._received, self._write_and_merge, self._embed])
+
+    def _index_now(self, files: Sequence[FoundFile], *, force: bool = False) -> _Batch:
+        """Every stage in turn, on the caller's thread."""
+        return self._embed(self._write_new(self._prepare(files, force=force)))
 
     def _with_known(self, files: Sequence[FoundFile]) -> list[tuple[FoundFile, KnownFile | None]]:
         return [(f, self._manifest.known_file(f.path)) for f in files]
