@@ -23,7 +23,7 @@ from sidecar.parts.slots import PendingSlot, Slots
 
 log = logging.getLogger(__name__)
 
-_BATCH = 1000
+_BATCH = 2000
 _TRIES = 3
 # The store serves one call at a time, and its writing a few rows takes as long as several searches. So a few rows wait
 # for more, and until the search that most often follows a change is over.

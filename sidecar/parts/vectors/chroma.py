@@ -26,7 +26,10 @@ from .frames import Frame, FrameError, read_frame, write_frame
 from .health import find_damage, find_waste
 
 SCHEMA_VERSION = 1
-_UPSERT_ROWS = 250  # a search waits for at most one such frame
+# A search waits for at most one such frame.
+_UPSERT_ROWS = 250
+# Each upsert costs Chroma some 40 ms beside its rows: rows are cheaper by half while nobody searches yet.
+_UPSERT_ROWS_UNSEARCHED = 2000
 _DELETE_ROWS = 200
 _WORKER = "sidecar.parts.vectors.chroma_worker"
 
@@ -55,6 +58,7 @@ class ChromaStore:
         self._open_timeout = open_timeout
         self._turns = _Turns()
         self._worker: _Worker | None = None
+        self._searched = False
         self._closed = threading.Event()
 
     @property
@@ -74,8 +78,10 @@ class ChromaStore:
             raise StoreFailed(
                 f"Vectors of shape {vectors.shape} came for {len(ids)} ids; this index has dimension {self._dimension}."
             )
-        for start in range(0, len(ids), _UPSERT_ROWS):
-            part = slice(start, start + _UPSERT_ROWS)
+        start = 0
+        while start < len(ids):
+            part = slice(start, start + (_UPSERT_ROWS if self._searched else _UPSERT_ROWS_UNSEARCHED))
+            start = part.stop
             self._call("upsert", collection, [_int64(ids[part]), vectors[part].astype(np.float32, copy=False)])
 
     def delete(self, collection: Collection, ids: Ids) -> None:
@@ -90,6 +96,7 @@ class ChromaStore:
             )
         if limit < 1:
             return np.empty(0, np.int64), np.empty(0, np.float32)
+        self._searched = True
         arrays = [vector.astype(np.float32, copy=False)]
         _, (found, distances) = self._call("query", collection, arrays, urgent=True, limit=limit)
         return found, np.clip(1.0 - distances, -1.0, 1.0).astype(np.float32, copy=False)
