@@ -95,7 +95,7 @@ class Indexer:
             progress(done, total, "Indexing")
         self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
         self._finish_vectors(tally, cancelled)
-        self._merge()
+        self._merge(at_end=True)
         return tally
 
     def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled, *, force: bool = False) -> Tally:
@@ -211,9 +211,9 @@ class Indexer:
         self._merge()
         return written
 
-    def _merge(self) -> None:
+    def _merge(self, *, at_end: bool = False) -> None:
         with self._manifest.transaction() as connection:
-            self._lexical.merge_segments(connection)
+            self._lexical.merge_segments(connection, at_end=at_end)
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
         """Whether another run has written this file since it was looked up for this one."""

@@ -102,7 +102,8 @@ class Lexical(Protocol):
 
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None: ...
 
-    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False) -> None: ...
+    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
+        """Inside a transaction."""
 
 
 class Searching(Protocol):

@@ -153,6 +153,16 @@ def test_eight_small_segments_become_one_and_a_large_one_stays(connection: sqlit
     assert segments(connection) == 2
 
 
+def test_at_the_end_of_a_run_small_segments_become_one(connection: sqlite3.Connection) -> None:
+    for i in range(4):
+        assert merge_segments(connection, at_end=True) == 0
+        write(connection, f"small number{i}")
+    assert merge_segments(connection) == 0
+    assert merge_segments(connection, at_end=True) == 4
+    assert segments(connection) == 1
+    assert len(read_postings(connection, ["small"])["small"].bodies.ids) == 4
+
+
 def test_a_merge_keeps_within_its_budget(connection: sqlite3.Connection) -> None:
     for _ in range(MERGE_FACTOR):
         write(connection, "one two three")

@@ -30,5 +30,5 @@ class LexicalIndex:
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
         definitions.forget_files(connection, file_ids)
 
-    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False) -> None:
-        postings.merge_segments(connection, force=force)
+    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
+        postings.merge_segments(connection, force=force, at_end=at_end)

@@ -2,7 +2,8 @@
 
 Each commit writes one segment and never changes an older one. Ids of files and chunks never repeat, so removing a file
 is only "its ids are no longer in the tables `files` and `chunks`": readers mask dead postings, merges drop them.
-Segments of a similar size are merged eight at a time, so that there are few of them and a posting is rewritten rarely.
+Segments of a similar size are merged eight at a time, so that there are few of them and a posting is rewritten rarely;
+at the end of a run all small ones become one, because every search seeks in each.
 
 The primary key begins with the segment, not the term: a segment is appended and deleted as one stretch of the file,
 and a merge of small segments never touches the large ones. A query seeks once per segment and term.
@@ -46,6 +47,9 @@ CREATE TABLE lexical_postings(
 MERGE_FACTOR = 8
 MERGE_BUDGET = 3_000_000
 """Postings that one unforced merge may rewrite: about a second of one core."""
+_SMALL = 300_000
+"""Postings that a run's end may rewrite to leave fewer segments: a tenth of a second of one core."""
+_FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
 _MAX_TERMS = 96
 _COLUMNS = 3
@@ -156,16 +160,21 @@ def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
     return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
 
 
-def merge_segments(connection: sqlite3.Connection, *, force: bool = False, budget: int = MERGE_BUDGET) -> int:
+def merge_segments(
+    connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False, budget: int = MERGE_BUDGET
+) -> int:
     """Merges what is due and returns how many segments went; `force` makes one segment of all, without dead postings.
 
-    What is due is at most `budget` postings, unless more than half of the index is dead: then all of it is written
-    anew, which costs less than what made it so.
+    `at_end`: no more comes for now, so that small segments that are not due otherwise become one, if there are more
+    than a few. What is due is at most `budget` postings, unless more than half of the index is dead: then all of it is
+    written anew, which costs less than what made it so.
 
     The alive ids are those of the tables `files` and `chunks` of the same transaction.
     """
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY segment").fetchall()
     chosen = [s for s, _ in sizes] if force or _mostly_dead(connection) else _due(sizes, budget)
+    if at_end and not chosen:
+        chosen = _small(sizes)
     if not chosen:
         return 0
     marks = ",".join(map(str, chosen))
@@ -331,6 +340,13 @@ def _due(sizes: Sequence[tuple[int, int]], budget: int) -> list[int]:
             if within > 1:
                 return [segment for segment, _ in group[:within]]
     return []
+
+
+def _small(sizes: Sequence[tuple[int, int]]) -> list[int]:
+    """The smallest segments, as many as hold `_SMALL` postings together; none where these are few."""
+    group = sorted(sizes, key=lambda row: row[1])
+    within = sum(total <= _SMALL for total in accumulate(postings for _, postings in group))
+    return [segment for segment, _ in group[:within]] if within > _FEW_SEGMENTS else []
 
 
 def _mostly_dead(connection: sqlite3.Connection) -> bool:
