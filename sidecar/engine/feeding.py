@@ -153,7 +153,7 @@ class StoreFeeder:
             expected = set(self._slots.slots_in_store(number))
             if listing is None:
                 if store.count(name) != len(expected):
-                    raise StoreFailed("The number of vectors is wrong.", rebuild=True)
+                    raise StoreFailed("The vector store lacks vectors or has too many.", rebuild=True)
                 continue
             held = {int(i) for i in np.asarray(listing(name))}
             self._slots.mark_pending(held ^ expected, number)
@@ -196,10 +196,12 @@ class StoreFeeder:
 
     def _fail(self, error: StoreFailed, tries: int) -> None:
         self._usable = False
-        self._note = error.message
-        log.warning("vector store: %s", error.message)
+        # What is to be filled again has answered: it says itself what is the matter.
+        refill = bool(error.facts.get("rebuild"))
+        self._note = error.detail if refill else error.message
+        log.warning("%s", self._note)
         self._close_store()
-        if error.facts.get("rebuild"):
+        if refill:
             self._discard()
         if tries < _TRIES and not self._stop.is_set():
             self._wake.set()
@@ -212,6 +214,6 @@ class StoreFeeder:
             store.close()
 
     def _discard(self) -> None:
-        """A damaged directory is never used again."""
+        """A directory that is to be filled again is never used again."""
         shutil.rmtree(self._directory / str(self._number), ignore_errors=True)
         self._number += 1

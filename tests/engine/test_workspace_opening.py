@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed
-from sidecar.model import SearchRequest, never_cancelled, no_progress
+from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
+from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
+from sidecar.parts.vectors.chroma import ChromaStore
 from tests.engine.rooms import SLOW, Room, find, image, index
 
 
@@ -124,6 +125,24 @@ def test_a_store_that_is_damaged_is_filled_again_without_the_model(room: Room) -
     again = room.open()
     assert image(again) == before
     assert index(again).embedded == 0
+
+
+def test_the_log_says_of_a_store_that_is_filled_again_what_is_the_matter_and_no_more(
+    room: Room, caplog: pytest.LogCaptureFixture
+) -> None:
+    why = "The vector store's files hold 3 vectors, 2 of them deleted. It is filled again from the kept vectors."
+    wasteful = iter([True])
+
+    def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:
+        if next(wasteful, False):
+            raise StoreFailed(why, rebuild=True)
+        return ChromaStore(directory, dimension, model_id)
+
+    room.make_store = make_store
+    workspace = room.open()
+    index(workspace)
+    assert sum((held := image(workspace)).stored) == len(held.chunks)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [why]
 
 
 def test_kept_vectors_that_are_gone_are_made_again(room: Room) -> None:

@@ -257,7 +257,19 @@ def test_torn_files_are_detected_at_open(
 
 def test_files_that_hold_mostly_deleted_vectors_are_said_to_need_a_rebuild(filled: Path) -> None:
     assert find_waste(filled, DIMENSION, ROWS) == ""
-    assert "15,000 of them deleted" in find_waste(filled, DIMENSION, 5_000)
+    assert find_waste(filled, DIMENSION, 5_000) == "20,000 vectors, 15,000 of them deleted"
+
+
+def test_a_store_of_mostly_deleted_vectors_says_so_and_is_not_called_damaged(copy: Path) -> None:
+    store = ChromaStore(copy, DIMENSION, "model")
+    store.delete("code", np.arange(15_000))
+    store.close()
+    again = ChromaStore(copy, DIMENSION, "model")
+    with pytest.raises(StoreFailed, match="files hold 20,000 vectors, 15,000 of them deleted") as caught:
+        again.open()
+    assert caught.value.facts["rebuild"] is True
+    assert "damaged" not in caught.value.message
+    again.close()
 
 
 @pytest.mark.parametrize(

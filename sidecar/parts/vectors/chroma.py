@@ -166,7 +166,7 @@ class ChromaStore:
             header, _ = worker.ask({"made_for": self._made_for}, [], self._open_timeout)
             waste = find_waste(self._directory, self._dimension, sum(header["counts"].values()))
             if waste:
-                raise _damaged(waste)
+                raise _to_be_refilled(f"'s files hold {waste}")
         except SidecarError:
             worker.end(timeout=5.0)
             raise
@@ -286,7 +286,11 @@ def _int64(ids: Ids) -> Ids:
 
 
 def _damaged(why: str) -> StoreFailed:
-    return StoreFailed(f"damaged: {why}. It is filled again from the kept vectors.", rebuild=True)
+    return _to_be_refilled(f" was damaged: {why}")
+
+
+def _to_be_refilled(why: str) -> StoreFailed:
+    return StoreFailed(f"The vector store{why}. It is filled again from the kept vectors.", rebuild=True)
 
 
 def _translated(header: dict[str, Any]) -> SidecarError:
@@ -298,5 +302,5 @@ def _translated(header: dict[str, Any]) -> SidecarError:
     if meaning == "damaged":
         return _damaged(said)
     if meaning == "mismatch":
-        return StoreFailed(f"It was {said}. It is filled again from the kept vectors.", rebuild=True)
+        return _to_be_refilled(f" was {said}")
     return StoreFailed(f"It says: {said}.")

@@ -30,7 +30,7 @@ def find_waste(directory: Path, dimension: int, rows: int) -> str:
     """Says when more than a third of what the files hold is deleted; places of deleted vectors are never used again."""
     held = sum(_size(segment / "data_level0.bin") // _element_bytes(dimension) for segment in _segments(directory))
     if held > _WASTE_FLOOR and held > 1.5 * rows:
-        return f"its files hold {held:,} vectors, {held - rows:,} of them deleted"
+        return f"{held:,} vectors, {held - rows:,} of them deleted"
     return ""
 
 
