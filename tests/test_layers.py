@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sidecar"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VALUES = ("model", "errors")
+VALUES = ("model", "errors", "logs")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),

@@ -20,6 +20,7 @@ from pathlib import Path
 from sidecar.daemon.calls import Lines, as_line
 from sidecar.daemon.greeting import Greeting
 from sidecar.errors import Internal, SidecarError
+from sidecar.logs import client_log
 
 GREETING_S = 10.0
 CLOSING_S = 15.0
@@ -128,7 +129,7 @@ class Hub:
             return
         except Exception as error:
             if not isinstance(error, SidecarError):
-                logger.exception("a session failed")
+                client_log("sidecar.daemon", connection).exception("a session failed")
             if not welcomed:
                 told = error if isinstance(error, SidecarError) else Internal("sidecar daemon logs says why.")
                 await _answer(connection, {"error": told.as_dict()})

@@ -7,7 +7,6 @@ Not here: what preparing is (`prepare.py`), what such a process does (`prepare_w
 from __future__ import annotations
 
 import contextlib
-import logging
 import pickle
 import queue
 import struct
@@ -19,12 +18,11 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 from sidecar.engine.prepare import Failed, Outcome
 from sidecar.errors import Internal
+from sidecar.logs import workspace_log
 from sidecar.model import FoundFile
 from sidecar.parts.child import start_child
 from sidecar.parts.manifest import KnownFile
 from sidecar.settings.load import Settings
-
-log = logging.getLogger(__name__)
 
 Piece: TypeAlias = Sequence[tuple[FoundFile, KnownFile | None]]
 """Files to prepare together, each with what the manifest knows of it."""
@@ -66,6 +64,7 @@ class PreparersApart:
         start: Callable[[str], subprocess.Popen[bytes]] = start_child,
     ) -> None:
         self._root = root
+        self._log = workspace_log(__name__, root)
         self._settings = settings
         self._patience_s = patience_s
         self._start_process = start
@@ -117,7 +116,7 @@ class PreparersApart:
         turn, piece = waiting.popleft()
         outcomes = self._workers[turn].receive(self._patience_s)
         if outcomes is None:
-            log.warning("a process that prepares files ended; its files are prepared one by one")
+            self._log.warning("a process that prepares files ended; its files are prepared one by one")
             outcomes = [self._alone(turn, one) for one in piece]
             for other, lost in waiting:
                 if other == turn:

@@ -5,7 +5,6 @@ Not here: making vectors. Whatever happens to the store, the kept vectors fill i
 
 from __future__ import annotations
 
-import logging
 import shutil
 import threading
 import time
@@ -17,11 +16,10 @@ import numpy as np
 from sidecar.engine.ports import Kept
 from sidecar.engine.snapshot import combine
 from sidecar.errors import SidecarError, StoreFailed
+from sidecar.logs import workspace_log
 from sidecar.model import VectorStore
 from sidecar.parts.manifest import COLLECTIONS
 from sidecar.parts.slots import PendingSlot, Slots
-
-log = logging.getLogger(__name__)
 
 _BATCH = 2000
 _TRIES = 3
@@ -36,6 +34,7 @@ class StoreFeeder:
 
     def __init__(
         self,
+        root: str,
         directory: Path,
         slots: Slots,
         kept: Kept,
@@ -43,6 +42,7 @@ class StoreFeeder:
         make_store: Callable[[Path], VectorStore],
         check_first: bool,
     ) -> None:
+        self._log = workspace_log(__name__, root)
         self._directory = directory
         self._slots = slots
         self._kept = kept
@@ -199,7 +199,7 @@ class StoreFeeder:
         # What is to be filled again has answered: it says itself what is the matter.
         refill = bool(error.facts.get("rebuild"))
         self._note = error.detail if refill else error.message
-        log.warning("%s", self._note)
+        self._log.warning("%s", self._note)
         self._close_store()
         if refill:
             self._discard()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,13 +18,12 @@ from sidecar.engine.references import named_vectors, vectors_in
 from sidecar.engine.snapshot import Snapshots
 from sidecar.engine.successor import link_by_hash
 from sidecar.errors import IndexCorrupt, SidecarError
+from sidecar.logs import workspace_log
 from sidecar.model import Embedder, VectorStore
 from sidecar.parts.database import connect, copy_database, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +92,7 @@ class Generations:
         on_commit: Callable[[], None],
     ) -> None:
         self._root = root
+        self._log = workspace_log(__name__, root)
         self._directory = directory
         self._parts = parts
         self._embedder = embedder
@@ -152,7 +151,7 @@ class Generations:
         try:
             generation.kept.trim(max_bytes, lambda: named_vectors(self._directory.indexes, generation.kept.store_uuid))
         except SidecarError as error:
-            log.warning("kept vectors were not trimmed: %s", error.message)
+            self._log.warning("kept vectors were not trimmed: %s", error.message)
 
     def release(self, number: int) -> None:
         """This generation is about to be deleted: drops the vectors that no other index names."""
@@ -166,7 +165,7 @@ class Generations:
             finally:
                 kept.close()
         except (SidecarError, KeyError) as error:
-            log.warning("kept vectors of a deleted index stay: %s", error)
+            self._log.warning("kept vectors of a deleted index stay: %s", error)
 
     def _assemble(
         self, number: int, settings: Settings, model: ModelFacts, kept: Kept, *, was_clean: bool, hindrance: str = ""
@@ -197,7 +196,13 @@ class Generations:
             return self._parts.make_store(directory, model.dimension, model.model_id)
 
         feeder = StoreFeeder(
-            path.parent / "store", Slots(manifest), kept, model.path_weight, make_store, check_first=not was_clean
+            self._root,
+            path.parent / "store",
+            Slots(manifest),
+            kept,
+            model.path_weight,
+            make_store,
+            check_first=not was_clean,
         )
 
         def on_commit() -> None:

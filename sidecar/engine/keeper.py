@@ -6,15 +6,13 @@ git: a commit, checkout or merge reconciles everything. Unsaved editor text neve
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from sidecar.errors import Cancelled, SidecarError
+from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Strategy
-
-log = logging.getLogger(__name__)
 
 EVERYTHING = ""
 _RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
@@ -53,11 +51,13 @@ class Keeper:
 
     def __init__(
         self,
+        root: str,
         apply: Callable[[Pending, IsCancelled], None],
         strategy: Strategy,
         remember: Callable[[Iterable[str]], None],
         on_change: Callable[[], None],
     ) -> None:
+        self._log = workspace_log(__name__, root)
         self._apply = apply
         self._strategy = strategy
         self._remember = remember
@@ -141,10 +141,10 @@ class Keeper:
                 pass
             except SidecarError as error:
                 self._put_back(pending, error.message)
-                log.warning("keeping the index up to date: %s", error.message)
+                self._log.warning("keeping the index up to date: %s", error.message)
             except Exception as error:
                 self._put_back(pending, f"{type(error).__name__}: {error}")
-                log.exception("keeping the index up to date")
+                self._log.exception("keeping the index up to date")
             with self._lock:
                 self._busy = False
                 self._applying = Pending()

@@ -7,7 +7,6 @@ changes in one step (successor, the swap of opened). Not here: which model that 
 from __future__ import annotations
 
 import contextlib
-import logging
 import sys
 import threading
 import time
@@ -25,9 +24,8 @@ from sidecar.engine.ports import Kept, Parts
 from sidecar.engine.successor import carry_over, changed_paths, missing_vectors
 from sidecar.engine.upkeep import Upkeep
 from sidecar.errors import Cancelled, Internal, SidecarError
+from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Progress, Refinement
-
-log = logging.getLogger(__name__)
 
 _TELL_S = 1.0
 _AGAIN_S = 60.0
@@ -43,6 +41,7 @@ class Refining:
 
     def __init__(
         self,
+        root: str,
         index: OpenIndex,
         generations: Generations,
         choice: ModelChoice,
@@ -54,6 +53,7 @@ class Refining:
         catch_up: Callable[[Generation, Pending, IsCancelled], None],
         on_change: Callable[[], None],
     ) -> None:
+        self._log = workspace_log(__name__, root)
         self._index = index
         self._generations = generations
         self._choice = choice
@@ -178,10 +178,10 @@ class Refining:
             # Of an index that was closed meanwhile nothing is the matter.
             if due is None or self._index.generation is due[0]:
                 self._error = error
-                log.warning("the second stage stops: %s", error.message)
+                self._log.warning("the second stage stops: %s", error.message)
         except Exception as error:
             self._error = Internal(f"The second stage has stopped ({type(error).__name__}: {error}).")
-            log.exception("the second stage stops")
+            self._log.exception("the second stage stops")
         finally:
             self._now = None
             self._not_before = time.monotonic() + _AGAIN_S if self._error else 0.0

@@ -15,7 +15,7 @@ from sidecar.model import IsCancelled
 from sidecar.settings.load import Settings
 
 Apply = Callable[[Generation, Pending, IsCancelled], None]
-MakeWatcher = Callable[[Settings, Callable[[Iterable[str], Iterable[str]], None]], Watching]
+MakeWatcher = Callable[[str, Settings, Callable[[Iterable[str], Iterable[str]], None]], Watching]
 
 
 class Upkeep:
@@ -26,6 +26,7 @@ class Upkeep:
 
     def __init__(
         self,
+        root: str,
         index: Callable[[], OpenIndex],
         settings: Callable[[], Settings],
         make_watcher: MakeWatcher,
@@ -35,6 +36,7 @@ class Upkeep:
         stay_seconds: float,
         freshness_seconds: float,
     ) -> None:
+        self._root = root
         self._index = index
         self._settings = settings
         self._make_watcher = make_watcher
@@ -57,7 +59,7 @@ class Upkeep:
             if self._keeper is not None or self._ended or generation is None or generation.writer is None:
                 return
             strategy = self._settings().indexing_strategy
-            self._keeper = Keeper(self._run, strategy, self._remember, self._on_change)
+            self._keeper = Keeper(self._root, self._run, strategy, self._remember, self._on_change)
             self._keeper.recall(generation.writer.manifest.dirty())
             self._keeper.start()
             if reconcile:
@@ -137,7 +139,7 @@ class Upkeep:
                 return
             generation.writer.feeder.start()
             if self._watcher is None:
-                watcher = self._make_watcher(self._settings(), keeper.add)
+                watcher = self._make_watcher(self._root, self._settings(), keeper.add)
                 watcher.start()
                 self._watcher = watcher
                 # What changed before the watcher ran.

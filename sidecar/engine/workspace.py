@@ -96,9 +96,10 @@ class IndexedWorkspace:
         choice = ModelChoice(self.settings, embedder, model_facts)
         self._passage = Passage()
         self._upkeep = Upkeep(
+            root,
             lambda: self._index,
             self.settings,
-            lambda settings, add: parts.make_watcher(root, settings, add),
+            parts.make_watcher,
             self._apply,
             self._tell,
             self._passage,
@@ -311,6 +312,7 @@ class IndexedWorkspace:
 
     def _make_refining(self, choice: ModelChoice) -> Refining:
         return Refining(
+            self._root,
             self._index,
             self._generations,
             choice,

@@ -11,7 +11,6 @@ reported every few seconds instead, and `note` says why.
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sys
 import threading
@@ -20,6 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
+
+from sidecar.logs import workspace_log
 
 Strategy: TypeAlias = Literal["files", "git"]
 Events: TypeAlias = set[tuple[int, str]]
@@ -31,7 +32,6 @@ _LOOK_MS = 1000  # how often a quiet watcher looks whether it has to watch other
 _EVENTS_LIMIT = 8000  # half of Linux's queue: beyond, some may have been lost
 _ATTEMPTS = 5
 _NO_GIT = "There is no git repository here, so there is no commit or checkout to notice."
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class Watcher:
         make_notifier: MakeNotifier | None = None,
     ) -> None:
         self._root = os.path.realpath(root)
+        self._log = workspace_log(__name__, self._root)
         self._on_changes = on_changes
         self._strategy = strategy
         self._quiet_ms, self._longest_ms = quiet_ms, longest_ms
-        self._poll_seconds = poll_seconds
-        self._each_folder = each_folder
+        self._poll_seconds, self._each_folder = poll_seconds, each_folder
         self._make_notifier = make_notifier or _notifier
         self._tree = _Tree(self._root, is_ignored_dir)
         self._head = _Head(self._root)
@@ -132,7 +132,7 @@ class Watcher:
                     self._wait(self._notifier)
         except Exception as error:
             self.note = f"Watching ended by a fault: {type(error).__name__}: {error}."
-            _log.exception("Watching ended")
+            self._log.exception("Watching ended")
         finally:
             self._close()
 
@@ -178,7 +178,7 @@ class Watcher:
         try:
             self._on_changes(changes)
         except Exception:  # the listener's fault must not end the watching
-            _log.exception("What changed could not be taken in")
+            self._log.exception("What changed could not be taken in")
 
     def _watch(self) -> Events:
         """Watches what is there now. Gives what the old notifier still had, which goes only after the new one came."""

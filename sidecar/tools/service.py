@@ -6,7 +6,6 @@ Not here: what tools do (the families' files), who is asked and how (surfaces, t
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from sidecar.errors import Internal, SidecarError, UnknownTool
+from sidecar.logs import workspace_log
 from sidecar.model import BuildReport, IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.tools.context import Context, Workspaces
 from sidecar.tools.registry import DEFAULT_TOOLS, TOOLSETS
@@ -27,7 +27,6 @@ T = TypeVar("T")
 
 READERS = 4
 QUESTION_SECONDS = 120.0
-logger = logging.getLogger("sidecar.tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ class Service:
 
         Raises `SidecarError` only.
         """
-        return _guarded("refresh", lambda: self._workspaces.get(workspace).refresh(progress, cancelled))
+        return _guarded("refresh", workspace, lambda: self._workspaces.get(workspace).refresh(progress, cancelled))
 
     def call(
         self,
@@ -124,7 +123,7 @@ class Service:
             gated = self._gate(_Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by))
             return gated if isinstance(gated, Question) else _finish(gated)
 
-        return _guarded(name, whole_call)
+        return _guarded(name, workspace, whole_call)
 
     async def acall(
         self,
@@ -154,12 +153,12 @@ class Service:
             return self._gate(_Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by))
 
         try:
-            gated = await loop.run_in_executor(self._readers, _guarded, name, gate)
+            gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, gate)
             if isinstance(gated, Question):
                 return gated
             at_once = gated.meant.read_only or gated.meant.alongside or gated.declined_by is not None
             pool = self._readers if at_once else self._writer(workspace)
-            return await loop.run_in_executor(pool, _guarded, name, lambda: _finish(gated))
+            return await loop.run_in_executor(pool, _guarded, name, workspace, lambda: _finish(gated))
         except asyncio.CancelledError:
             stop.set()
             raise
@@ -206,7 +205,7 @@ def _finish(gated: _Gated) -> Done:
     return Done(gated.meant.dialect.shape(tool.run(gated.context, gated.params)))
 
 
-def _guarded(name: str, work: Callable[[], T]) -> T:
+def _guarded(name: str, workspace: str, work: Callable[[], T]) -> T:
     """Whatever is not ours becomes `Internal`, logged with an id that the caller is told."""
     try:
         return work()
@@ -214,7 +213,7 @@ def _guarded(name: str, work: Callable[[], T]) -> T:
         raise
     except Exception as error:
         incident = uuid.uuid4().hex[:8]
-        logger.exception("%s failed, incident %s", name, incident)
+        workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", name, incident)
         raise Internal(
             f"It is in the log (logs/sidecar.log in the data folder) under {incident}.", incident=incident
         ) from error

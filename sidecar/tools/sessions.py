@@ -88,8 +88,9 @@ class Session:
             self.home.changed()
 
     def covers(self, workspace: str) -> bool:
-        """Whether the workspace lies in one of its folders."""
-        return any(Path(workspace).is_relative_to(folder) for folder in self.workspaces)
+        """Whether the workspace lies in one of its folders, by whatever links it is named."""
+        root = os.path.realpath(workspace)
+        return any(Path(root).is_relative_to(folder) for folder in self.workspaces)
 
     def can_ask(self) -> bool:
         return self.editor is not None and self.editor.can_ask()

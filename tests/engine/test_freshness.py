@@ -70,7 +70,7 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
             raise DiskFull("No room.")
         applied.append(pending)
 
-    keeper = Keeper(apply, "realtime", lambda paths: None, lambda: None)
+    keeper = Keeper("/work", apply, "realtime", lambda paths: None, lambda: None)
     keeper.start()
     try:
         keeper.add(["a.py"])
@@ -92,7 +92,7 @@ def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> N
     def apply(pending: Pending, cancelled: IsCancelled) -> None:
         assert go_on.wait(30)
 
-    keeper = Keeper(apply, "realtime", lambda paths: None, lambda: None)
+    keeper = Keeper("/work", apply, "realtime", lambda paths: None, lambda: None)
     keeper.start()
     try:
         keeper.add(rescan=[EVERYTHING])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,6 +81,17 @@ async def test_the_loser_is_told_who_has_answered() -> None:
     sessions.attach("lsp", "quick", workspaces=[ROOT], editor=Seat("accept"))
     assert (await sessions.ask(QUESTION, ROOT, None, nobody)).by == "quick"
     assert [(closing.reason, closing.by) for closing in slow.closed] == [("answered", "quick")]
+
+
+def test_a_session_covers_what_lies_in_its_folders_by_whatever_links_either_is_named(tmp_path: Path) -> None:
+    (tmp_path / "real" / "inner").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "really").mkdir()
+    for folder in ("real", "link"):
+        session = Sessions().attach("rest", workspaces=[str(tmp_path / folder)])
+        places = ("real", "link", "link/inner", "really", "")
+        covered = [name for name in places if session.covers(str(tmp_path / name))]
+        assert covered == ["real", "link", "link/inner"]
 
 
 async def test_an_editor_on_another_loop_is_asked_on_its_own() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
@@ -20,6 +19,7 @@ from starlette.routing import Route
 
 from sidecar import __version__
 from sidecar.errors import Internal, SidecarError
+from sidecar.logs import workspace_log
 from sidecar.surfaces.http.answers import Answers
 from sidecar.surfaces.http.body import MAX_SECONDS, read_arguments
 from sidecar.surfaces.http.faults import (
@@ -43,7 +43,6 @@ READING_SECONDS = 120.0
 """A tool that only reads is given this long. One that writes may take its time, for as long as the caller waits."""
 CLIENT_GONE = 499
 
-logger = logging.getLogger("sidecar.http")
 Arguments: TypeAlias = Callable[[Request, ToolSpec], Awaitable[Mapping[str, object]]]
 Lifespan: TypeAlias = Callable[[Any], contextlib.AbstractAsyncContextManager[Any]]
 
@@ -140,7 +139,7 @@ class _Endpoints:
             return _failed(tool.meant_by(sent), error)
         except Exception:
             incident = uuid.uuid4().hex[:8]
-            logger.exception("incident %s in %s", incident, tool.name)
+            workspace_log("sidecar.http", self._workspace).exception("incident %s in %s", incident, tool.name)
             return _failed(tool, Internal(f"The log has the details as incident {incident}.", incident=incident))
 
     async def _call(

@@ -7,7 +7,6 @@ seen. Only files inside a workspace folder count; untitled documents and other s
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.errors import SidecarError
+from sidecar.logs import workspace_log
 from sidecar.model import Workspace
 from sidecar.surfaces.lsp.documents import apply_changes
 from sidecar.surfaces.lsp.folders import Folders
@@ -22,7 +22,6 @@ from sidecar.surfaces.lsp.uris import path_of
 
 DEBOUNCE_S = 0.3
 FLUSH_WAIT_S = 2.0
-logger = logging.getLogger("sidecar.lsp")
 
 
 @dataclass(slots=True)
@@ -112,14 +111,15 @@ class Buffers:
         future.add_done_callback(self._running.discard)
 
     def _guarded(self, work: Callable[..., None], arguments: tuple[str, ...]) -> None:
+        log = workspace_log("sidecar.lsp", arguments[0])
         try:
             work(*arguments)
         except SidecarError as error:
             if arguments[:2] not in self._refused:  # once, not at every pause in typing
-                logger.warning("the unsaved text of %s is not searched: %s", arguments[1], error.message)
+                log.warning("the unsaved text of %s is not searched: %s", arguments[1], error.message)
             self._refused.add(arguments[:2])
         except Exception:
-            logger.exception("the unsaved text of %s is not searched", arguments[1])
+            log.exception("the unsaved text of %s is not searched", arguments[1])
 
     def _sync(self, folder: str, path: str, text: str) -> None:
         if _on_disk(Path(folder, path), text):

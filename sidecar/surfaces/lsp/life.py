@@ -67,11 +67,15 @@ def exit_soon(status: int, within_s: float) -> None:
 
 
 class ClientLog(logging.Handler):
-    """Warnings and errors of the house and its libraries, as `window/logMessage`: one line each, no traceback."""
+    """Warnings and errors of the house and its libraries, as `window/logMessage`: one line each, no traceback.
 
-    def __init__(self, notify: Callable[[str, Any], None]) -> None:
+    `hears` says from any thread whether a record is for this client.
+    """
+
+    def __init__(self, notify: Callable[[str, Any], None], hears: Callable[[logging.LogRecord], bool]) -> None:
         super().__init__(logging.WARNING)
         self._notify = notify
+        self._hears = hears
         self._loop = asyncio.get_running_loop()
 
     def __enter__(self) -> ClientLog:
@@ -86,6 +90,8 @@ class ClientLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
+            if not self._hears(record):
+                return
             text = f"{record.name}: {record.getMessage()}{_cause(record)}"
             level = next((number for least, number in _LEVELS if record.levelno >= least), 4)
             self._loop.call_soon_threadsafe(self._notify, "window/logMessage", {"type": level, "message": text})

@@ -12,7 +12,6 @@ import asyncio
 import functools
 import itertools
 import json
-import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, TypeAlias, cast
@@ -28,14 +27,13 @@ from pygls.protocol.json_rpc import (
 )
 
 from sidecar.errors import Internal, SidecarError
+from sidecar.logs import client_log
 from sidecar.surfaces.lsp import faults
 from sidecar.surfaces.lsp.envelope import brief, defect, usable_id
 from sidecar.surfaces.lsp.frames import Message, Refused, encode
 
 Method: TypeAlias = Callable[[Any], Any]
 """Takes the raw `params`; a coroutine function where it takes time. Raises `SidecarError`."""
-
-logger = logging.getLogger("sidecar.lsp")
 
 
 @functools.cache
@@ -50,6 +48,7 @@ class SidecarProtocol(JsonRPCProtocol):
 
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
+        self._log = client_log("sidecar.lsp", self)
         self._numbers = itertools.count(1)
         self.send: Callable[[bytes], None] = _dropped
         self.find_request: Callable[[str], Method | None] = _none
@@ -128,7 +127,7 @@ class SidecarProtocol(JsonRPCProtocol):
     def _check_handler_result(self, future: Future[Any]) -> None:
         """A notification cannot be answered, so its fault goes to the log."""
         if not future.cancelled() and (error := future.exception()) is not None:
-            logger.warning("a notification is passed over: %s", brief(error))
+            self._log.warning("a notification is passed over: %s", brief(error))
 
     # ------------------------------------------------------------ what goes out
 
@@ -169,14 +168,14 @@ class SidecarProtocol(JsonRPCProtocol):
         except SidecarError as error:
             self._fail(msg_id, faults.fault(error))
         except Exception as error:
-            logger.exception("a request failed")
+            self._log.exception("a request failed")
             self._fail(msg_id, faults.fault(Internal(f"{type(error).__name__}; it is in the log.")))
 
     def _send_data(self, data: Any) -> None:
         try:
             text = json.dumps(data, default=self._serialize_message, allow_nan=False)
         except (TypeError, ValueError, AttributeError):
-            logger.exception("a message could not be written as JSON")
+            self._log.exception("a message could not be written as JSON")
             request_id = usable_id({"id": getattr(data, "id", None)})
             if request_id is not None and getattr(data, "method", None) is None:
                 self._refuse(request_id, faults.INTERNAL, Internal.user_message)

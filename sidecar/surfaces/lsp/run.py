@@ -116,7 +116,7 @@ async def _session(stream: Stream, server: SidecarServer, ending: asyncio.Future
 
     channel = Channel(stream, received, lambda: _from_thread(loop, over))
     server.attach(channel.send, over)
-    with ClientLog(server.protocol.notify):
+    with ClientLog(server.protocol.notify, server.hears):
         channel.start()
         watching = loop.create_task(_watch_client(server, over)) if watch_client else None
         try:

@@ -16,6 +16,7 @@ from pygls.server import JsonRPCServer
 
 from sidecar import __version__
 from sidecar.errors import Internal
+from sidecar.logs import client_log, concerns
 from sidecar.model import Workspace
 from sidecar.settings.load import load_settings
 from sidecar.surfaces.lsp.buffers import DEBOUNCE_S, Buffers
@@ -142,7 +143,7 @@ class SidecarServer(JsonRPCServer):
 
     def client_ready(self) -> None:
         for problem in load_settings(None, None, {}, self._settings, {}).problems:
-            logger.warning("%s", problem)
+            client_log("sidecar.lsp", self.protocol).warning("%s", problem)
         for folder in self.folders.paths:
             self._start_watching(folder)
 
@@ -178,6 +179,11 @@ class SidecarServer(JsonRPCServer):
 
     def leave(self) -> None:
         self._left()
+
+    def hears(self, record: logging.LogRecord) -> bool:
+        """Whether a log record is for this client: about itself, a workspace in its folders, or the whole process."""
+        session = self.calls.session
+        return concerns(record, self.protocol, lambda root: session is not None and session.covers(root))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Nothing: faults are answered or logged where they happen, and never shown in a window."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Any
 
 from sidecar.errors import SidecarError
+from sidecar.logs import workspace_log
 from sidecar.model import StatusAnswer, Workspace
 from sidecar.surfaces.lsp.uris import uri_of
 from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.status_result import index_status
 
 INTERVAL_S = 0.2
-logger = logging.getLogger("sidecar.lsp")
 
 
 class StatusFeed:
@@ -49,7 +48,7 @@ class StatusFeed:
         try:
             stop, now = await loop.run_in_executor(None, attach)
         except SidecarError as error:
-            logger.warning("%s: %s", folder, error.message)
+            workspace_log("sidecar.lsp", folder).warning("%s: %s", folder, error.message)
             return
         if folder not in self._wanted:
             stop()

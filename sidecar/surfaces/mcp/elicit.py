@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,12 +26,12 @@ from mcp.types import (
 )
 from pydantic import ValidationError
 
+from sidecar.logs import client_log
 from sidecar.tools.spec import Answer, Question
 
 ANSWER_TIMEOUT_SECONDS = 300.0
 CONFIRM = "confirm"
 ROOTS = "roots"
-logger = logging.getLogger("sidecar.mcp")
 
 
 def can_ask(ctx: ServerRequestContext[Any]) -> bool:
@@ -81,7 +80,7 @@ class MidCallAsker:
         except TimeoutError:
             return "timeout"
         except (MCPError, ValidationError) as error:
-            logger.warning("the client failed to ask: %s", error)
+            client_log("sidecar.mcp", self._ctx.session).warning("the client failed to ask: %s", error)
             return "cancel"
         return answer_of(result)
 

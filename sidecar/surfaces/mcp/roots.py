@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,10 +15,10 @@ from mcp.types import ListRootsRequest, ListRootsResult
 from pydantic import ValidationError
 
 from sidecar.errors import WorkspaceNotFound
+from sidecar.logs import client_log
 from sidecar.tools.places import find_workspace
 
 ROOTS_TIMEOUT_SECONDS = 5.0
-logger = logging.getLogger("sidecar.mcp")
 
 
 class Places:
@@ -60,7 +59,7 @@ class Places:
                 )
             uris = [str(root.uri) for root in answer.roots]
         except (MCPError, ValidationError, TimeoutError) as error:
-            logger.warning("the client did not list its roots: %s", error)
+            client_log("sidecar.mcp", ctx.session).warning("the client did not list its roots: %s", error)
         chosen = self.choose(uris)
         if self._remember:
             self._known = chosen

@@ -1,0 +1,61 @@
+"""What the daemon logs is heard by the editors whom it concerns, and by no other."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+from tests.daemon.house import House, write_workspace
+from tests.surfaces.lsp_client import LspClient
+
+STRANGER = "sidecar.daemon: somebody connected who is no client of ours"
+FEEDING = "sidecar.engine.feeding: "
+
+
+def connect_a_stranger(house: House) -> None:
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.connect(house.status()["socket"])
+        stranger.sendall(b"no greeting\n")
+        assert stranger.recv(1) == b""
+
+
+def heard_until_the_stranger(editor: LspClient) -> list[str]:
+    """Log lines come in the order in which they are logged, so what came before the stranger's is all there was."""
+    editor.expect_method("window/logMessage", lambda params: params["message"] == STRANGER)
+    lines = [params["message"] for params in editor.all_of("window/logMessage")]
+    return lines[: lines.index(STRANGER)]
+
+
+def damage_stores(house: House) -> None:
+    stores = list(house.home.glob("indexes/*/generations/1/store/*"))
+    assert stores
+    for path in stores[0].rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_what_is_wrong_with_one_workspace_is_told_to_its_own_editor_only(house: House, tmp_path: Path) -> None:
+    damaged, sound = (write_workspace(tmp_path / name) for name in ("damaged", "sound"))
+    assert house.run("index", cwd=damaged).returncode == 0
+    damage_stores(house)
+    assert house.run("index", cwd=sound).returncode == 0
+    with house.lsp() as other, house.lsp() as one:
+        other.start(sound)
+        one.start(damaged)
+        one.expect_method("window/logMessage", lambda params: params["message"].startswith(FEEDING))
+        assert len(house.daemons()) == 1
+        connect_a_stranger(house)
+        assert all(line.startswith(FEEDING) for line in heard_until_the_stranger(one))
+        assert heard_until_the_stranger(other) == []
+
+
+def test_what_is_wrong_with_one_editors_settings_is_told_to_no_other_on_the_same_workspace(
+    house: House, work: Path
+) -> None:
+    with house.lsp() as other, house.lsp() as one:
+        other.start(work)
+        one.start(work, initializationOptions={"indexingStrategy": "perhaps"})
+        one.expect_method("window/logMessage", lambda params: "indexingStrategy" in params["message"])
+        connect_a_stranger(house)
+        assert len(heard_until_the_stranger(one)) == 1
+        assert heard_until_the_stranger(other) == []
