@@ -210,7 +210,7 @@ class Generations:
             self._on_commit()
 
         preparer = Preparer(self._root, self._parts, settings, self._buffers)
-        indexer = Indexer(manifest, kept, embedder, preparer, self._parts, on_commit)
+        indexer = Indexer(manifest, kept, embedder, preparer, self._parts, on_commit, slow=model.slow)
         return Writer(manifest, indexer, feeder)
 
     def _check_versions(self, meta: Mapping[str, object]) -> None:
@@ -235,10 +235,11 @@ def read_meta(path: Path) -> dict[str, object]:
 
 
 def model_of(meta: Mapping[str, object]) -> ModelFacts:
-    """The model that a manifest was made with. Those of earlier versions do not name it apart from its id."""
+    """The model that a manifest was made with. Those of earlier versions tell neither its name nor its pace."""
     model_id = str(meta["model_id"])
     name = str(meta.get("model") or model_id.partition("@")[0])
-    return ModelFacts(model_id, int(str(meta["dimension"])), float(str(meta["path_weight"])), name)
+    slow = bool(meta.get("slow"))
+    return ModelFacts(model_id, int(str(meta["dimension"])), float(str(meta["path_weight"])), name, slow)
 
 
 def _facts_of(model: ModelFacts) -> dict[str, object]:
@@ -247,4 +248,5 @@ def _facts_of(model: ModelFacts) -> dict[str, object]:
         "dimension": model.dimension,
         "path_weight": model.path_weight,
         "model": model.name,
+        "slow": int(model.slow),
     }

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import gc
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from sidecar.engine.apart import Piece
 from sidecar.engine.pipeline import run_stages
@@ -19,10 +20,14 @@ from sidecar.engine.plan import Plan, batches
 from sidecar.engine.ports import Kept, Parts
 from sidecar.engine.prepare import Failed, Gone, LeftOut, Outcome, Prepared, Preparer, Touched, path_of
 from sidecar.errors import Cancelled
-from sidecar.model import Embedder, FoundFile, IsCancelled, Progress
+from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
 from sidecar.parts.manifest import KnownFile, Manifest
 
+T = TypeVar("T")
+
 _EMBED_BATCH = 256
+# A slow model takes about a second for these; no fewer, since a card is not woken for fewer.
+_EMBED_BATCH_SLOW = 32
 _INLINE = 4
 # Starting a process takes as long as preparing this much.
 _APART_BYTES = 1_000_000
@@ -58,8 +63,28 @@ class _Batch:
     """Paths that another run wrote after they were looked up for this one: whose reading is the newer one is open."""
 
 
+class _Steps:
+    """Tells how many files of a run are done, which only grows: one thread tells."""
+
+    def __init__(self, progress: Progress = no_progress, done: int = 0, total: int = 0) -> None:
+        self._progress = progress
+        self._done = done
+        self._total = total
+
+    def within(self, files: int) -> None:
+        """So many files of the batch in hand have all their vectors."""
+        self._progress(self._done + files, self._total, "Indexing")
+
+    def after(self, batch: _Batch) -> None:
+        self._done += len(batch.outcomes)
+        self.within(0)
+
+
 class Indexer:
-    """Writes one generation. Several runs may overlap (a rebuild and a saved file): they take turns by commits."""
+    """Writes one generation. Several runs may overlap (a rebuild and a saved file): they take turns by commits.
+
+    `slow`: its model embeds a text in milliseconds, not microseconds.
+    """
 
     def __init__(
         self,
@@ -69,7 +94,10 @@ class Indexer:
         preparer: Preparer,
         parts: Parts,
         on_commit: Callable[[], None],
+        *,
+        slow: bool = False,
     ) -> None:
+        self._embed_batch = _EMBED_BATCH_SLOW if slow else _EMBED_BATCH
         self._manifest = manifest
         self._kept = kept
         self._embedder = embedder
@@ -85,14 +113,11 @@ class Indexer:
         tally = Tally()
         self._begin(plan, tally)
         total = len(plan.changed) + plan.unchanged
-        done = plan.unchanged
-        progress(done, total, "Reading files")
+        progress(plan.unchanged, total, "Reading files")
         overtaken: set[str] = set()
-        for batch in self._run(plan.changed, cancelled):
+        for batch in self._run(plan.changed, _Steps(progress, plan.unchanged, total), cancelled):
             _count(batch, tally)
             overtaken |= batch.overtaken
-            done += len(batch.outcomes)
-            progress(done, total, "Indexing")
         self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
         self._finish_vectors(tally, cancelled)
         self._merge(at_end=True)
@@ -111,7 +136,7 @@ class Indexer:
             overtaken: set[str] = set()
             for some in batches(files):
                 _check(cancelled)
-                batch = self._index_now(some, force=force)
+                batch = self._index_now(some, _Steps(), force=force)
                 _count(batch, tally)
                 overtaken |= batch.overtaken
             files = [f for f in files if f.path in overtaken]
@@ -151,7 +176,10 @@ class Indexer:
         tally.removed = len(gone)
         self._on_commit()
 
-    def _run(self, files: Sequence[FoundFile], cancelled: IsCancelled) -> Iterator[_Batch]:
+    def _run(self, files: Sequence[FoundFile], steps: _Steps, cancelled: IsCancelled) -> Iterator[_Batch]:
+        def embed(batch: _Batch) -> _Batch:
+            return self._embed(batch, steps)
+
         def pieces() -> Iterator[list[FoundFile]]:
             for some in batches(files):
                 _check(cancelled)
@@ -159,21 +187,21 @@ class Indexer:
 
         if len(files) <= _INLINE:
             for some in pieces():
-                yield self._index_now(some)
+                yield self._index_now(some, steps)
             return
         if self._parts.prepare_apart is None or not _is_much([f.stat.size for f in files]):
-            yield from run_stages(pieces(), [self._prepare, self._write_and_merge, self._embed])
+            yield from run_stages(pieces(), [self._prepare, self._write_and_merge, embed])
             return
         with (
             _old_objects_left_alone(),
             self._parts.prepare_apart(self._preparer.root, self._preparer.settings) as apart,
         ):
             prepared = apart.prepare(self._with_known(some) for some in pieces())
-            yield from run_stages(prepared, [self._received, self._write_and_merge, self._embed])
+            yield from run_stages(prepared, [self._received, self._write_and_merge, embed])
 
-    def _index_now(self, files: Sequence[FoundFile], *, force: bool = False) -> _Batch:
+    def _index_now(self, files: Sequence[FoundFile], steps: _Steps, *, force: bool = False) -> _Batch:
         """Every stage in turn, on the caller's thread."""
-        return self._embed(self._write_new(self._prepare(files, force=force)))
+        return self._embed(self._write_new(self._prepare(files, force=force)), steps)
 
     def _with_known(self, files: Sequence[FoundFile]) -> list[tuple[FoundFile, KnownFile | None]]:
         return [(f, self._manifest.known_file(f.path)) for f in files]
@@ -251,12 +279,20 @@ class Indexer:
             self._lexical.write_segment(self._manifest.connection, entries)
         return written
 
-    def _embed(self, batch: _Batch) -> _Batch:
+    def _embed(self, batch: _Batch, steps: _Steps) -> _Batch:
         prepared = [*(w[0] for w in batch.written), *batch.held]
-        if not prepared:
-            return batch
-        bodies = {h: body for p in prepared for h, body in zip(p.new.body_hashes, p.bodies, strict=True)}
-        made, embedded = self._make_vectors(bodies, {p.new.path_hash: p.path_text for p in prepared})
+        embedded = self._embed_files(batch, prepared, steps) if prepared else batch
+        steps.after(embedded)
+        return embedded
+
+    def _embed_files(self, batch: _Batch, prepared: Sequence[Prepared], steps: _Steps) -> _Batch:
+        texts: dict[bytes, str] = {}
+        ends = []
+        for p in prepared:
+            texts[p.new.path_hash] = p.path_text
+            texts.update(zip(p.new.body_hashes, p.bodies, strict=True))
+            ends.append(len(texts))
+        made, new = self._make_vectors(texts, lambda reached: steps.within(bisect_right(ends, reached)))
         with self._manifest.transaction():
             late = {p.new.path for p in batch.held if self._is_overtaken(p.new.path, batch)}
             held = self._write_files([p for p in batch.held if p.new.path not in late])
@@ -265,31 +301,38 @@ class Indexer:
             ]
             self._manifest.set_vectors(chunks, [(file, made[p.new.path_hash]) for p, file, _ in batch.written])
         self._on_commit()
+        embedded = len(new & {h for p in prepared for h in p.new.body_hashes})
         return _Batch(batch.outcomes, batch.known, [*batch.written, *held], (), embedded, batch.overtaken | late)
 
-    def _make_vectors(self, bodies: Mapping[bytes, str], paths: Mapping[bytes, str]) -> tuple[dict[bytes, int], int]:
-        """Vector ids of all texts by hash, and how many bodies went through the model: only those not kept yet do."""
-        texts = {**paths, **bodies}
+    def _make_vectors(
+        self, texts: Mapping[bytes, str], told: Callable[[int], None]
+    ) -> tuple[dict[bytes, int], set[bytes]]:
+        """Vector ids of all texts by hash, and those that went through the model: only those not kept yet do.
+
+        `told`: how many texts, from the first one on, have their vector.
+        """
         with self._embedding:
             made = dict(self._kept.find(list(texts)))
-            missing = [h for h in texts if h not in made]
-            for start in range(0, len(missing), _EMBED_BATCH):
-                some = missing[start : start + _EMBED_BATCH]
+            missing = [(place, h) for place, h in enumerate(texts) if h not in made]
+            for part in _parts(missing, self._embed_batch):
+                some = [h for _, h in part]
                 vectors = self._embedder().embed_documents([texts[h] for h in some])
                 made.update(zip(some, self._kept.add(some, vectors), strict=True))
-        return made, sum(h in bodies for h in missing)
+                told(part[-1][0] + 1)
+        return made, {h for _, h in missing}
 
     def _finish_vectors(self, tally: Tally, cancelled: IsCancelled) -> None:
         """What an earlier, interrupted run left without a vector."""
         while rows := self._manifest.without_vector(_EMBED_BATCH):
             _check(cancelled)
             bodies = {r.body_hash: self._parts.body_text(r.chunk) for r in rows}
-            made, embedded = self._make_vectors(bodies, {r.path_hash: self._parts.path_text(r.path) for r in rows})
+            paths = {r.path_hash: self._parts.path_text(r.path) for r in rows}
+            made, new = self._make_vectors({**paths, **bodies}, lambda _: None)
             with self._manifest.transaction():
                 self._manifest.set_vectors(
                     [(r.chunk_id, made[r.body_hash]) for r in rows], [(r.file_id, made[r.path_hash]) for r in rows]
                 )
-            tally.embedded += embedded
+            tally.embedded += len(new & bodies.keys())
             self._on_commit()
 
 
@@ -303,6 +346,13 @@ def _old_objects_left_alone() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """About equally long, and none shorter than `size` where there is so much."""
+    count = max(1, len(items) // size) if items else 0
+    for number in range(count):
+        yield items[len(items) * number // count : len(items) * (number + 1) // count]
 
 
 def _is_much(sizes: Sequence[int]) -> bool:

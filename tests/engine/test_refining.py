@@ -238,7 +238,7 @@ def test_deleting_the_index_in_the_middle_ends_it(staged: Room, tap: Tap) -> Non
     Watched(workspace).until(lambda status: done(status) >= 0)
     with ThreadPoolExecutor(1) as executor:
         deleting = executor.submit(workspace.delete)
-        tap.allowed.release(1)
+        tap.allowed.release(BATCH)  # what is in flight: at first a whole batch
         deleting.result(120)
     assert workspace.status().status == "not_found"
     assert list((staged.home / "indexes").iterdir()) == []
@@ -252,6 +252,28 @@ def test_switched_off_the_index_is_made_with_the_slow_model_from_the_start(stage
     workspace.create(no_progress, never_cancelled)
     status = workspace.status()
     assert (status.model.partition("@")[0], status.refining, status.generation) == (SLOW, None, 1)
+
+
+def test_progress_moves_while_a_slow_model_embeds(staged: Room, tap: Tap) -> None:
+    """All 60 files are one piece of work, of 120 texts."""
+    staged.flags["twoStage"] = False
+    told: list[tuple[int, int]] = []
+    moved = threading.Event()
+
+    def progress(done: int, total: int, message: str) -> None:
+        told.append((done, total))
+        if 0 < done < total:
+            moved.set()
+
+    tap.allowed.release(2 * BATCH)
+    with ThreadPoolExecutor(1) as executor:
+        creating = executor.submit(staged.open().create, progress, never_cancelled)
+        assert moved.wait(120), "with half of the texts still to come"
+        tap.open()
+        creating.result(120)
+    done_files = [done for done, total in told if total == 60]
+    assert done_files == sorted(done_files)
+    assert done_files[-1] == 60
 
 
 def test_a_second_process_answers_all_the_time_and_sees_the_change(staged: Room, tap: Tap) -> None:
