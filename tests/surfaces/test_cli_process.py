@@ -151,6 +151,19 @@ def test_indexing_with_a_slow_model_waits_for_it_and_until_then_everybody_says_h
     assert f"meanings by {SLOW}" in run(tmp_path, "search", "spin", "--explain").stdout
 
 
+def test_rebuilding_with_a_slow_model_waits_for_it_too(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    for number in range(3):
+        (tmp_path / "work" / f"m{number}.py").write_text(f"def spin_{number}(x):\n    return x\n")
+    assert run(tmp_path, "index").returncode == 0
+    done = run(tmp_path, "reindex", "--yes", "--model", SLOW)
+    assert done.stdout.startswith("reindexed: 3 files, 3 chunks")
+    assert "3 chunks embedded once more by the better model, which answers from now on" in done.stdout
+    status = json.loads(run(tmp_path, "status", "--json").stdout)
+    assert status["model"].startswith(SLOW)
+    assert "refined" not in json.loads(run(tmp_path, "reindex", "--yes", "--json").stdout)
+
+
 def test_doctor_names_a_model_that_is_not_there(home: Path) -> None:
     done = run(home, "doctor", "--model", "no-such-model")
     assert done.returncode == 1

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError
 from sidecar.surfaces.cli import render
@@ -16,11 +16,13 @@ from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.session import Session, interruptible, write_json
 from sidecar.surfaces.cli.terminal import one_line
 
+if TYPE_CHECKING:
+    from sidecar.model import BuildReport
+
 
 def index(session: Session) -> int:
     started = time.monotonic()
-    with interruptible() as interrupt, session.progress() as progress:
-        report = session.tools.refresh(session.root, progress, interrupt.came)
+    report = _refresh(session)
     seconds = time.monotonic() - started
     value = {
         "status": "indexed",
@@ -39,6 +41,12 @@ def index(session: Session) -> int:
     session.show(value, render.build_lines(report, seconds, session.style))
     _note_settings(session)
     return 0
+
+
+def _refresh(session: Session) -> BuildReport:
+    """Waits for both stages."""
+    with interruptible() as interrupt, session.progress() as progress:
+        return session.tools.refresh(session.root, progress, interrupt.came)
 
 
 def _note_settings(session: Session) -> None:
@@ -141,14 +149,25 @@ def config(session: Session) -> int:
 
 def reindex(session: Session) -> int:
     if not session.args.files:
-        return _deed(session, "reindex_project", {})
+        return _reindex_all(session)
     results = [session.call("reindex_file", {"file_path": path}) for path in session.args.files]
     session.show(results[0] if len(results) == 1 else results, (line for r in results for line in render.deed_lines(r)))
     return 0
 
 
+def _reindex_all(session: Session) -> int:
+    result = session.call("reindex_project", {})
+    # An agent that asks for it is answered after the first stage; a shell may be all that there is for the second.
+    if result["status"] != "cancelled" and "refining" in session.call("get_index_status", {}):
+        result["refined"] = _refresh(session).refined
+    session.show(result, render.deed_lines(result))
+    return _confirmed(result)
+
+
 def delete(session: Session) -> int:
-    return _deed(session, "delete_index", {})
+    result = session.call("delete_index", {})
+    session.show(result, render.deed_lines(result))
+    return _confirmed(result)
 
 
 def explain(session: Session) -> int:
@@ -215,12 +234,6 @@ def _arguments(session: Session) -> Mapping[str, object]:
     except ValueError as error:
         raise InvalidParams(f"The parameters must be one JSON object: {error}.") from error
     return arguments
-
-
-def _deed(session: Session, tool: str, arguments: Mapping[str, object]) -> int:
-    result = session.call(tool, arguments)
-    session.show(result, render.deed_lines(result))
-    return _confirmed(result)
 
 
 def _confirmed(result: Mapping[str, Any]) -> int:

@@ -310,7 +310,7 @@ COMMANDS: tuple[Command, ...] = (
         "reindex",
         "index again: some files, or everything",
         "Index the named files again, now. Without a name, rebuild the whole index beside the present one and swap:\n"
-        "that asks first when there is a terminal.",
+        "that asks first when there is a terminal. Like sidecar index it waits for a slow model's second stage.",
         "    sidecar reindex src/app.py\n    sidecar reindex --yes\n",
         _add_reindex,
     ),

@@ -50,13 +50,17 @@ def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[s
     files, chunks = report.code.files + report.docs.files, report.code.chunks + report.docs.chunks
     yield f"{style.bold(f'{files} files')}, {chunks} chunks ({report.docs.files} files of documentation)"
     yield f"{report.embedded} chunks embedded, {report.unchanged} files unchanged, {report.removed} removed"
-    if report.refined:
-        yield f"{report.refined} chunks embedded once more by the better model, which answers from now on"
+    yield from _refined_lines(report.refined)
     if report.withheld:
         yield f"{report.withheld} files withheld because of secrets; sidecar status lists them"
     if report.errors:
         yield style.red(f"{report.errors} files could not be read; sidecar status lists them")
     yield f"{seconds:.1f} s"
+
+
+def _refined_lines(chunks: int) -> Iterator[str]:
+    if chunks:
+        yield f"{chunks} chunks embedded once more by the better model, which answers from now on"
 
 
 def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
@@ -147,6 +151,7 @@ def deed_lines(result: Mapping[str, Any]) -> Iterator[str]:
             f" chunks ({docs['filesIndexed']} files of documentation), {stats['durationMs'] / 1000:.1f} s"
         )
     yield one_line(line)
+    yield from _refined_lines(result.get("refined", 0))
     if "message" in result:
         yield printable(result["message"])
 
