@@ -199,8 +199,6 @@ def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[i
 
 KINDS = ("is_test", "is_example", "is_prose")
 """What kind of file it is, which whole repositories teach: in clean folders there are few of them."""
-
-
 HOLD = 3e-3
 """Weight of the squares of what they move: a third of it brings two thousandths more, and tests nobody ever finds."""
 

@@ -1,4 +1,7 @@
-"""Writes a token table as the files the product loads: an ONNX graph with int8 rows, the tokeniser, a catalog entry."""
+"""Writes a token table as the files the product loads: an ONNX graph with int8 rows, the tokeniser, a catalog entry.
+
+And for any encoder: its graph in half precision, and how far two graphs agree.
+"""
 
 from __future__ import annotations
 
