@@ -47,7 +47,7 @@ class Pending:
 
 
 class Keeper:
-    """One thread that applies pending changes through `apply(pending, cancelled)`."""
+    """One thread that applies pending changes through `apply(pending, cancelled)`. `strategy` may change meanwhile."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Keeper:
         on_change: Callable[[], None],
     ) -> None:
         self._log = workspace_log(__name__, root)
+        self.strategy = strategy
         self._apply = apply
-        self._strategy = strategy
         self._remember = remember
         self._on_change = on_change
         self._pending = Pending()
@@ -91,10 +91,10 @@ class Keeper:
             added.rescan.add(EVERYTHING)
         with self._lock:
             self._pending.add(added)
-            if now or self._strategy != "lazy":
+            if now or self.strategy != "lazy":
                 self._wanted = True
                 self._lock.notify_all()
-        if self._strategy == "lazy" and not now:
+        if self.strategy == "lazy" and not now:
             self._remember(added.names())
         self._on_change()
 

@@ -68,6 +68,19 @@ class Upkeep:
             self._stay.daemon = True
             self._stay.start()
 
+    def heed_settings(self) -> None:
+        """Goes by the strategy that they name by now. Cheap while it is the same."""
+        strategy, keeper = self._settings().indexing_strategy, self._keeper
+        if keeper is None or keeper.strategy == strategy:
+            return
+        with self._index().gate:
+            if keeper is not self._keeper:
+                return
+            keeper.strategy = strategy
+            if self._watcher is not None:
+                self._watch(keeper)
+        self._on_change()
+
     def end(self, *, for_good: bool = False) -> None:
         """Stops after the batch in flight."""
         self._ended = self._ended or for_good
@@ -91,6 +104,7 @@ class Upkeep:
 
     def freshen(self) -> bool:
         """Applies what is pending, in bounded time; False when some is left."""
+        self.heed_settings()
         keeper = self._keeper
         return keeper is None or keeper.flush(self._freshness_seconds)
 
@@ -139,10 +153,15 @@ class Upkeep:
                 return
             generation.writer.feeder.start()
             if self._watcher is None:
-                watcher = self._make_watcher(self._root, self._settings(), keeper.add)
-                watcher.start()
-                self._watcher = watcher
-                # What changed before the watcher ran.
-                keeper.add(rescan=[EVERYTHING])
+                self._watch(keeper)
         self._on_settled()
         self._on_change()
+
+    def _watch(self, keeper: Keeper) -> None:
+        """As the settings say now, in place of whatever watches already."""
+        before, self._watcher = self._watcher, self._make_watcher(self._root, self._settings(), keeper.add)
+        self._watcher.start()
+        if before is not None:
+            before.stop()
+        # What changed before the watcher ran.
+        keeper.add(rescan=[EVERYTHING])

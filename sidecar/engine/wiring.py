@@ -126,9 +126,17 @@ class OpenWorkspaces:
         if any(idle):
             give_memory_back()
 
+    def heed_settings(self) -> None:
+        """What has changed in them takes effect in workspaces that are open and that nobody calls."""
+        with self._lock:
+            workspaces = list(self._open.values())
+        for workspace in workspaces:
+            workspace.heed_settings()
+
     def _watch(self) -> None:
         def look() -> None:
             while not self._closing.wait(IDLE_LOOK_S):
+                self.heed_settings()
                 self.rest()
 
         if self._watching is None:

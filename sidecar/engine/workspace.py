@@ -31,13 +31,7 @@ from sidecar.engine.refining import Refining
 from sidecar.engine.status import Activity, Reporter
 from sidecar.engine.turns import Turns
 from sidecar.engine.upkeep import Upkeep
-from sidecar.errors import (
-    IndexExists,
-    IndexingInProgress,
-    IndexLocked,
-    IndexNotFound,
-    SidecarError,
-)
+from sidecar.errors import IndexExists, IndexingInProgress, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
     ConfigAnswer,
@@ -127,6 +121,10 @@ class IndexedWorkspace:
 
     def settings(self) -> Settings:
         return self._parts.load_settings(self._directory.config)
+
+    def heed_settings(self) -> None:
+        """Goes by what they say now of keeping the index up; other settings are read where they are needed."""
+        self._upkeep.heed_settings()
 
     # ------------------------------------------------------------ building
 
@@ -223,9 +221,11 @@ class IndexedWorkspace:
         except SidecarError as error:
             return self._status_of(None, error.message)
         self._refining.consider()
+        self.heed_settings()
         return self._index.on_current(lambda generation: self._status_of(generation, ""))
 
     def config(self) -> ConfigAnswer:
+        self.heed_settings()
         settings = self.settings()
         return ConfigAnswer(
             exists=self._directory.config.exists(),
@@ -371,7 +371,7 @@ class IndexedWorkspace:
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
         if generation is None and self._rested is not None and self._index.exists() and not problem:
-            return self._rested
+            return replace(self._rested, strategy=self.settings().indexing_strategy)
         self._rested = None
         settings = self.settings()
         return self._reporter.status(

@@ -166,10 +166,13 @@ def get_index_status(context: Context, params: NoParams) -> IndexStatus:
     return index_status(context.workspace.status())
 
 
+_WHEN_APPLIED = "Changes apply at the next indexing, indexingStrategy at the next call or within half a minute."
+
+
 def get_config(context: Context, params: NoParams) -> ConfigResult:
     answer = context.workspace.config()
     if answer.exists:
-        message = f"The config file is {answer.config_path}. Changes apply at the next indexing."
+        message = f"The config file is {answer.config_path}. {_WHEN_APPLIED}"
     else:
         message = (
             f"There is no config file yet: create_index writes one with the defaults. It will be {answer.config_path}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import queue
 import threading
 import weakref
 from collections.abc import Iterator
@@ -143,6 +144,24 @@ def test_an_idle_workspace_gives_model_and_store_back_and_the_next_call_brings_t
     assert paths(workspace, "came_while_asleep")[0] == "late.py"
     assert workspace.status().files == before.files + 1
     end()
+
+
+def test_a_strategy_that_changes_is_heeded_without_a_call_and_told_by_a_workspace_that_rests(
+    house: OpenWorkspaces, tmp_path: Path
+) -> None:
+    workspace = house.get(make(tmp_path / "work", 3))
+    told: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.refresh(no_progress, never_cancelled)
+    config = Path(workspace.config().config_path)
+    end = workspace.on_change(told.put)
+    config.write_text('{"indexingStrategy": "lazy"}')
+    house.heed_settings()
+    while told.get(timeout=60).strategy != "lazy":
+        pass
+    end()
+    house.rest(after_s=0)
+    config.write_text('{"indexingStrategy": "git"}')
+    assert workspace.status().strategy == "git"
 
 
 def test_a_workspace_in_use_does_not_rest(house: OpenWorkspaces, tmp_path: Path) -> None:

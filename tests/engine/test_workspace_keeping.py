@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import threading
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +51,69 @@ def test_the_git_strategy_waits_for_a_commit(room: Room) -> None:
     room.git("commit", "-m", "two")
     while "src/engine.py" not in find(workspace, "tune carburettor"):
         seen.get(timeout=30)
+
+
+class Kept:
+    """A workspace in a process that stays, whose config.json names the strategy; `until` waits for what it tells."""
+
+    def __init__(self, room: Room, strategy: str) -> None:
+        room.watcher = True
+        self.workspace = room.open()
+        self._seen: queue.Queue[StatusAnswer] = queue.Queue()
+        self.workspace.on_change(self._seen.put)
+        index(self.workspace)
+        self.turn_to(strategy)
+        self.until(lambda status: status.watcher_active)
+
+    def turn_to(self, strategy: str) -> None:
+        config = Path(self.workspace.config().config_path)
+        config.write_text(json.dumps({"indexingStrategy": strategy}))
+
+    def until(self, true_of: Callable[[StatusAnswer], bool]) -> None:
+        while not true_of(self._seen.get(timeout=30)):
+            pass
+
+    def paths(self) -> tuple[str, ...]:
+        """As the index has them, without bringing it up to date."""
+        with self.workspace._index.readable().snapshots.open() as snapshot:
+            return tuple(snapshot.paths)
+
+
+def test_an_open_index_turns_to_realtime_when_its_settings_do(room: Room) -> None:
+    kept = Kept(room, "lazy")
+    find(kept.workspace, "anything")
+    room.write("src/engine.py", NEW)
+    kept.until(lambda status: status.pending_files == 1 and status.strategy == "lazy")
+    assert "src/engine.py" not in kept.paths()
+    kept.turn_to("realtime")
+    kept.workspace.heed_settings()
+    kept.until(lambda status: not status.pending_files and "src/engine.py" in kept.paths())
+    room.write("src/late.py", NEW)
+    kept.until(lambda status: "src/late.py" in kept.paths())
+
+
+def test_an_open_index_turns_to_lazy_when_its_settings_do(room: Room) -> None:
+    kept = Kept(room, "realtime")
+    kept.turn_to("lazy")
+    assert kept.workspace.status().strategy == "lazy"
+    find(kept.workspace, "anything")
+    room.write("src/engine.py", NEW)
+    kept.until(lambda status: status.pending_files == 1)
+    assert "src/engine.py" not in kept.paths()
+    assert "src/engine.py" in find(kept.workspace, "tune carburettor")
+
+
+def test_an_open_index_turns_to_git_and_back_when_its_settings_do(room: Room) -> None:
+    room.git("init", "-b", "main")
+    kept = Kept(room, "realtime")
+    kept.turn_to("git")
+    find(kept.workspace, "anything")
+    room.write("src/engine.py", NEW)
+    assert "src/engine.py" not in find(kept.workspace, "tune carburettor")
+    kept.turn_to("realtime")
+    assert "src/engine.py" in find(kept.workspace, "tune carburettor")
+    room.write("src/late.py", NEW)
+    kept.until(lambda status: "src/late.py" in kept.paths())
 
 
 def test_what_changed_while_nobody_looked_is_found_by_the_first_search(room: Room) -> None:
