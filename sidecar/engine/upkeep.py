@@ -64,6 +64,9 @@ class Upkeep:
             self._keeper.start()
             if reconcile:
                 self._keeper.add(rescan=[EVERYTHING], now=strategy != "lazy")
+            else:
+                # What changed since its file was read: a search looks before watching begins, which looks too.
+                self._keeper.recall(Pending(rescan={EVERYTHING}).names())
             self._stay = threading.Timer(self._stay_seconds, self._settle_in)
             self._stay.daemon = True
             self._stay.start()

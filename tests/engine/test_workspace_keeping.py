@@ -126,6 +126,30 @@ def test_what_changed_while_nobody_looked_is_found_by_the_first_search(room: Roo
     assert workspace.find_paths("src/*.py", 10).paths == ("src/cookies.py", "src/engine.py")
 
 
+def test_in_lazy_mode_too_it_is_found_by_the_first_search_or_said_to_be_missing(room: Room) -> None:
+    room.flags["indexingStrategy"] = "lazy"
+    index(room.open())
+    room.close()
+    room.write("src/engine.py", NEW)
+    hurried = room.open(freshness_seconds=0.0)
+    assert "may be stale" in hurried.search(SearchRequest("tune carburettor"), never_cancelled).notice
+    room.close()
+    assert find(room.open(), "tune carburettor")[0] == "src/engine.py"
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy", "git"])
+def test_what_changed_while_it_was_indexed_is_found_before_watching_begins(room: Room, strategy: str) -> None:
+    room.flags["indexingStrategy"] = strategy
+    workspace = room.open()
+
+    def save_at_the_end(done: int, total: int, message: str) -> None:
+        if done == total:
+            room.write("src/engine.py", NEW)
+
+    workspace.create(save_at_the_end, never_cancelled)
+    assert find(workspace, "tune carburettor")[0] == "src/engine.py"
+
+
 def test_unsaved_text_is_what_a_search_sees_until_the_buffer_closes(room: Room) -> None:
     workspace = room.open()
     index(workspace)
