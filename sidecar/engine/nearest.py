@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.beside import beside
 from sidecar.engine.rank.columns import Columns, Flags, Rows, RowTable, SearchedSnapshot
 from sidecar.engine.rank.passages import Similarities
 from sidecar.engine.vector_cache import MOST_BYTES
 from sidecar.errors import Cancelled, StoreFailed
-from sidecar.model import Collection, IsCancelled, VectorStore
+from sidecar.model import Collection, Ids, IsCancelled, VectorStore
 from sidecar.parts.lexical.bm25 import Floats
 
 DEPTH = 200
@@ -19,6 +23,16 @@ MOST = 2000
 EXACT = 1000
 """Up to so many chunks are scored exactly: as quick as the store, and no filter can starve it."""
 _BLOCK = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """`stale` are the rows that the store does not know as they are; `answer` is None where it is not asked."""
+
+    embedded: Flags
+    wanted: int
+    stale: Rows
+    answer: Future[tuple[Ids, Floats]] | None
 
 
 class Nearest:
@@ -37,22 +51,30 @@ class Nearest:
         self._cancelled = cancelled
         self._cosines: Floats = np.full(len(snapshot.chunk_ids), np.nan, np.float32)
         self._floor = 0.0
+        self._question: _Question | None = None
 
-    def search(self, store: VectorStore | None, collection: Collection, allowed: Flags) -> Rows:
-        """The closest allowed chunks, best first, ties by row."""
+    def begin(self, store: VectorStore | None, collection: Collection, allowed: Flags) -> None:
+        """Asks the store, where that is quicker than comparing; `closest` takes its answer.
+
+        The store works in a process of its own: what is done in between costs no time.
+        """
         embedded = allowed & (self._snapshot.chunk_vector > 0)
-        wanted = int(embedded.sum())
-        if wanted == 0:
+        wanted, stale = int(embedded.sum()), self._stale()
+        answer = None
+        if store is not None and wanted > EXACT and len(stale) <= max(EXACT, wanted // 2):
+            share = wanted / max(1, self._columns.chunk_count)
+            limit = min(MOST, int(DEPTH / share) + len(stale))
+            answer = beside(lambda: store.query(collection, self._vector, limit))
+        self._question = _Question(embedded, wanted, stale, answer)
+
+    def closest(self) -> Rows:
+        """The closest allowed chunks, best first, ties by row. Once, after `begin`."""
+        asked = self._question
+        if asked is None or asked.wanted == 0:
             return np.zeros(0, np.int32)
-        stale = self._stale()
-        if store is None or wanted <= EXACT or len(stale) > max(EXACT, wanted // 2):
-            self.score(np.flatnonzero(embedded).astype(np.int32))
-        else:
-            try:
-                self._ask(store, collection, embedded, wanted, stale)
-            except StoreFailed:
-                self.score(np.flatnonzero(embedded).astype(np.int32))
-        rows = np.flatnonzero(embedded & ~np.isnan(self._cosines))
+        if not self._take_answer(asked):
+            self.score(np.flatnonzero(asked.embedded).astype(np.int32))
+        rows = np.flatnonzero(asked.embedded & ~np.isnan(self._cosines))
         order = rows[np.argsort(-self._cosines[rows], kind="stable")][:DEPTH]
         self._floor = float(self._cosines[order[-1]]) if len(order) >= DEPTH else 0.0
         return order.astype(np.int32)
@@ -86,18 +108,22 @@ class Nearest:
         rows = self._slots().rows(self._snapshot.pending_slots) if len(self._snapshot.pending_slots) else None
         return np.zeros(0, np.int32) if rows is None else rows[rows >= 0]
 
-    def _ask(self, store: VectorStore, collection: Collection, embedded: Flags, wanted: int, stale: Rows) -> None:
-        share = wanted / max(1, self._columns.chunk_count)
-        limit = min(MOST, int(DEPTH / share) + len(stale))
-        slots, cosines = store.query(collection, self._vector, limit)
+    def _take_answer(self, asked: _Question) -> bool:
+        """False where the store was not asked, or did not answer well."""
+        if asked.answer is None:
+            return False
+        try:
+            slots, cosines = asked.answer.result()
+        except StoreFailed:
+            return False
         rows = self._slots().rows(slots)
         keep = rows >= 0
-        keep[keep] &= embedded[rows[keep]] & ~np.isin(rows[keep], stale)
-        if keep.sum() < min(DEPTH, wanted) // 4:
-            self.score(np.flatnonzero(embedded).astype(np.int32))
-            return
+        keep[keep] &= asked.embedded[rows[keep]] & ~np.isin(rows[keep], asked.stale)
+        if keep.sum() < min(DEPTH, asked.wanted) // 4:
+            return False
         self._cosines[rows[keep]] = _steady(cosines[keep])
-        self.score(stale[embedded[stale]])
+        self.score(asked.stale[asked.embedded[asked.stale]])
+        return True
 
     def _slots(self) -> RowTable:
         cache = self._snapshot.cache

@@ -170,6 +170,9 @@ class Searcher:
         if alpha > 0:
             with clock.stage("embed"):
                 nearest, notice = self._nearest(snapshot, columns, query, alpha, cancelled)
+            if nearest is not None:
+                with clock.stage("vector"):
+                    nearest.begin(self._store(), request.collection, allowed)
             alpha = alpha if nearest is not None else 0.0
         with clock.stage("lexical"):
             wanted = alpha < 1
@@ -181,7 +184,7 @@ class Searcher:
             raise Cancelled
         if nearest is not None:
             with clock.stage("vector"):
-                closest = nearest.search(self._store(), request.collection, allowed)
+                closest = nearest.closest()
             notice = notice or _coverage_notice(snapshot, allowed, alpha)
         mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
         return _Found(match, symbols, nearest, closest, alpha, mode, notice)

@@ -89,7 +89,8 @@ class SimilarSearch:
         for number, collection in enumerate(COLLECTIONS):
             columns = columns_of(snapshot, number)
             nearest = Nearest(snapshot, columns, vector, cancelled)
-            rows = nearest.search(self.store(), collection, allowed & columns.in_collection)
+            nearest.begin(self.store(), collection, allowed & columns.in_collection)
+            rows = nearest.closest()
             near += zip(nearest.similarities.chunks[rows].tolist(), rows.tolist(), strict=True)
         close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)
         page = [(row, -similarity) for similarity, row in close[:limit]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from sidecar.engine.nearest import EXACT
 from sidecar.engine.results import within_budget
 from sidecar.errors import InvalidPattern, StoreFailed
-from sidecar.model import Hit, VectorStore
+from sidecar.model import Hit, SearchRequest, VectorStore
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
 
 
@@ -229,6 +230,32 @@ def test_the_store_gives_the_same_answer_as_the_kept_vectors(big: tuple[SmallInd
         assert by_store.hits == exactly.hits == failed.hits
         assert by_store.notice == failed.notice == ""
     assert store.limits
+
+
+class AwaitedStore(ListedStore):
+    """Answers once `words_are_found`."""
+
+    def __init__(self, slots: np.ndarray, vectors: np.ndarray) -> None:
+        super().__init__(slots, vectors)
+        self.words_are_found = threading.Event()
+
+    def query(self, collection: str, vector: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        assert self.words_are_found.wait(60)
+        return super().query(collection, vector, limit)
+
+
+def test_words_are_looked_up_while_the_store_answers(big: tuple[SmallIndex, np.ndarray, np.ndarray]) -> None:
+    index, slots, vectors = big
+    store = AwaitedStore(slots, vectors)
+    searcher = with_store(index, store).searcher
+
+    def cancelled() -> bool:  # is asked between words and vectors
+        store.words_are_found.set()
+        return False
+
+    with index.snapshot() as snapshot:
+        answer = searcher.search(snapshot, SearchRequest("task_777"), cancelled)
+    assert answer.hits == with_store(index, None).search("task_777").hits
 
 
 def test_a_selective_filter_scores_its_chunks_exactly(big: tuple[SmallIndex, np.ndarray, np.ndarray]) -> None:
