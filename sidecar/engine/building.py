@@ -16,7 +16,7 @@ from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import BuildReport, CollectionCounts, FileReport, FoundFile, IsCancelled, Progress, SkippedPath, Stat
-from sidecar.parts.manifest import read_skips
+from sidecar.parts.manifest import KnownFile, read_skips
 from sidecar.settings.load import Settings
 
 
@@ -42,11 +42,11 @@ class Builder:
         started = time.monotonic()
         writer = _writer(generation)
         stop = self._activity.or_stopped(cancelled)
-        walked = self._parts.make_walker(self._root, settings).walk(stop)
         manifest = writer.manifest
-        plan = make_plan(
-            walked, manifest.known_files(), manifest.known_skips(), manifest.failures(), self._buffers.keys()
-        )
+        # Before the walk: what is written while it goes on is not taken for removed.
+        known = manifest.known_files(), manifest.known_skips(), manifest.failures()
+        walked = self._parts.make_walker(self._root, settings).walk(stop)
+        plan = make_plan(walked, *known, self._buffers.keys())
         plan = self._with_buffers(plan, settings)
         if wait_for_store and (plan.changed or plan.removed):
             writer.feeder.start()
@@ -79,16 +79,16 @@ class Builder:
             paths |= {f.path for f in walker.subtree(folder).files}
             paths |= set(known_below(folder))
         found: list[FoundFile] = []
-        gone: list[str] = []
+        gone: dict[str, KnownFile | None] = {}
         for path in sorted(paths):
+            # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
+            known = {p: writer.manifest.known_file(p) for p in (path, *known_below(path))}
             answer = self._find(walker, path, settings)
             if isinstance(answer, FoundFile):
                 found.append(answer)
             else:
-                # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
-                gone.append(path)
-                gone += known_below(path) if answer is None else []
-        writer.indexer.remove(gone, by_upkeep=True)
+                gone.update(known if answer is None else {path: known[path]})
+        writer.indexer.remove_as_known(gone)
         writer.indexer.index_files(found, self._activity.or_stopped(cancelled))
 
     def find(self, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
@@ -100,11 +100,11 @@ class Builder:
         indexer = _writer(generation).indexer
         found = self.find(path, settings)
         if found is None:
-            if not indexer.remove([path]) and not indexer.notice_removed(path):
+            if not indexer.remove(path) and not indexer.notice_removed(path):
                 raise FileNotFound(f"{path} is neither on disk nor in the index.")
             return FileReport("removed", path, 0)
         if not isinstance(found, FoundFile):
-            indexer.remove([path])
+            indexer.remove(path)
             raise FileExcluded(f"{path or '.'}: {found.decision.rule.value} ({found.decision.detail}).")
         return FileReport("reindexed", path, self.index_one(generation, found))
 
@@ -140,7 +140,8 @@ class Builder:
         for path in list(self._buffers):
             if path not in planned and isinstance(answer := self._find(walker, path, settings), FoundFile):
                 extra.append(answer)
-        removed = tuple(p for p in plan.removed if p not in {f.path for f in extra})
+        found = {f.path for f in extra}
+        removed = {path: known for path, known in plan.removed.items() if path not in found}
         return Plan((*plan.changed, *extra), removed, plan.left_out, plan.unchanged)
 
     def _report(self, generation: Generation, plan: Plan, tally: Tally, started: float) -> BuildReport:

@@ -148,16 +148,31 @@ class Indexer:
         self._noticed.discard(path)
         return True
 
-    def remove(self, paths: Sequence[str], *, by_upkeep: bool = False) -> int:
-        """Forgets paths; returns how many of them were indexed."""
-        if by_upkeep:
-            self._note_removed(paths)
-        if not paths:
-            return 0
-        with self._manifest.transaction() as connection:
-            gone = self._manifest.forget(paths)
-            self._lexical.forget_files(connection, gone)
+    def remove(self, path: str) -> bool:
+        """Forgets a path; whether it was indexed."""
+        with self._manifest.transaction():
+            gone = self._forget([path])
         self._on_commit()
+        return gone > 0
+
+    def remove_as_known(self, known: Mapping[str, KnownFile | None]) -> None:
+        """Upkeep's: forgets these paths, save those that another run has written since they were known so."""
+        if not known:
+            return
+        with self._manifest.transaction():
+            self._forget_as_known(known)
+        self._on_commit()
+
+    def _forget_as_known(self, known: Mapping[str, KnownFile | None]) -> int:
+        """Inside a transaction."""
+        paths = [path for path, file in known.items() if self._manifest.known_file(path) == file]
+        self._note_removed(paths)
+        return self._forget(paths)
+
+    def _forget(self, paths: Sequence[str]) -> int:
+        """Inside a transaction; returns how many were indexed."""
+        gone = self._manifest.forget(paths)
+        self._lexical.forget_files(self._manifest.connection, gone)
         return len(gone)
 
     def _note_removed(self, paths: Sequence[str]) -> None:
@@ -168,12 +183,9 @@ class Indexer:
     # ------------------------------------------------------------ stages
 
     def _begin(self, plan: Plan, tally: Tally) -> None:
-        self._note_removed(plan.removed)
-        with self._manifest.transaction() as connection:
+        with self._manifest.transaction():
             self._manifest.set_left_out(plan.left_out)
-            gone = self._manifest.forget(plan.removed)
-            self._lexical.forget_files(connection, gone)
-        tally.removed = len(gone)
+            tally.removed = self._forget_as_known(plan.removed)
         self._on_commit()
 
     def _run(self, files: Sequence[FoundFile], steps: _Steps, cancelled: IsCancelled) -> Iterator[_Batch]:

@@ -100,7 +100,7 @@ def _index(
         plan = make_plan(
             _Some(tuple(new)), manifest.known_files(), manifest.known_skips(), manifest.failures(), buffers.keys()
         )
-        tally = writer.indexer.carry_out(Plan(plan.changed, (), walked.skipped, plan.unchanged), progress, cancelled)
+        tally = writer.indexer.carry_out(Plan(plan.changed, {}, walked.skipped, plan.unchanged), progress, cancelled)
     counts.done |= {found.path for found in files}
     counts.indexed += tally.files
     counts.failed += tally.errors

@@ -13,10 +13,13 @@ from sidecar.parts.manifest import KnownFile
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`changed` is to be read (new, changed, or not sure), `removed` forgotten; `unchanged` counts indexed files."""
+    """`changed` is to be read (new, changed, or not sure); `unchanged` counts indexed files.
+
+    `removed` is to be forgotten, as far as it is still as it was known: a run beside this one may have found it again.
+    """
 
     changed: tuple[FoundFile, ...]
-    removed: tuple[str, ...]
+    removed: Mapping[str, KnownFile | None]
     left_out: tuple[SkippedPath, ...]
     unchanged: int
 
@@ -28,7 +31,7 @@ def make_plan(
     failures: Sized[str],
     buffers: Sized[str],
 ) -> Plan:
-    """Compares a whole walk with the manifest: a file counts as unchanged when its settled stat is the same."""
+    """Compares a whole walk with the manifest as it was before; a file that has its settled stat is unchanged."""
     changed: list[FoundFile] = []
     present: set[str] = set()
     unchanged = 0
@@ -38,8 +41,8 @@ def make_plan(
             changed.append(found)
         else:
             unchanged += found.path in known
-    removed = [p for p in (*known, *skips, *failures) if p not in present]
-    return Plan(tuple(changed), tuple(dict.fromkeys(removed)), walked.skipped, unchanged)
+    removed = {p: known.get(p) for p in (*known, *skips, *failures) if p not in present}
+    return Plan(tuple(changed), removed, walked.skipped, unchanged)
 
 
 def _is_unchanged(

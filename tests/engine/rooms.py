@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.ports import Walker, WalkResult
 from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.wiring import Models, real_parts
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.model import FileContent, SearchRequest, VectorStore, never_cancelled, no_progress
+from sidecar.model import FileContent, IsCancelled, SearchRequest, VectorStore, never_cancelled, no_progress
 from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_postings
+from sidecar.settings.load import Settings
 
 _CATALOG = load_catalog()
 QUICK = _CATALOG.default
@@ -60,6 +62,7 @@ class Room:
     watcher: bool = False
     apart: bool = True
     before_reading: Callable[[str], object] | None = None
+    after_walking: Callable[[], object] | None = None
 
     def open(self, **changes: Any) -> IndexedWorkspace:
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
@@ -69,6 +72,8 @@ class Room:
             parts = replace(parts, prepare_apart=None)
         if self.before_reading is not None:
             parts = replace(parts, read_file=partial(_read_after, self.before_reading, parts.read_file))
+        if self.after_walking is not None:
+            parts = replace(parts, make_walker=partial(_Followed, self.after_walking, parts.make_walker))
         facts = changes.pop("models", self.models)
         workspace = IndexedWorkspace(
             str(self.root),
@@ -104,6 +109,22 @@ def _read_after(
 ) -> Any:
     first(path)
     return read(root, path, most)
+
+
+class _Followed:
+    """A walker after whose walks something happens."""
+
+    def __init__(self, then: Callable[[], object], make: Callable[..., Walker], root: str, settings: Settings) -> None:
+        self._then = then
+        self._walker = make(root, settings)
+
+    def walk(self, cancelled: IsCancelled = never_cancelled) -> WalkResult:
+        result = self._walker.walk(cancelled)
+        self._then()
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._walker, name)
 
 
 def index(workspace: IndexedWorkspace) -> Any:

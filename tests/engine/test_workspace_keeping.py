@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
-from tests.engine.rooms import Room, find, index
+from tests.engine.rooms import FILES, Room, find, index
 
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
@@ -218,6 +218,28 @@ def test_looking_at_everything_again_is_no_pending_file(room: Room) -> None:
     workspace = room.open(freshness_seconds=0.0)
     find(workspace, "expire cookies")
     assert workspace.status().pending_files == 0
+
+
+@pytest.mark.parametrize("path", ["src/late.py", "src/retry.py"])
+def test_a_file_that_is_written_while_a_run_walks_past_it_is_not_forgotten(room: Room, path: str) -> None:
+    """A new one, and one that was gone for a moment."""
+    armed = threading.Event()
+
+    def write() -> None:
+        if armed.is_set():
+            armed.clear()
+            room.write(path, NEW)
+            workspace.reindex_file(path)
+
+    room.after_walking = write
+    workspace = room.open()
+    index(workspace)
+    (room.root / path).unlink(missing_ok=True)
+    armed.set()
+    report = index(workspace)
+    assert not armed.is_set()
+    assert (report.removed, workspace.status().files) == (0, len({*FILES, path}))
+    assert find(workspace, "carburettor mixture", mode="fts")[0] == path
 
 
 def test_a_save_that_another_run_reads_past_is_not_lost(room: Room) -> None:
