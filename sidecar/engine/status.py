@@ -97,8 +97,11 @@ class Reporter:
         self._directory = directory
         self._activity = activity
 
-    def is_complete(self, number: int) -> bool:
-        """Whether this generation was once brought up to the whole workspace."""
+    def is_complete(self) -> bool:
+        """Whether there is an index that was once brought up to the whole workspace."""
+        number = self._directory.current()
+        if number is None:
+            return False
         try:
             return bool(read_meta(self._directory.manifest(number)).get("complete"))
         except SidecarError:

@@ -50,6 +50,7 @@ class Upkeep:
         self._watcher: Watching | None = None
         self._stay: threading.Timer | None = None
         self._ended = False
+        self._paused = False
 
     def start(self, *, reconcile: bool) -> None:
         """Unless it runs already. `reconcile`: files may have changed since the index was last open."""
@@ -58,6 +59,7 @@ class Upkeep:
             generation = index.generation
             if self._keeper is not None or self._ended or generation is None or generation.writer is None:
                 return
+            self._paused = False
             strategy = self._settings().indexing_strategy
             self._keeper = Keeper(self._root, self._run, strategy, self._remember, self._on_change)
             self._keeper.recall(generation.writer.manifest.dirty())
@@ -84,6 +86,11 @@ class Upkeep:
                 self._watch(keeper)
         self._on_change()
 
+    def pause(self) -> None:
+        """Leaves an unfinished index as it is until somebody searches it: the making of it was cancelled."""
+        self.end()
+        self._paused = True
+
     def end(self, *, for_good: bool = False) -> None:
         """Stops after the batch in flight."""
         self._ended = self._ended or for_good
@@ -107,6 +114,8 @@ class Upkeep:
 
     def freshen(self) -> bool:
         """Applies what is pending, in bounded time; False when some is left."""
+        if self._paused:
+            self.start(reconcile=True)
         self.heed_settings()
         keeper = self._keeper
         return keeper is None or keeper.flush(self._freshness_seconds)

@@ -31,7 +31,7 @@ from sidecar.engine.refining import Refining
 from sidecar.engine.status import Activity, Reporter
 from sidecar.engine.turns import Turns
 from sidecar.engine.upkeep import Upkeep
-from sidecar.errors import IndexExists, IndexingInProgress, IndexLocked, IndexNotFound, SidecarError
+from sidecar.errors import Cancelled, IndexExists, IndexingInProgress, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
     ConfigAnswer,
@@ -130,8 +130,7 @@ class IndexedWorkspace:
 
     @counted
     def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        number = self._directory.current()
-        if number is not None and self._reporter.is_complete(number):
+        if self._reporter.is_complete():
             raise IndexExists("Use reindex_project to build it anew.")
         return self._first_stage(progress, cancelled)
 
@@ -271,12 +270,7 @@ class IndexedWorkspace:
 
     def on_change(self, listener: Callable[[StatusAnswer], None]) -> Callable[[], None]:
         self._listeners.append(listener)
-
-        def end() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-
-        return end
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     @property
     def resting(self) -> bool:
@@ -358,14 +352,20 @@ class IndexedWorkspace:
                 raise IndexingInProgress("Ask get_index_status how far it is, or cancel it.")
             self._upkeep.end()
             self._job.acquire()
-        succeeded = False
+        reconcile = goes_on = True
         try:
             with self._refining.held(), self.activity.running(kind):
                 yield
-            succeeded = True
+            reconcile = False
+        except Cancelled:
+            goes_on = self._reporter.is_complete()
+            raise
         finally:
             self._job.release()
-            self._upkeep.start(reconcile=not succeeded)
+            if goes_on:
+                self._upkeep.start(reconcile=reconcile)
+            else:
+                self._upkeep.pause()
             self._refining.consider()
             self._tell()
 

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,17 @@ def test_a_cancelled_creation_is_incomplete_and_can_be_continued(room: Room) -> 
         workspace.create(no_progress, lambda: True)
     assert workspace.status().status == "incomplete"
     workspace.create(no_progress, never_cancelled)
+    assert workspace.status().status == "ready"
+
+
+def test_what_was_cancelled_goes_on_when_somebody_searches_and_not_by_itself(room: Room) -> None:
+    others = set(threading.enumerate())
+    workspace = room.open(stay_seconds=0.0)
+    with pytest.raises(Cancelled):
+        workspace.create(no_progress, lambda: True)
+    assert "sidecar-keeper" not in {thread.name for thread in set(threading.enumerate()) - others}
+    assert workspace.status().status == "incomplete"
+    assert find(workspace, "retry")[0] == "src/retry.py"
     assert workspace.status().status == "ready"
 
 
