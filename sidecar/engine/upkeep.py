@@ -51,6 +51,7 @@ class Upkeep:
         self._stay: threading.Timer | None = None
         self._ended = False
         self._paused = False
+        self._changing = threading.Lock()
 
     def start(self, *, reconcile: bool) -> None:
         """Unless it runs already. `reconcile`: files may have changed since the index was last open."""
@@ -93,10 +94,11 @@ class Upkeep:
 
     def end(self, *, for_good: bool = False) -> None:
         """Stops after the batch in flight."""
-        self._ended = self._ended or for_good
-        stay, self._stay = self._stay, None
-        watcher, self._watcher = self._watcher, None
-        keeper, self._keeper = self._keeper, None
+        with self._changing:
+            self._ended = self._ended or for_good
+            stay, self._stay = self._stay, None
+            watcher, self._watcher = self._watcher, None
+            keeper, self._keeper = self._keeper, None
         if stay is not None:
             stay.cancel()
         if watcher is not None:
@@ -170,9 +172,13 @@ class Upkeep:
         self._on_change()
 
     def _watch(self, keeper: Keeper) -> None:
-        """As the settings say now, in place of whatever watches already."""
-        before, self._watcher = self._watcher, self._make_watcher(self._root, self._settings(), keeper.add)
-        self._watcher.start()
+        """As the settings say now, in place of whatever watches already; not at all where it has ended meanwhile."""
+        with self._changing:
+            if self._keeper is not keeper:
+                return
+            watcher = self._make_watcher(self._root, self._settings(), keeper.add)
+            watcher.start()
+            before, self._watcher = self._watcher, watcher
         if before is not None:
             before.stop()
         # What changed before the watcher ran.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sidecar.engine.directory import IndexDirectory
-from sidecar.engine.ports import Walker, WalkResult
+from sidecar.engine.ports import Walker, WalkResult, Watching
 from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.wiring import Models, real_parts
 from sidecar.engine.workspace import IndexedWorkspace
@@ -63,6 +63,7 @@ class Room:
     apart: bool = True
     before_reading: Callable[[str], object] | None = None
     after_walking: Callable[[], object] | None = None
+    make_watcher: Callable[..., Watching] | None = None
 
     def open(self, **changes: Any) -> IndexedWorkspace:
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
@@ -72,6 +73,8 @@ class Room:
             parts = replace(parts, prepare_apart=None)
         if self.before_reading is not None:
             parts = replace(parts, read_file=partial(_read_after, self.before_reading, parts.read_file))
+        if self.make_watcher is not None:
+            parts = replace(parts, make_watcher=self.make_watcher)
         if self.after_walking is not None:
             parts = replace(parts, make_walker=partial(_Followed, self.after_walking, parts.make_walker))
         facts = changes.pop("models", self.models)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,37 @@ def test_a_deletion_that_was_killed_half_way_is_swept_up(room: Room) -> None:
     assert workspace.status().status == "not_found"
     index(workspace)
     assert [p.name for p in (room.home / "indexes").iterdir()] == [folder.name]
+
+
+class SlowWatcher:
+    """Takes as long to start as it is told."""
+
+    active, note = True, ""
+
+    def __init__(self, *_: object) -> None:
+        self.starting, self.may_go_on = threading.Event(), threading.Event()
+        self.deeds: list[str] = []
+
+    def start(self) -> None:
+        self.starting.set()
+        assert self.may_go_on.wait(60)
+        self.deeds.append("started")
+
+    def stop(self) -> None:
+        self.deeds.append("stopped")
+
+    def refresh(self) -> None:
+        pass
+
+
+def test_a_watcher_that_starts_while_the_workspace_is_closed_is_stopped(room: Room) -> None:
+    watcher = SlowWatcher()
+    room.make_watcher = lambda *_: watcher
+    workspace = room.open(stay_seconds=0.0)
+    index(workspace)
+    assert watcher.starting.wait(60)
+    closing = threading.Thread(target=workspace.close)
+    closing.start()
+    watcher.may_go_on.set()
+    closing.join(60)
+    assert watcher.deeds == ["started", "stopped"]
