@@ -12,14 +12,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from suffixless import load_script
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -37,13 +36,7 @@ Matrix = NDArray[np.float32]
 
 def bench_quality() -> ModuleType:
     """The script that judges, as a module: one metric for training and for the tables."""
-    loader = SourceFileLoader("bench_quality", str(Path(__file__).with_name("bench-quality")))
-    spec = spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = module_from_spec(spec)
-    sys.modules[loader.name] = module
-    loader.exec_module(module)
-    return module
+    return load_script("bench-quality")
 
 
 # ---------------------------------------------------------------- the product, with a combiner that can be exchanged

