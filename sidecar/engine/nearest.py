@@ -20,8 +20,10 @@ DEPTH = 200
 """Chunks asked of the store: enough for fifty results from as many files."""
 MOST = 2000
 """What the store is asked for at most when a filter throws away much of its answer."""
-EXACT = 1000
-"""Up to so many chunks are scored exactly: as quick as the store, and no filter can starve it."""
+EXACT = 4000
+"""Up to so many chunks are scored exactly: quicker than asking another process, and no filter can starve it."""
+_STALE = 1000
+"""Up to so many chunks, or half of them, are scored exactly beside what the store answers."""
 _BLOCK = 2048
 
 
@@ -61,7 +63,7 @@ class Nearest:
         embedded = allowed & (self._snapshot.chunk_vector > 0)
         wanted, stale = int(embedded.sum()), self._stale()
         answer = None
-        if store is not None and wanted > EXACT and len(stale) <= max(EXACT, wanted // 2):
+        if store is not None and wanted > EXACT and len(stale) <= max(_STALE, wanted // 2):
             share = wanted / max(1, self._columns.chunk_count)
             limit = min(MOST, int(DEPTH / share) + len(stale))
             answer = beside(lambda: store.query(collection, self._vector, limit))

@@ -20,7 +20,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import FileContent, IsCancelled, SearchRequest, VectorStore, never_cancelled, no_progress
 from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.lease import Lease
-from sidecar.parts.lexical.postings import read_postings
+from sidecar.parts.lexical.postings import read_bodies
 from sidecar.settings.load import Settings
 
 _CATALOG = load_catalog()
@@ -175,15 +175,13 @@ def image(workspace: IndexedWorkspace, terms: tuple[str, ...] = ("cooki", "expir
 
 
 def _postings(snapshot: Snapshot, term: str) -> tuple[tuple[Any, ...], ...]:
-    found = read_postings(snapshot.connection, [term]).get(term)
-    if found is None:
-        return ()
-    rows = snapshot.chunk_rows(found.bodies.ids)
+    found = read_bodies(snapshot.connection, [term])
+    rows = snapshot.chunk_rows(found.ids)
     alive = rows >= 0
     return tuple(
         sorted(
             (snapshot.paths[snapshot.chunk_file[r]], int(snapshot.chunk_start[r]), int(tf))
-            for r, tf in zip(rows[alive], found.bodies.tfs[alive], strict=True)
+            for r, tf in zip(rows[alive], found.tfs[alive], strict=True)
         )
     )
 

@@ -149,7 +149,8 @@ class Evidence:
     def likeliest(self) -> Rows:
         """Places of the files whose users are looked up: it costs a look-up per file and decides among the first."""
         merit = self.all_fields + self.best_body + self.closeness_lead
-        names = [self.snapshot.paths[file] for file in self.files]
+        paths = self.snapshot.paths
+        names = [paths[file] for file in self.files.tolist()]
         return np.sort(strongest(np.asarray(merit + _ANY, np.float32), _LOOKED_UP, names))
 
     @cached_property

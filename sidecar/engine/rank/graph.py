@@ -13,10 +13,9 @@ import numpy as np
 from sidecar.engine.rank.columns import Columns, Rows, SearchedSnapshot
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.bm25 import Floats
-from sidecar.parts.lexical.postings import read_bodies
+from sidecar.parts.lexical.postings import MOST_TERMS, read_bodies
 from sidecar.parts.lexical.tokens import whole_term
 
-_AT_ONCE = 96
 _NOBODY = np.zeros(0, np.int32)
 
 
@@ -41,12 +40,13 @@ class Mentions:
 def mentions_of(snapshot: SearchedSnapshot, columns: Columns, files: Rows) -> Mentions:
     known: dict[int, Rows] = snapshot.cache.setdefault(f"rank.mentions.{columns.collection}", {})
     wanted: dict[str, list[int]] = {}
+    paths = snapshot.paths
     for file in files.tolist():
         if file not in known:
-            wanted.setdefault(whole_term(file_stem(snapshot.paths[file])), []).append(file)
+            wanted.setdefault(whole_term(file_stem(paths[file])), []).append(file)
     unknown = list(wanted)
-    for start in range(0, len(unknown), _AT_ONCE):
-        _look_up(snapshot, columns, unknown[start : start + _AT_ONCE], wanted, known)
+    for start in range(0, len(unknown), MOST_TERMS):
+        _look_up(snapshot, columns, unknown[start : start + MOST_TERMS], wanted, known)
     return Mentions([known[file] for file in files.tolist()])
 
 
@@ -57,16 +57,15 @@ def _look_up(
     wanted: dict[str, list[int]],
     known: dict[int, Rows],
 ) -> None:
-    found = read_bodies(snapshot.connection, terms)
-    # One place more for what is gone: -1.
-    held = np.zeros(len(snapshot.file_ids) + 1, bool)
-    for term in terms:
-        holders = _NOBODY
-        if term in found:
-            rows = columns.holders.rows(found[term].ids)
-            held[rows] = True
-            held[-1] = False
-            holders = np.flatnonzero(held).astype(np.int32)
-            held[holders] = False
+    bodies = read_bodies(snapshot.connection, terms)
+    # One place more per term for the chunks that are gone, whose row is -1.
+    width = len(snapshot.file_ids) + 1
+    held = np.zeros((len(terms), width), bool)
+    held.ravel()[bodies.places * width + columns.holders.rows(bodies.ids) + 1] = True
+    held[:, 0] = False
+    found = np.flatnonzero(held)
+    bounds = np.searchsorted(found, np.arange(len(terms) + 1) * width)
+    for place, term in enumerate(terms):
+        holders = (found[bounds[place] : bounds[place + 1]] - (place * width + 1)).astype(np.int32)
         for file in wanted[term]:
             known[file] = holders[holders != file]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sidecar.engine.intent import Query
-from sidecar.engine.rank.columns import Columns, SearchedSnapshot
+from sidecar.engine.rank.columns import Columns, Flags, SearchedSnapshot
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.definitions import DefinitionRow, find_definitions, find_stems
 
@@ -58,33 +60,45 @@ class Symbols:
 def look_up(snapshot: SearchedSnapshot, columns: Columns, query: Query) -> Symbols:
     symbols = Symbols.nothing(snapshot)
     plain = () if query.is_symbol else (*query.plain, *query.joined)
-    sought = frozenset(query.names)
-    rows = find_definitions(snapshot.connection, (*query.names, *plain))
-    if rows:
-        file_rows = columns.files.rows(np.array([r.file_id for r in rows], np.int64))
-        chunk_rows = columns.chunks.rows(np.array([r.chunk_id for r in rows], np.int64))
-        for row, file, chunk in zip(rows, file_rows.tolist(), chunk_rows.tolist(), strict=True):
-            if file >= 0 and chunk >= 0:
-                _add_definition(symbols, row, file, chunk, row.folded in sought, query)
+    _add_definitions(symbols, columns, find_definitions(snapshot.connection, (*query.names, *plain)), query)
     for name, file_id in find_stems(snapshot.connection, (*query.names, *plain)):
         file = int(columns.files.rows(np.array([file_id], np.int64))[0])
         if file >= 0:
-            weight = 1.0 if name in sought or name in query.joined else 1.0 / max(1, len(query.plain))
+            weight = 1.0 if name in query.names or name in query.joined else 1.0 / max(1, len(query.plain))
             symbols.stems[file] = min(1.0, symbols.stems[file] + weight)
     return symbols
 
 
-def _add_definition(symbols: Symbols, row: DefinitionRow, file: int, chunk: int, sought: bool, query: Query) -> None:
-    weight = KIND_WEIGHTS.get(row.kind, 1.0) * (_EXPORTED if row.exported else 1.0) * _NESTED**row.depth / _HEAVIEST
+def _add_definitions(symbols: Symbols, columns: Columns, rows: Sequence[DefinitionRow], query: Query) -> None:
+    """Each file and chunk has the weight of its weightiest definition."""
+    files = columns.files.rows(np.array([row.file_id for row in rows], np.int64))
+    chunks = columns.chunks.rows(np.array([row.chunk_id for row in rows], np.int64))
+    names = frozenset(query.names)
+    sought = np.array([row.folded in names for row in rows], bool)
+    weights = _weights(rows, sought, query).astype(np.float32)
+    here = (files >= 0) & (chunks >= 0)
+    for chosen, by_file, by_chunk in (
+        (here & sought, symbols.files_sought, symbols.chunks_sought),
+        (here & ~sought, symbols.files_plain, symbols.chunks_plain),
+    ):
+        np.maximum.at(by_file, files[chosen], weights[chosen])
+        np.maximum.at(by_chunk, chunks[chosen], weights[chosen])
+
+
+def _weights(rows: Sequence[DefinitionRow], sought: Flags, query: Query) -> NDArray[np.float64]:
+    """By kind, place and length, 0-1."""
+    weights = np.array([KIND_WEIGHTS.get(row.kind, 1.0) for row in rows])
+    weights *= np.array([_EXPORTED if row.exported else 1.0 for row in rows])
+    weights *= _NESTED ** np.array([row.depth for row in rows], np.int64) / _HEAVIEST
     # Among parts of one class, forward declarations and overloads, the long one has the substance.
-    weight *= 0.7 + 0.3 * min(1.0, math.log1p(row.end_line - row.start_line) / math.log1p(_LONG))
-    if sought and row.name not in query.spelled:
-        weight *= _OTHER_SPELLING
+    further_lines = np.array([row.end_line - row.start_line for row in rows], np.int64)
+    weights *= 0.7 + 0.3 * np.minimum(1.0, np.log1p(further_lines) / math.log1p(_LONG))
+    weights[sought & np.array([row.name not in query.spelled for row in rows], bool)] *= _OTHER_SPELLING
     if query.container:
-        outer = row.container.replace("_", "").casefold().split(".")
-        weight = min(1.0, weight * 3) if query.container in outer else weight * 0.5
-    by_file, by_chunk = (
-        (symbols.files_sought, symbols.chunks_sought) if sought else (symbols.files_plain, symbols.chunks_plain)
-    )
-    by_file[file] = max(by_file[file], weight)
-    by_chunk[chunk] = max(by_chunk[chunk], weight)
+        inside = np.array([query.container in _containers(row.container) for row in rows], bool)
+        weights = np.where(inside, np.minimum(1.0, weights * 3), weights * 0.5)
+    return weights
+
+
+def _containers(name: str) -> list[str]:
+    return name.replace("_", "").casefold().split(".")

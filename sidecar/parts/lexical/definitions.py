@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.postings import Entry
@@ -33,8 +33,7 @@ MAX_ROWS_PER_NAME = 400
 """A name that is defined more often than this (`new`, `run`) tells nothing more by its further definitions."""
 
 
-@dataclass(frozen=True, slots=True)
-class DefinitionRow:
+class DefinitionRow(NamedTuple):
     """One definition as stored; `chunk_id` is the chunk where it starts."""
 
     file_id: int
@@ -91,18 +90,18 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
     """Definitions of these folded names, at most 400 of each, outermost first."""
     rows: list[DefinitionRow] = []
     for name in dict.fromkeys(folded):
-        for row in connection.execute(
+        found = connection.execute(
             f"SELECT {_COLUMNS} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?",
             (name, MAX_ROWS_PER_NAME),
-        ):
-            rows.append(DefinitionRow(*row))
+        )
+        rows += map(DefinitionRow._make, found)
     return rows
 
 
 def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limit: int) -> list[DefinitionRow]:
     """Definitions whose folded name begins so and goes on, shortest names first."""
     return [
-        DefinitionRow(*row)
+        DefinitionRow._make(row)
         for row in connection.execute(
             f"SELECT {_COLUMNS} FROM definitions WHERE folded > ? AND folded < ?"
             " ORDER BY length(folded), depth, file_id, start_line LIMIT ?",
@@ -117,7 +116,7 @@ def find_definitions_containing(
     """Definitions whose folded name holds every piece somewhere, shortest names first. Reads the whole table."""
     where = " AND ".join("instr(folded, ?)" for _ in pieces)
     return [
-        DefinitionRow(*row)
+        DefinitionRow._make(row)
         for row in connection.execute(
             f"SELECT {_COLUMNS} FROM definitions WHERE {where}"
             " ORDER BY length(folded), depth, file_id, start_line LIMIT ?",

@@ -17,13 +17,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
-from sidecar.parts.lexical.codec import Tfs, decode, decode_all, encode_runs
+from sidecar.parts.lexical.codec import Tfs, decode_all, decode_few, encode_runs
 
 SCHEMA = """
 CREATE TABLE lexical_segments(
@@ -51,7 +52,7 @@ _SMALL = 300_000
 """Postings that a run's end may rewrite to leave fewer segments: a tenth of a second of one core."""
 _FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
-_MAX_TERMS = 96
+MOST_TERMS = 96
 _COLUMNS = 3
 
 Entry = tuple[int, Sequence[int], FileTerms]
@@ -60,29 +61,36 @@ Entry = tuple[int, Sequence[int], FileTerms]
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Where a term stands: ids (of chunks, or file id * FIELDS + field) and how often, in no order."""
+    """Where some terms stand, term by term: `places` in the list of terms, ids (of chunks, or file id * FIELDS + field)
+    and how often. Parallel arrays; ids of one term in no order, dead ones included."""
 
+    places: Ids
     ids: Ids
     tfs: Tfs
 
 
-class TermPostings:
-    """A term's postings over all segments, dead ids included; each column is decoded when it is asked for."""
+class FoundPostings:
+    """The postings of some terms over all segments; each column is decoded when it is asked for."""
 
-    def __init__(self, rows: Sequence[Sequence[bytes | None]]) -> None:
+    def __init__(self, rows: Sequence[tuple[int, Sequence[bytes | None]]]) -> None:
         self._rows = rows
 
     @cached_property
     def bodies(self) -> Postings:
-        return _decode_all([row[0] for row in self._rows])
+        return self._column(0)
 
     @cached_property
     def names(self) -> Postings:
-        return _decode_all([row[1] for row in self._rows])
+        return self._column(1)
 
     @cached_property
     def fields(self) -> Postings:
-        return _decode_all([row[2] for row in self._rows])
+        return self._column(2)
+
+    def _column(self, column: int) -> Postings:
+        rows = [(place, blob) for place, blobs in self._rows if (blob := blobs[column]) is not None]
+        ids, tfs, sizes = decode_few([blob for _, blob in rows])
+        return Postings(np.repeat(np.array([place for place, _ in rows], np.int64), sizes), ids, tfs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +131,25 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
     _insert(connection, list(terms), [_join(parts) for parts in columns], lengths)
 
 
-def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> dict[str, TermPostings]:
-    """Postings of each known term; only the first 96 terms are looked up."""
+def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> FoundPostings:
+    """Of these terms, which are all different; only the first 96 are looked up."""
     return _read(connection, terms, "bodies, names, fields")
 
 
-def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> dict[str, Postings]:
+def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> Postings:
     """The same for those who ask in which chunks a term stands, and nothing else."""
-    return {term: postings.bodies for term, postings in _read(connection, terms, "bodies").items()}
+    return _read(connection, terms, "bodies").bodies
 
 
-def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> dict[str, TermPostings]:
-    wanted = list(dict.fromkeys(terms))[:_MAX_TERMS]
-    marks = ",".join("?" * len(wanted))
-    found: dict[str, list[tuple[bytes | None, ...]]] = defaultdict(list)
-    for term, *blobs in connection.execute(
+def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> FoundPostings:
+    places = {term: place for place, term in enumerate(terms[:MOST_TERMS])}
+    marks = ",".join("?" * len(places))
+    rows = connection.execute(
         f"SELECT term, {columns} FROM lexical_postings"
         f" WHERE segment IN (SELECT segment FROM lexical_segments) AND term IN ({marks})",
-        wanted,
-    ):
-        found[term].append(tuple(blobs))
-    return {term: TermPostings(found[term]) for term in wanted if term in found}
+        list(places),
+    )
+    return FoundPostings(sorted(((places[term], blobs) for term, *blobs in rows), key=itemgetter(0)))
 
 
 def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
@@ -251,15 +257,6 @@ def _unpack(blobs: Sequence[tuple[int, bytes]]) -> _Flat:
     return _Flat(np.repeat(np.array([number for number, _ in blobs], np.int64), sizes), keys, tfs)
 
 
-def _decode_all(blobs: Sequence[bytes | None]) -> Postings:
-    decoded = [decode(blob) for blob in blobs if blob is not None]
-    if len(decoded) == 1:
-        return Postings(*decoded[0])
-    if not decoded:
-        return Postings(np.zeros(0, np.int64), np.zeros(0, np.uint8))
-    return Postings(np.concatenate([k for k, _ in decoded]), np.concatenate([t for _, t in decoded]))
-
-
 def _runs(flat: _Flat) -> Iterator[tuple[int, bytes]]:
     """Term number and encoded postings of every term that has any."""
     if not len(flat.terms):
@@ -358,11 +355,12 @@ def _mostly_dead(connection: sqlite3.Connection) -> bool:
 __all__ = [
     "MERGE_BUDGET",
     "MERGE_FACTOR",
+    "MOST_TERMS",
     "SCHEMA",
     "Entry",
+    "FoundPostings",
     "Lengths",
     "Postings",
-    "TermPostings",
     "create_tables",
     "merge_segments",
     "read_bodies",
