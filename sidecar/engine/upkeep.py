@@ -60,19 +60,27 @@ class Upkeep:
             generation = index.generation
             if self._keeper is not None or self._ended or generation is None or generation.writer is None:
                 return
-            self._paused = False
             strategy = self._settings().indexing_strategy
-            self._keeper = Keeper(self._root, self._run, strategy, self._remember, self._on_change)
-            self._keeper.recall(generation.writer.manifest.dirty())
-            self._keeper.start()
-            if reconcile:
-                self._keeper.add(rescan=[EVERYTHING], now=strategy != "lazy")
-            else:
+            keeper = Keeper(self._root, self._run, strategy, self._remember, self._on_change)
+            keeper.recall(generation.writer.manifest.dirty())
+            if not reconcile:
                 # What changed since its file was read: a search looks before watching begins, which looks too.
-                self._keeper.recall(Pending(rescan={EVERYTHING}).names())
+                keeper.recall(Pending(rescan={EVERYTHING}).names())
+            if self._begin(keeper) and reconcile:
+                keeper.add(rescan=[EVERYTHING], now=strategy != "lazy")
+
+    def _begin(self, keeper: Keeper) -> bool:
+        """False where it has ended for good meanwhile."""
+        with self._changing:
+            if self._ended:
+                return False
+            self._paused = False
+            self._keeper = keeper
+            keeper.start()
             self._stay = threading.Timer(self._stay_seconds, self._settle_in)
             self._stay.daemon = True
             self._stay.start()
+            return True
 
     def heed_settings(self) -> None:
         """Goes by the strategy that they name by now. Cheap while it is the same."""

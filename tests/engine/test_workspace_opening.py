@@ -6,12 +6,17 @@ import shutil
 import sqlite3
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from sidecar.engine.passage import Passage
+from sidecar.engine.upkeep import Upkeep
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
 from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
 from sidecar.parts.vectors.chroma import ChromaStore
+from sidecar.settings.load import Settings
 from tests.engine.rooms import SLOW, Room, find, image, index
 
 
@@ -212,3 +217,26 @@ def test_a_watcher_that_starts_while_the_workspace_is_closed_is_stopped(room: Ro
     watcher.may_go_on.set()
     closing.join(60)
     assert watcher.deeds == ["started", "stopped"]
+
+
+def test_an_end_for_good_amid_a_start_leaves_no_thread_behind() -> None:
+    def dirty() -> list[str]:
+        upkeep.end(for_good=True)
+        return []
+
+    writer = SimpleNamespace(manifest=SimpleNamespace(dirty=dirty))
+    index: Any = SimpleNamespace(gate=threading.RLock(), generation=SimpleNamespace(writer=writer))
+    upkeep = Upkeep(
+        root="/nowhere",
+        index=lambda: index,
+        settings=Settings,
+        make_watcher=SlowWatcher,
+        apply=lambda *_: None,
+        on_change=lambda: None,
+        passage=Passage(),
+        stay_seconds=0.0,
+        freshness_seconds=1.0,
+    )
+    before = threading.enumerate()
+    upkeep.start(reconcile=True)
+    assert [thread for thread in threading.enumerate() if thread not in before] == []
