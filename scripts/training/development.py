@@ -1,4 +1,4 @@
-"""Judges a token table on annotated repositories: cosine alone over the product's chunks, one hit per file.
+"""Judges vectors on annotated repositories: cosine alone over the product's chunks, one hit per file.
 
 The same walk, chunks, enriched text and metric as the product and scripts/bench-quality, without its ranking.
 """
@@ -9,10 +9,10 @@ import json
 import math
 import pickle
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,28 +37,54 @@ class Workspace:
     paths: list[str]
     file_of: NDArray[np.int64]
     lines: NDArray[np.int64]
-    bodies: Bags
-    path_words: Bags
     queries: list[dict[str, Any]]
-    query_bags: Bags
 
 
-def load_workspaces(bench: Path, repos: Path, tokenizer: Path, kept: Path) -> list[Workspace]:
+class Texts(NamedTuple):
+    """What is embedded of a workspace: each chunk, each path, each query."""
+
+    bodies: list[str]
+    paths: list[str]
+    queries: list[str]
+
+
+class Embedded(NamedTuple):
+    """The same as unit vectors [texts, dimension]; `paths` has a row per chunk."""
+
+    bodies: NDArray[np.float32]
+    paths: NDArray[np.float32]
+    queries: NDArray[np.float32]
+
+
+class _Bags(NamedTuple):
+    bodies: Bags
+    paths: Bags
+    queries: Bags
+
+
+Bagged = tuple[Workspace, _Bags]
+
+
+def load_bagged(bench: Path, repos: Path, tokenizer: Path, kept: Path) -> list[Bagged]:
     """Cut and tokenised once, then read from the file `kept`."""
     if kept.exists():
         with kept.open("rb") as file:
             return list(pickle.load(file))
     maker = BagMaker(tokenizer)
-    listed = json.loads((bench / "repos.json").read_text("utf-8"))
-    spaces = [_load(repo, bench, repos, maker) for repo in listed]
+    spaces = [(space, _Bags(*map(maker.bags, texts))) for space, texts in load_workspaces(bench, repos)]
     with kept.open("wb") as file:
         pickle.dump(spaces, file)
     return spaces
 
 
-def _load(repo: Mapping[str, Any], bench: Path, repos: Path, maker: BagMaker) -> Workspace:
-    root = (repos / repo["name"] / (repo.get("benchmark_root") or "")).resolve()
-    queries = json.loads((bench / "annotations" / f"{repo['name']}.json").read_text("utf-8"))
+def load_workspaces(bench: Path, repos: Path) -> Iterator[tuple[Workspace, Texts]]:
+    for repo in json.loads((bench / "repos.json").read_text("utf-8")):
+        root = (repos / repo["name"] / (repo.get("benchmark_root") or "")).resolve()
+        queries = json.loads((bench / "annotations" / f"{repo['name']}.json").read_text("utf-8"))
+        yield _load(repo["name"], root, queries)
+
+
+def _load(name: str, root: Path, queries: list[dict[str, Any]]) -> tuple[Workspace, Texts]:
     paths: list[str] = []
     file_of, lines, bodies = [], [], []
     for found in Walker(str(root)).walk().files:
@@ -72,16 +98,8 @@ def _load(repo: Mapping[str, Any], bench: Path, repos: Path, maker: BagMaker) ->
             lines.append((chunk.start_line, chunk.end_line))
             bodies.append(body_text(chunk))
         paths.append(found.path)
-    return Workspace(
-        repo["name"],
-        paths,
-        np.array(file_of),
-        np.array(lines),
-        maker.bags(bodies),
-        maker.bags(map(path_text, paths)),
-        queries,
-        maker.bags(query["query"] for query in queries),
-    )
+    texts = Texts(bodies, [path_text(path) for path in paths], [query["query"] for query in queries])
+    return Workspace(name, paths, np.array(file_of), np.array(lines), queries), texts
 
 
 @dataclass(frozen=True)
@@ -114,7 +132,7 @@ class Judgement:
 class Judge:
     """Embeds the workspaces once per table and exponent; path weights are then cheap to try."""
 
-    def __init__(self, spaces: Sequence[Workspace]) -> None:
+    def __init__(self, spaces: Sequence[Bagged]) -> None:
         self._spaces = spaces
 
     def judge(
@@ -124,23 +142,36 @@ class Judge:
         exponent: float,
         path_weights: Sequence[float],
     ) -> dict[float, Judgement]:
-        parts = []
-        for space in self._spaces:
-            bodies = pooled(space.bodies, table, exponent)
-            words = pooled(space.path_words, table, exponent)[space.file_of]
-            queries = pooled(space.query_bags, query_table, exponent)
-            parts.append((queries @ bodies.T, queries @ words.T, (bodies * words).sum(1)))
-        return {weight: self._judged(parts, weight) for weight in path_weights}
+        def embedded(space: Workspace, bags: _Bags) -> Embedded:
+            return Embedded(
+                pooled(bags.bodies, table, exponent),
+                pooled(bags.paths, table, exponent)[space.file_of],
+                pooled(bags.queries, query_table, exponent),
+            )
 
-    def _judged(self, parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]], weight: float) -> Judgement:
-        ndcg, repositories, categories = [], [], []
-        for space, (body, words, between) in zip(self._spaces, parts, strict=True):
-            length = np.sqrt(1 + weight * weight + 2 * weight * between)
-            for query, scores in zip(space.queries, (body + weight * words) / length, strict=True):
-                ndcg.append(_ndcg(space, scores, [*query["relevant"], *query["secondary"]]))
-                repositories.append(space.name)
-                categories.append(query["category"])
-        return Judgement(ndcg, repositories, categories)
+        return judge_vectors([(space, embedded(space, bags)) for space, bags in self._spaces], path_weights)
+
+
+def judge_vectors(
+    embedded: Iterable[tuple[Workspace, Embedded]], path_weights: Sequence[float]
+) -> dict[float, Judgement]:
+    """By how much of a chunk's vector its path's is."""
+    parts = [
+        (space, of.queries @ of.bodies.T, of.queries @ of.paths.T, (of.bodies * of.paths).sum(1))
+        for space, of in embedded
+    ]
+    return {weight: _judged(parts, weight) for weight in path_weights}
+
+
+def _judged(parts: Sequence[tuple[Workspace, NDArray[Any], NDArray[Any], NDArray[Any]]], weight: float) -> Judgement:
+    ndcg, repositories, categories = [], [], []
+    for space, body, words, between in parts:
+        length = np.sqrt(1 + weight * weight + 2 * weight * between)
+        for query, scores in zip(space.queries, (body + weight * words) / length, strict=True):
+            ndcg.append(_ndcg(space, scores, [*query["relevant"], *query["secondary"]]))
+            repositories.append(space.name)
+            categories.append(query["category"])
+    return Judgement(ndcg, repositories, categories)
 
 
 def _ndcg(space: Workspace, scores: NDArray[np.float32], targets: Sequence[Any]) -> float:
