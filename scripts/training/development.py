@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from sidecar.parts.read import read_file
 from sidecar.parts.walk import Walker
 
 from .bags import BagMaker, Bags, pooled
+
+T = TypeVar("T")
 
 DEPTH = 10
 
@@ -40,29 +42,18 @@ class Workspace:
     queries: list[dict[str, Any]]
 
 
-class Texts(NamedTuple):
+class Parts(NamedTuple, Generic[T]):
     """What is embedded of a workspace: each chunk, each path, each query."""
 
-    bodies: list[str]
-    paths: list[str]
-    queries: list[str]
+    bodies: T
+    paths: T
+    queries: T
 
 
-class Embedded(NamedTuple):
-    """The same as unit vectors [texts, dimension]; `paths` has a row per chunk."""
-
-    bodies: NDArray[np.float32]
-    paths: NDArray[np.float32]
-    queries: NDArray[np.float32]
-
-
-class _Bags(NamedTuple):
-    bodies: Bags
-    paths: Bags
-    queries: Bags
-
-
-Bagged = tuple[Workspace, _Bags]
+Texts = Parts[list[str]]
+Embedded = Parts[NDArray[np.float32]]
+"""Unit vectors [texts, dimension]; `paths` has a row per chunk."""
+Bagged = tuple[Workspace, Parts[Bags]]
 
 
 def load_bagged(bench: Path, repos: Path, tokenizer: Path, kept: Path) -> list[Bagged]:
@@ -71,7 +62,7 @@ def load_bagged(bench: Path, repos: Path, tokenizer: Path, kept: Path) -> list[B
         with kept.open("rb") as file:
             return list(pickle.load(file))
     maker = BagMaker(tokenizer)
-    spaces = [(space, _Bags(*map(maker.bags, texts))) for space, texts in load_workspaces(bench, repos)]
+    spaces = [(space, Parts(*map(maker.bags, texts))) for space, texts in load_workspaces(bench, repos)]
     with kept.open("wb") as file:
         pickle.dump(spaces, file)
     return spaces
@@ -142,7 +133,7 @@ class Judge:
         exponent: float,
         path_weights: Sequence[float],
     ) -> dict[float, Judgement]:
-        def embedded(space: Workspace, bags: _Bags) -> Embedded:
+        def embedded(space: Workspace, bags: Parts[Bags]) -> Embedded:
             return Embedded(
                 pooled(bags.bodies, table, exponent),
                 pooled(bags.paths, table, exponent)[space.file_of],

@@ -80,54 +80,43 @@ def _add_terms(match: LexicalMatch, snapshot: SearchedSnapshot, columns: Columns
     """
     found = read_postings(snapshot.connection, terms)
     files = len(match.files)
-    bodies = _alive(found.bodies, columns.chunks.rows(found.bodies.ids))
-    chunk_weights = _idfs(columns.chunk_count, np.bincount(bodies.terms, minlength=len(terms)))
-    strengths = saturate(bodies.tfs, columns.chunk_norms[bodies.rows], CHUNK_CURVE.k1)
-    np.add.at(match.chunks, bodies.rows, chunk_weights[bodies.terms] * strengths)
+    shape = (len(terms), files)
+    bodies, chunks = _alive(found.bodies, columns.chunks.rows(found.bodies.ids))
+    chunk_weights = _idfs(columns.chunk_count, np.bincount(bodies.places, minlength=len(terms)))
+    strengths = saturate(bodies.tfs, columns.chunk_norms[chunks], CHUNK_CURVE.k1)
+    np.add.at(match.chunks, chunks, chunk_weights[bodies.places] * strengths)
 
-    counts = _by_file(bodies.terms, snapshot.chunk_file[bodies.rows], bodies.tfs, (len(terms), files))
+    counts = _by_file(bodies.places, snapshot.chunk_file[chunks], bodies.tfs, shape)
     in_body = counts > 0
     # A file without the term has count 0 and so scores 0.
     body = saturate(counts, columns.file_norms, FILE_CURVE.k1)
-    file_ids = found.fields.ids // FIELDS
-    fields = (found.fields.ids - file_ids * FIELDS).astype(np.int32)
-    held = _alive(found.fields, columns.files.rows(file_ids), fields)
+    held, holders = _alive(found.fields, columns.files.rows(found.fields.ids // FIELDS))
     seen = in_body.copy()
-    seen[held.terms, held.rows] = True
+    seen[held.places, holders] = True
     weights = _idfs(columns.file_count, np.count_nonzero(seen, axis=1))
 
-    tfs = held.tfs.astype(np.float32)
-    scores = tfs * (_K1[held.fields] + 1) / (tfs + columns.field_norms[held.rows, held.fields])
-    combined = body + _by_file(held.terms, held.rows, scores * FIELD_WEIGHTS[held.fields], (len(terms), files))
+    fields, tfs = held.ids % FIELDS, held.tfs.astype(np.float32)
+    scores = tfs * (_K1[fields] + 1) / (tfs + columns.field_norms[holders, fields])
+    combined = body + _by_file(held.places, holders, scores * FIELD_WEIGHTS[fields], shape)
     by_weight = weights[:, None]
     match.files[:] += _summed(by_weight * combined / (1 + np.float32(_DAMPING) * combined))
     match.bodies[:] += _summed(by_weight * body)
     match.body_cover[:] += _summed(by_weight * in_body)
-    cells = held.fields * files + held.rows
-    np.add.at(match.fields.ravel(), cells, weights[held.terms])
-    np.add.at(match.field_scores.ravel(), cells, weights[held.terms] * scores)
-    np.add.at(match.chunk_cover, bodies.rows, weights[bodies.terms])
-    names = _alive(found.names, columns.chunks.rows(found.names.ids))
-    np.add.at(match.chunk_names, names.rows, weights[names.terms])
+    cells = fields * files + holders
+    np.add.at(match.fields.ravel(), cells, weights[held.places])
+    np.add.at(match.field_scores.ravel(), cells, weights[held.places] * scores)
+    np.add.at(match.chunk_cover, chunks, weights[bodies.places])
+    names, named = _alive(found.names, columns.chunks.rows(found.names.ids))
+    np.add.at(match.chunk_names, named, weights[names.places])
     return float(weights.sum(dtype=np.float64))
 
 
-@dataclass(frozen=True, slots=True)
-class _Alive:
-    """Postings of what is still there, as parallel arrays; `fields` only where they were given."""
-
-    terms: Ids
-    rows: Rows
-    tfs: NDArray[np.uint8]
-    fields: Rows
-
-
-def _alive(postings: Postings, rows: Rows, fields: Rows | None = None) -> _Alive:
-    fields = rows if fields is None else fields
+def _alive(postings: Postings, rows: Rows) -> tuple[Postings, Rows]:
+    """Those of what is still there, and its rows."""
     keep = rows >= 0
     if keep.all():
-        return _Alive(postings.places, rows, postings.tfs, fields)
-    return _Alive(postings.places[keep], rows[keep], postings.tfs[keep], fields[keep])
+        return postings, rows
+    return Postings(postings.places[keep], postings.ids[keep], postings.tfs[keep]), rows[keep]
 
 
 def _idfs(count: int, containing: NDArray[np.int64]) -> Floats:
