@@ -70,8 +70,7 @@ class RankedSpans:
         self._scores = (
             np.maximum.reduceat(np.round(scores[order].astype(np.float64), 6), self._first) if len(order) else scores
         )
-        all_paths = snapshot.paths
-        paths = [all_paths[file] for file in files.tolist()]
+        paths = [snapshot.paths[file] for file in files.tolist()]
         by_path = sorted(range(len(paths)), key=paths.__getitem__)
         path_rank = np.empty(len(files), np.int64)
         path_rank[by_path] = np.arange(len(files))

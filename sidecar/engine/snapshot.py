@@ -65,7 +65,7 @@ class Arrays:
 
 
 class Snapshot:
-    """See `Arrays` for the attributes.
+    """The attributes of `Arrays`, and what reads the rest.
 
     `cache` lives as long as the revision does. `lasting` outlives it: it is for what is known of ids, which never come
     back with another meaning.
@@ -80,24 +80,37 @@ class Snapshot:
         cache: VectorCache | None = None,
     ) -> None:
         self.connection = connection
-        self.arrays = arrays
         self._vectors = vectors
         self._path_weight = path_weight
-        self._cache = cache
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.arrays, name)
+        self._vector_cache = cache
+        self.revision = arrays.revision
+        self.file_ids = arrays.file_ids
+        self.paths = arrays.paths
+        self.languages = arrays.languages
+        self.file_collection = arrays.file_collection
+        self.file_vector = arrays.file_vector
+        self.chunk_ids = arrays.chunk_ids
+        self.chunk_file = arrays.chunk_file
+        self.chunk_start = arrays.chunk_start
+        self.chunk_end = arrays.chunk_end
+        self.chunk_kind = arrays.chunk_kind
+        self.kinds = arrays.kinds
+        self.chunk_slot = arrays.chunk_slot
+        self.chunk_vector = arrays.chunk_vector
+        self.pending_slots = arrays.pending_slots
+        self.cache = arrays.cache
+        self.lasting = arrays.lasting
 
     def chunk_rows(self, ids: Ids) -> Int32s:
         """Rows of these chunk ids; -1 for those that are gone."""
-        return rows_of(self.arrays.chunk_ids, ids)
+        return rows_of(self.chunk_ids, ids)
 
     def file_rows(self, ids: Ids) -> Int32s:
-        return rows_of(self.arrays.file_ids, ids)
+        return rows_of(self.file_ids, ids)
 
     def stored_chunks(self, rows: Sequence[int] | Int32s) -> list[StoredChunk]:
         """Text, kind and names of these chunk rows, in their order."""
-        wanted = [int(self.arrays.chunk_ids[r]) for r in rows]
+        wanted = [int(self.chunk_ids[r]) for r in rows]
         found: dict[int, StoredChunk] = {}
         for some in _blocks(wanted, 500):
             marks = ",".join("?" * len(some))
@@ -109,19 +122,17 @@ class Snapshot:
 
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         """Vectors of these chunk rows, shape [n, dimension], and which of them exist (the others are zero)."""
-        arrays = self.arrays
         # Until both halves are there, the vector is not yet what it will be.
-        if self._cache is None or not (arrays.file_vector[arrays.chunk_file[rows]] > 0).all():
+        if self._vector_cache is None or not (self.file_vector[self.chunk_file[rows]] > 0).all():
             return self._read_vectors(rows)
-        return self._cache.get(arrays.chunk_ids[rows], lambda positions: self._read_vectors(rows[positions]))
+        return self._vector_cache.get(self.chunk_ids[rows], lambda positions: self._read_vectors(rows[positions]))
 
     def _read_vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         if self._vectors is None:
             return np.zeros((len(rows), 0), np.float32), np.zeros(len(rows), bool)
-        arrays = self.arrays
-        body, found = self._vectors.get(arrays.chunk_vector[rows])
-        files, inverse = np.unique(arrays.chunk_file[rows], return_inverse=True)
-        path, path_found = self._vectors.get(arrays.file_vector[files])
+        body, found = self._vectors.get(self.chunk_vector[rows])
+        files, inverse = np.unique(self.chunk_file[rows], return_inverse=True)
+        path, path_found = self._vectors.get(self.file_vector[files])
         return combine(body, np.where(path_found[:, None], path, 0)[inverse], self._path_weight), found
 
 

@@ -50,12 +50,26 @@ class SearchedSnapshot(Protocol):
     """What a search reads of an index at one commit; `engine/snapshot.py` has the real one and says what each is."""
 
     connection: sqlite3.Connection
+    file_ids: Ids
+    paths: list[str]
+    languages: list[str]
+    file_collection: NDArray[np.int8]
+    chunk_ids: Ids
+    chunk_file: Rows
+    chunk_start: Rows
+    chunk_end: Rows
+    chunk_kind: NDArray[np.int16]
+    kinds: list[str]
+    chunk_slot: Ids
+    chunk_vector: Ids
+    pending_slots: Ids
+    cache: dict[str, Any]
+    lasting: dict[str, Any]
 
     def chunk_rows(self, ids: Ids) -> Rows: ...
     def file_rows(self, ids: Ids) -> Rows: ...
     def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]: ...
     def vectors(self, rows: Rows) -> tuple[Vectors, Flags]: ...
-    def __getattr__(self, name: str) -> Any: ...
 
 
 class RowTable:
