@@ -125,10 +125,12 @@ class Gathering:
         embedder = self._embedder()
         if stop():
             raise Cancelled
-        # What bulk work runs on is known after the first.
-        if self._pace.hurry.is_set() or self._device != "cpu" or not texts:
+        # What bulk work runs on is known after the first full batch: a card is not woken for fewer.
+        unknown = not self._device and len(texts) == _BATCH
+        if self._pace.hurry.is_set() or self._device == "cuda" or unknown or not texts:
             vectors = embedder.embed_documents(texts)
-            self._device = embedder.device
+            if unknown or self._device:
+                self._device = embedder.device
             return vectors
         rows = []
         for text in texts:

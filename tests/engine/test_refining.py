@@ -32,10 +32,11 @@ WORDS = (
 
 @dataclass
 class Tap:
-    """How many texts the slow model may embed, and which it was given."""
+    """How many texts the slow model may embed, which it was given, and how many at once."""
 
     allowed: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     embedded: list[bytes] = field(default_factory=list)
+    together: list[int] = field(default_factory=list)
     open_wide: bool = False
 
     def open(self) -> None:
@@ -52,6 +53,7 @@ class TappedEmbedder:
         self.device, self.device_note = inner.device, inner.device_note
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self._tap.together.append(len(texts))
         for text in texts:
             if not self._tap.open_wide:
                 assert self._tap.allowed.acquire(timeout=120)
@@ -157,6 +159,21 @@ def test_the_quick_model_answers_at_once_and_the_slow_one_takes_its_place(
     assert (last.hits[0].path, last.model.partition("@")[0]) == ("src/cookies.py", SLOW)
     assert image(workspace) == from_scratch(staged, models)
     assert len(tap.embedded) == len(set(tap.embedded)) == 120
+
+
+@pytest.mark.parametrize(("files", "together"), [(60, {BATCH, 1}), (4, {1})])
+def test_texts_go_one_by_one_but_for_the_first_full_batch_which_may_wake_a_card(
+    staged: Room, tap: Tap, files: int, together: set[int]
+) -> None:
+    for path in sorted((staged.root / "src").iterdir())[files:]:
+        path.unlink()
+    tap.open()
+    workspace = staged.open()
+    workspace.create(no_progress, never_cancelled)
+    Watched(workspace).until(is_refined)
+    assert len(tap.embedded) == 2 * files
+    assert set(tap.together) == together
+    assert tap.together.count(BATCH) == (BATCH in together)
 
 
 def test_a_small_change_after_it_is_embedded_by_the_slow_model_alone(staged: Room, tap: Tap, models: Models) -> None:
