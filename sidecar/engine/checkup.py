@@ -37,6 +37,11 @@ MIN_FREE_BYTES = 500_000_000
 WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
 
 
+_THREE_TEXTS = ["open a file", "read text from a file", "matrix determinant"]
+_FOR_A_CARD = 11
+"""How often: a card is not woken for fewer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """`found` is what is there; `advice` what to do, empty when `ok`."""
@@ -71,12 +76,13 @@ def check_python() -> Check:
 
 
 def check_libraries() -> Check:
+    """Looks for what is imported, whichever distribution brings it: onnxruntime-gpu has onnxruntime too."""
     versions, missing = [f"sidecar {__version__}"], []
+    brought_by = importlib.metadata.packages_distributions()
     for name in LIBRARIES:
-        try:
-            versions.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            missing.append(name)
+        found = sorted(set(brought_by.get(name, ())))
+        versions += [f"{distribution} {importlib.metadata.version(distribution)}" for distribution in found]
+        missing += [] if found else [name]
     advice = f"Missing: {', '.join(missing)}. Install sidecar again into this environment."
     return Check("libraries", not missing, ", ".join(versions), _unless(not missing, advice))
 
@@ -109,10 +115,10 @@ def check_data_folder(home: Path) -> Check:
 
 
 def check_model(settings: Settings, home: Path | None = None) -> Check:
-    """Verifies the files' hashes, loads the model and compares two related texts with an unrelated one."""
+    """Verifies the files' hashes, loads the model, tries the card, compares two related texts with an unrelated one."""
     embedder = make_embedder(settings, home)
     try:
-        near, same, far = embedder.embed_documents(["open a file", "read text from a file", "matrix determinant"])
+        near, same, far = embedder.embed_documents(_THREE_TEXTS * _FOR_A_CARD)[:3]
         found = (
             f"{embedder.model_id}, dimension {embedder.dimension}, on {embedder.device} {embedder.device_note}".strip()
         )

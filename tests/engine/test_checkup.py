@@ -1,0 +1,26 @@
+"""What `sidecar doctor` finds out about an installation, where a real one cannot be had for the test."""
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.engine.checkup import check_libraries
+
+
+def test_it_names_the_distribution_that_brings_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one for CUDA cards has another name and imports the same."""
+    told = tmp_path / "onnxruntime_gpu-9.8.7.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: onnxruntime-gpu\nVersion: 9.8.7\n", "utf-8")
+    (told / "top_level.txt").write_text("onnxruntime\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    check = check_libraries()
+    assert check.ok
+    assert "onnxruntime-gpu 9.8.7" in check.found
+
+
+def test_it_names_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.path", [str(tmp_path)])
+    check = check_libraries()
+    assert not check.ok
+    assert "onnxruntime" in check.advice
