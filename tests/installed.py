@@ -13,8 +13,8 @@ import sidecar
 from sidecar.parts.embed.catalog import models_folder
 from tests import hub as hubs
 
-PATHS = {"model.onnx": "onnx/model.onnx", "tokenizer.json": "tokenizer.json"}
-MINILM = models_folder() / "minilm-code-int8"
+PATHS = {"model.onnx": "onnx/model.onnx", "weights.bin": "onnx/weights.bin", "tokenizer.json": "tokenizer.json"}
+MINILM = models_folder() / "minilm-code"
 
 
 def install(site: Path, models: list[dict[str, Any]]) -> Path:
@@ -35,7 +35,7 @@ def serve_minilm(folder: Path) -> dict[str, Any]:
     for name, path in PATHS.items():
         target = folder / "acme" / "minilm" / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(MINILM / name, target)
+        shutil.copyfile(MINILM / name.replace("model.onnx", "int8.onnx"), target)
         files[name] = {"path": path, "size": target.stat().st_size, "sha256": hubs.sha256(target)}
     entry = {"id": "minilm-hub", "about": "a test", "repository": "acme/minilm", "revision": hubs.COMMIT}
     entry |= {"dimension": 384, "pooling": "graph", "max_tokens": 256, "texts_per_run": 1, "licence": "Apache-2.0"}

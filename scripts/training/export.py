@@ -1,6 +1,6 @@
 """Writes a token table as the files the product loads: an ONNX graph with int8 rows, the tokeniser, a catalog entry.
 
-And for any encoder: its graph in half precision, and how far two graphs agree.
+And for a transformer: a graph in int8 and one in half precision over one file of int8 weights.
 """
 
 from __future__ import annotations
@@ -16,12 +16,20 @@ import onnx
 import onnxruntime
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import set_external_data
 from tokenizers import Tokenizer
 
 from .contrast import Tables
 
 _OPSET, _IR = 17, 8
 FILES = ("model.onnx", "tokenizer.json")
+GRAPHS = ("int8.onnx", "fp16.onnx")
+WEIGHTS = "weights.bin"
+_QUANTISED = "_quantized"
+_LARGE = 100_000
+"""Bytes from which a weight is moved out of the graph."""
+_PAGE = 4096
+"""Where a weight begins is a multiple of it, so that the file can be mapped into memory."""
 
 
 def quantised(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -84,6 +92,62 @@ def to_half(fp32: Path, fp16: Path) -> None:
     onnx.save(convert_float_to_float16(onnx.load(str(fp32)), keep_io_types=True), str(fp16))
 
 
+def share_weights(int8: Path, fp16: Path, folder: Path) -> None:
+    """Writes both graphs over one file of weights: GRAPHS and WEIGHTS in `folder`.
+
+    `int8` is onnxruntime's dynamic quantisation of the graph that `fp16` is the half precision of, so each large weight
+    of the one has its name and `_quantized` in the other. The fp16 graph computes its weights from those: casts and a
+    product of constants, which onnxruntime carries out once, when the graph is loaded.
+    """
+    small, half = onnx.load(str(int8)), onnx.load(str(fp16))
+    weights = bytearray()
+    by_name = {tensor.name: tensor for tensor in small.graph.initializer}
+    moved = {name for name, tensor in by_name.items() if name.endswith(_QUANTISED) and len(_bytes(tensor)) >= _LARGE}
+    for name in sorted(moved):
+        content = _bytes(by_name[name])
+        weights += b"\0" * (-len(weights) % _PAGE)
+        by_name[name].ClearField("int32_data")
+        by_name[name].raw_data = content
+        set_external_data(by_name[name], WEIGHTS, len(weights), len(content))
+        by_name[name].ClearField("raw_data")
+        weights += content
+    kept, steps = [], []
+    for tensor in half.graph.initializer:
+        if tensor.name + _QUANTISED in moved:
+            needed, made = _scaled(tensor.name, by_name)
+            kept += needed
+            steps += made
+        else:
+            kept.append(tensor)
+    steps += half.graph.node
+    del half.graph.initializer[:], half.graph.node[:]
+    half.graph.initializer.extend(kept)
+    half.graph.node.extend(steps)
+    (folder / WEIGHTS).write_bytes(weights)
+    for name, model in zip(GRAPHS, (small, half), strict=True):
+        (folder / name).write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _bytes(tensor: onnx.TensorProto) -> bytes:
+    return numpy_helper.to_array(tensor).tobytes()
+
+
+def _scaled(name: str, quantised: dict[str, onnx.TensorProto]) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
+    """The constants and the steps that make the fp16 weight `name`: (quantised - zero point) * scale."""
+    levels = quantised[name + _QUANTISED]
+    scale, zero = (numpy_helper.to_array(quantised[name + end]).astype(np.float32) for end in ("_scale", "_zero_point"))
+    constants = [levels, numpy_helper.from_array(scale, f"{name}_scale")]
+    steps = [helper.make_node("Cast", [levels.name], [f"{name}_levels"], to=TensorProto.FLOAT)]
+    centred = f"{name}_levels"
+    if zero.any():
+        constants.append(numpy_helper.from_array(zero, f"{name}_zero"))
+        centred = f"{name}_centred"
+        steps.append(helper.make_node("Sub", [f"{name}_levels", f"{name}_zero"], [centred]))
+    steps.append(helper.make_node("Mul", [centred, f"{name}_scale"], [f"{name}_float"]))
+    steps.append(helper.make_node("Cast", [f"{name}_float"], [name], to=TensorProto.FLOAT16))
+    return constants, steps
+
+
 def cosines(one: Path, other: Path, tokenizer: Path, texts: Iterable[str], most: int = 256) -> list[float]:
     """Of two encoders' normalised vectors, text by text, on the CPU."""
     made = Tokenizer.from_file(str(tokenizer))
@@ -112,22 +176,31 @@ def catalog_entry(folder: Path, dimension: int, path_weight: float) -> dict[str,
         "split_identifiers": True,
         "texts_per_run": 0,
         "path_weight": path_weight,
+        "about": "code and prose, looked up in a table: the default",
         "licence": "Apache-2.0",
         "source": "trained for this project by scripts/train-static; see MODEL_CARD.md",
-        "size": sum((folder / name).stat().st_size for name in FILES),
-        "files": {name: _sha256(folder / name) for name in FILES},
+        **sizes(folder, FILES),
+    }
+
+
+def sizes(folder: Path, names: Iterable[str]) -> dict[str, Any]:
+    """Of a catalog entry: bytes of the files together, and each one's SHA-256."""
+    names = list(names)
+    return {
+        "size": sum((folder / name).stat().st_size for name in names),
+        "files": {name: _sha256(folder / name) for name in names},
     }
 
 
 def enter(catalog: Path, entry: dict[str, Any]) -> None:
-    """Puts the entry in its place, or first."""
+    """Puts the entry in its place, or last."""
     content = json.loads(catalog.read_text("utf-8"))
     models = content["models"]
     places = [place for place, model in enumerate(models) if model["id"] == entry["id"]]
     if places:
         models[places[0]] = entry
     else:
-        models.insert(0, entry)
+        models.append(entry)
     catalog.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 

@@ -29,7 +29,6 @@ class Model:
     state: State
     in_use: bool
     size: int
-    about: str = ""
     repository: str = ""
     revision: str = ""
     folder: str = ""
@@ -118,7 +117,6 @@ class Models:
             "downloaded" if here else "published",
             self._settings.model == model.entry.id,
             model.size or _bytes_in(folder if here else None),
-            model.about,
             model.repository,
             model.revision,
             str(folder) if here else "",

@@ -44,7 +44,7 @@ def _brief(model: Model) -> dict[str, Any]:
         "source": entry.source,
         "inUse": model.in_use,
         "state": model.state,
-        "about": model.about,
+        "about": entry.about,
     }
 
 

@@ -30,13 +30,14 @@ def edit(models: Path, **changes: object) -> None:
 
 def test_every_shipped_model_has_its_files_a_card_a_licence_and_a_source() -> None:
     catalog = load_catalog()
-    assert [entry.id for entry in catalog.models] == [STATIC, "minilm-code-int8"]
+    assert [entry.id for entry in catalog.models] == [STATIC, "minilm-code-int8", "minilm-code-fp16"]
     for entry in catalog.models:
         files = catalog.resolve(entry.id)
         assert files.verify().startswith(f"{entry.id}@")
         assert (files.folder / "MODEL_CARD.md").is_file()
         assert entry.licence == "Apache-2.0"
         assert entry.source
+        assert entry.about
         assert entry.size == sum((files.folder / name).stat().st_size for name in entry.files)
 
 
@@ -45,7 +46,7 @@ def test_no_name_means_the_default_model() -> None:
 
 
 def test_an_unknown_model_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(ModelLoadFailed, match=r"no model 'gpt-9'.*static-code-256, minilm-code-int8"):
+    with pytest.raises(ModelLoadFailed, match=r"no model 'gpt-9'.*static-code-256, minilm-code-int8, minilm-code-fp16"):
         resolve_model("gpt-9")
 
 
@@ -65,7 +66,7 @@ def test_a_missing_file_is_named(models: Path) -> None:
 
 def test_the_model_id_changes_with_what_changes_vectors_and_only_with_that(models: Path) -> None:
     before = resolve_model(STATIC, models).verify()
-    edit(models, path_weight=0.9, source="elsewhere")
+    edit(models, path_weight=0.9, source="elsewhere", about="something")
     assert resolve_model(STATIC, models).verify() == before
     edit(models, document_prefix="passage: ")
     assert resolve_model(STATIC, models).verify() != before
@@ -104,6 +105,18 @@ def test_a_folder_says_in_its_own_file_how_to_feed_it(models: Path) -> None:
     files = resolve_model(str(models / STATIC))
     assert (files.entry.id, files.entry.kind, files.entry.query_prefix) == ("mine", "static", "query: ")
     assert files.folder == models / STATIC
+
+
+def test_a_folder_may_hold_several_graphs_and_says_which_is_meant(models: Path) -> None:
+    before = resolve_model(str(models / STATIC)).verify()
+    (models / STATIC / "model.onnx").rename(models / STATIC / "half.onnx")
+    (models / STATIC / "sidecar-model.json").write_text(json.dumps({"graph": "half.onnx"}), "utf-8")
+    files = resolve_model(str(models / STATIC))
+    assert files.graph == models / STATIC / "half.onnx"
+    assert files.verify() != before
+    (models / STATIC / "half.onnx").unlink()
+    with pytest.raises(ModelLoadFailed, match=r"half\.onnx cannot be read \(No such file"):
+        files.verify()
 
 
 def test_weights_beside_the_graph_count_for_the_model_id(models: Path) -> None:

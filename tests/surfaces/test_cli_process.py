@@ -178,6 +178,7 @@ def test_models_lists_what_ships_and_marks_the_one_in_use(home: Path) -> None:
     assert [model["id"] for model in models if model["state"] == "ships" and model["size"] > 0] == [
         "static-code-256",
         "minilm-code-int8",
+        "minilm-code-fp16",
     ]
 
 

@@ -16,7 +16,7 @@ from sidecar.tools.registry import DEFAULT_TOOLS, tools_of
 from sidecar.tools.spec import ToolSpec
 from tests.tools.conftest import RealTools
 
-TOKENIZER = Path(__file__).parents[2] / "models" / "minilm-code-int8" / "tokenizer.json"
+TOKENIZER = Path(__file__).parents[2] / "models" / "minilm-code" / "tokenizer.json"
 
 
 def search_index(toolsets: str) -> ToolSpec:

@@ -6,6 +6,7 @@ ships with the package, or in a folder that the user names. What can be download
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 from collections.abc import Mapping
@@ -32,11 +33,13 @@ class ModelEntry:
     token types 1 for a query and 0 for a document. `pooling` `graph`: the
     graph's own output is one vector per text. `max_tokens` 0: no limit (static) or the tokeniser's own.
     `texts_per_run` 1: a text's vector depends on what else is in its batch (dynamic int8 graphs take one scale per
-    batch), so texts go one by one. `path_weight`: how much of a chunk's vector its path's words are.
+    batch), so texts go one by one. `path_weight`: how much of a chunk's vector its path's words are. `graph`: the
+    graph's file in the folder; two models may be graphs over the same file of weights. `about`: what it is for.
     """
 
     id: str
     folder: str = ""
+    graph: str = MODEL_FILE
     kind: Kind = "transformer"
     dimension: int = 0
     pooling: Pooling = ""
@@ -46,6 +49,7 @@ class ModelEntry:
     split_identifiers: bool = True
     texts_per_run: int = 0
     path_weight: float = DEFAULT_PATH_WEIGHT
+    about: str = ""
     licence: str = ""
     source: str = ""
     size: int = 0
@@ -53,7 +57,7 @@ class ModelEntry:
 
 
 # What changes no vector stays out of the model id.
-_NOT_IN_ID = ("id", "folder", "path_weight", "licence", "source", "size", "files")
+_NOT_IN_ID = ("id", "folder", "graph", "path_weight", "about", "licence", "source", "size", "files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,10 @@ class ModelFiles:
     entry: ModelEntry
     folder: Path
     remedy: str = "Reinstall sidecar or put the right file there."
+
+    @property
+    def graph(self) -> Path:
+        return self.folder / self.entry.graph
 
     def verify(self) -> str:
         """The model id, `<id>@<12 hex>` over files and feeding; raises ModelLoadFailed on a missing or wrong file."""
@@ -82,8 +90,8 @@ class ModelFiles:
 
     def _names(self) -> list[str]:
         # Big graphs keep their weights in a second file beside the first (model.onnx.data and the like).
-        beside = {path.name for path in self.folder.glob(f"{MODEL_FILE}*") if path.is_file()}
-        return sorted(beside | {MODEL_FILE, TOKENIZER_FILE} | set(self.entry.files))
+        beside = {path.name for path in self.folder.glob(f"{glob.escape(self.entry.graph)}*") if path.is_file()}
+        return sorted(beside | {self.entry.graph, TOKENIZER_FILE} | set(self.entry.files))
 
     def _sha256(self, name: str) -> str:
         try:

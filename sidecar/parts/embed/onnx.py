@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sidecar.errors import ModelLoadFailed
 from sidecar.model import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
-from sidecar.parts.embed.catalog import MODEL_FILE, TOKENIZER_FILE, ModelEntry, ModelFiles
+from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
 from sidecar.parts.embed.tokens import split_identifiers
 
 if TYPE_CHECKING:
@@ -200,7 +200,10 @@ class OnnxEmbedder:
         if self._entry.kind == "static":
             return True, "CPU: a static model is a table lookup, which a card does not speed up."
         if self._one_by_one:
-            return True, "CPU: this model's graph is dynamic int8, which a card does not run."
+            return (
+                True,
+                "CPU: this model's graph is dynamic int8, which a card does not run; one in fp16 or fp32 it does.",
+            )
         import onnxruntime
 
         if _CUDA not in onnxruntime.get_available_providers():
@@ -316,13 +319,9 @@ def _open_session(files: ModelFiles, provider: str) -> Any:
         wanted = [(_CUDA, {"use_tf32": "0"}), _CPU]
     try:
         # Without its own fallback, which prints to stdout, a failure is an exception.
-        return onnxruntime.InferenceSession(
-            str(files.folder / MODEL_FILE), options, providers=wanted, enable_fallback=0
-        )
+        return onnxruntime.InferenceSession(str(files.graph), options, providers=wanted, enable_fallback=0)
     except Exception as error:
-        raise ModelLoadFailed(
-            f"Model {files.entry.id}: {files.folder / MODEL_FILE} cannot be run: {_reason(error)}"
-        ) from error
+        raise ModelLoadFailed(f"Model {files.entry.id}: {files.graph} cannot be run: {_reason(error)}") from error
 
 
 def _load_tokenizer(files: ModelFiles) -> Tokenizer:

@@ -44,7 +44,6 @@ class Published:
     repository: str
     revision: str
     files: Mapping[str, RemoteFile]
-    about: str = ""
 
     @property
     def size(self) -> int:
@@ -127,7 +126,7 @@ def load_published(folder: Path) -> tuple[Published, ...]:
 def _published(item: object, path: Path) -> Published:
     if not isinstance(item, dict):
         raise ModelLoadFailed(f"{path}: every model must be an object.")
-    own = {key: item.get(key, "") for key in ("repository", "revision", "about")}
+    own = {key: item.get(key, "") for key in ("repository", "revision")}
     entry = read_entry({key: value for key, value in item.items() if key not in own and key != "download"}, path)
     for key, form in (("repository", _PLAIN_PATH), ("revision", _PLAIN_PATH)):
         if not isinstance(own[key], str) or not form.fullmatch(own[key]):
@@ -137,7 +136,7 @@ def _published(item: object, path: Path) -> Published:
         raise ModelLoadFailed(f"{path}: model {entry.id!r} needs a plain id and an object `download`.")
     remote = {name: _remote_file(name, file, entry.id, path) for name, file in files.items()}
     pinned = {name: file.sha256 for name, file in remote.items() if file.sha256}
-    model = Published(entry, own["repository"], own["revision"], remote, str(own["about"]))
+    model = Published(entry, own["repository"], own["revision"], remote)
     source = entry.source or f"{model.repository} on the Hugging Face hub, revision {model.revision}"
     return replace(model, entry=replace(entry, files=pinned, size=model.size, source=source))
 
