@@ -89,9 +89,10 @@ def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     watched = "" if status.get("watcherActive") else ", not watching"
     yield "strategy", f"{status['indexingStrategy']}{watched}, {status['pendingFiles']} files pending"
     answers = " answers meanwhile" if "refining" in status else ""
+    # Before the model is loaded the setting is all that is known.
     device = status.get("device", "?")
-    where = "on a card that works, else the processor" if device == "auto" else f"on {device}"
-    yield "model", f"{status.get('model', '?')} {where}{answers}"
+    where = ", device auto" if device == "auto" else f" on {device}"
+    yield "model", f"{status.get('model', '?')}{where}{answers}"
     if "refining" in status:
         yield "refining", _refining_words(status["refining"])
     for key, label in (("deviceNote", "device"), ("warning", "warning")):
