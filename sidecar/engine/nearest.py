@@ -1,4 +1,4 @@
-"""Cosines of chunks to a query: from the vector store where it knows them, else exactly from the kept vectors."""
+"""Cosines of chunks to a query: exactly, of all vectors, while memory has room for them; above that from the store."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from numpy.typing import NDArray
 from sidecar.engine.beside import beside
 from sidecar.engine.rank.columns import Columns, Flags, Rows, RowTable, SearchedSnapshot
 from sidecar.engine.rank.passages import Similarities
-from sidecar.engine.vector_cache import MOST_BYTES
 from sidecar.errors import Cancelled, StoreFailed
 from sidecar.model import Collection, Ids, IsCancelled, VectorStore
 from sidecar.parts.lexical.bm25 import Floats
 
 DEPTH = 200
-"""Chunks asked of the store: enough for fifty results from as many files."""
+"""Chunks that count as close: enough for fifty results from as many files."""
+_ASKED = 1000
+"""What the store is asked for: the more, the farther it looks around."""
 MOST = 2000
-"""What the store is asked for at most when a filter throws away much of its answer."""
+"""What it is asked for at most, when a filter throws away much of its answer."""
 EXACT = 4000
-"""Up to so many chunks are scored exactly: quicker than asking another process, and no filter can starve it."""
+"""Up to so many chunks are compared at once, whatever memory has room for: quicker than a thread or another process."""
 _STALE = 1000
 """Up to so many chunks, or half of them, are scored exactly beside what the store answers."""
-_BLOCK = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """`stale` are the rows that the store does not know as they are; `answer` is None where it is not asked."""
+    """`stale` are the rows that the store does not know as they are; `answer` is None where it is not asked, `compared`
+    where the vectors are not compared beside the search for words."""
 
     embedded: Flags
     wanted: int
     stale: Rows
     answer: Future[tuple[Ids, Floats]] | None
+    compared: Future[tuple[Floats, Flags]] | None
 
 
 class Nearest:
@@ -56,54 +58,64 @@ class Nearest:
         self._question: _Question | None = None
 
     def begin(self, store: VectorStore | None, collection: Collection, allowed: Flags) -> None:
-        """Asks the store, where that is quicker than comparing; `closest` takes its answer.
+        """Compares all vectors where they fit into memory, else asks the store; `closest` takes the result.
 
-        The store works in a process of its own: what is done in between costs no time.
+        Either goes on while words are looked for: numpy and the store's process need nothing of the interpreter.
+        A store's graph is quick, but misses much of what is closest to a question in words (docs/decisions/0010).
         """
         embedded = allowed & (self._snapshot.chunk_vector > 0)
         wanted, stale = int(embedded.sum()), self._stale()
-        answer = None
-        if store is not None and wanted > EXACT and len(stale) <= max(_STALE, wanted // 2):
+        answer, compared = None, None
+        if wanted > EXACT and self._in_memory():
+            compared = beside(lambda: self._compare(np.flatnonzero(embedded).astype(np.int32)))
+        elif store is not None and wanted > EXACT and len(stale) <= max(_STALE, wanted // 2):
             share = wanted / max(1, self._columns.chunk_count)
-            limit = min(MOST, int(DEPTH / share) + len(stale))
+            limit = min(MOST, int(_ASKED / share) + len(stale))
             answer = beside(lambda: store.query(collection, self._vector, limit))
-        self._question = _Question(embedded, wanted, stale, answer)
+        self._question = _Question(embedded, wanted, stale, answer, compared)
 
     def closest(self) -> Rows:
         """The closest allowed chunks, best first, ties by row. Once, after `begin`."""
         asked = self._question
         if asked is None or asked.wanted == 0:
             return np.zeros(0, np.int32)
-        if not self._take_answer(asked):
-            self.score(np.flatnonzero(asked.embedded).astype(np.int32))
-        rows = np.flatnonzero(asked.embedded & ~np.isnan(self._cosines))
-        order = rows[np.argsort(-self._cosines[rows], kind="stable")][:DEPTH]
+        rows = np.flatnonzero(asked.embedded).astype(np.int32)
+        if asked.compared is not None:
+            self._note(rows, *asked.compared.result())
+        elif not self._take_answer(asked):
+            self.score(rows)
+        rows = rows[~np.isnan(self._cosines[rows])]
+        order = _highest(rows, self._cosines[rows])
         self._floor = float(self._cosines[order[-1]]) if len(order) >= DEPTH else 0.0
-        return order.astype(np.int32)
+        return order
 
     def score(self, rows: Rows) -> None:
-        """Exact cosines of these rows, block by block; rows without a vector stay unknown."""
+        """Exact cosines of these rows; rows without a vector stay unknown."""
         rows = rows[np.isnan(self._cosines[rows])]
-        for start in range(0, len(rows), _BLOCK):
-            if self._cancelled():
-                raise Cancelled
-            block = rows[start : start + _BLOCK]
-            vectors, found = self._snapshot.vectors(block)
-            if found.any():
-                self._cosines[block[found]] = _steady(vectors[found] @ self._vector)
+        self._note(rows, *self._compare(rows))
 
     def load(self) -> None:
-        """Reads every vector of the collection, as far as the cache has room: the exact search that follows finds them
-        there."""
-        rows = np.flatnonzero(self._columns.in_collection & (self._snapshot.chunk_vector > 0)).astype(np.int32)
-        for start in range(0, min(len(rows), MOST_BYTES // (4 * len(self._vector))), _BLOCK):
-            if self._cancelled():
-                raise Cancelled
-            self._snapshot.vectors(rows[start : start + _BLOCK])
+        """Reads what the search that follows compares, where memory has room for it."""
+        if self._in_memory():
+            there = self._columns.in_collection & (self._snapshot.chunk_vector > 0)
+            self._compare(np.flatnonzero(there).astype(np.int32))
 
     @property
     def similarities(self) -> Similarities:
         return Similarities(self._cosines, self._floor)
+
+    def _in_memory(self) -> bool:
+        return self._snapshot.keeps_all(len(self._vector))
+
+    def _compare(self, rows: Rows) -> tuple[Floats, Flags]:
+        return self._snapshot.cosines(rows, self._vector, self._check)
+
+    def _check(self) -> None:
+        if self._cancelled():
+            raise Cancelled
+
+    def _note(self, rows: Rows, cosines: Floats, found: Flags) -> None:
+        self._cosines[rows[found]] = _steady(cosines[found])
 
     def _stale(self) -> Rows:
         """Chunk rows whose place in the store still holds something older, or nothing."""
@@ -134,6 +146,14 @@ class Nearest:
             table = cache.setdefault("nearest.slots", RowTable(self._snapshot.chunk_slot))
         assert isinstance(table, RowTable)
         return table
+
+
+def _highest(rows: Rows, cosines: Floats) -> Rows:
+    """The DEPTH rows of highest cosine, best first, ties by row; `rows` ascend."""
+    if len(rows) > 4 * DEPTH:
+        least = np.partition(cosines, len(rows) - DEPTH)[len(rows) - DEPTH]
+        rows, cosines = rows[cosines >= least], cosines[cosines >= least]
+    return rows[np.argsort(-cosines, kind="stable")][:DEPTH]
 
 
 def _steady(cosines: Floats) -> Floats:

@@ -100,7 +100,7 @@ class Searcher:
         self._combiner: Combiner = combiner or learned()
 
     def prepare(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> None:
-        """Loads the model and, where no vector store is up yet, the vectors; only once for an open index.
+        """Loads the model and the vectors that will be compared; only once for an open index.
 
         Raises Cancelled. What fails otherwise fails again, and is told, when it is searched.
         """
@@ -113,8 +113,7 @@ class Searcher:
             vector = self._embedder().embed_query(request.query)
         except ModelLoadFailed:
             return
-        if self._store() is None:
-            Nearest(snapshot, columns, vector, cancelled).load()
+        Nearest(snapshot, columns, vector, cancelled).load()
 
     def search(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """Raises InvalidQuery, InvalidPattern, Cancelled; ModelLoadFailed only when vectors alone were asked for."""

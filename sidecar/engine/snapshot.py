@@ -77,7 +77,7 @@ class Snapshot:
         arrays: Arrays,
         vectors: VectorSource | None,
         path_weight: float,
-        cache: VectorCache | None = None,
+        cache: VectorCache,
     ) -> None:
         self.connection = connection
         self._vectors = vectors
@@ -123,9 +123,36 @@ class Snapshot:
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         """Vectors of these chunk rows, shape [n, dimension], and which of them exist (the others are zero)."""
         # Until both halves are there, the vector is not yet what it will be.
-        if self._vector_cache is None or not (self.file_vector[self.chunk_file[rows]] > 0).all():
+        if not (self.file_vector[self.chunk_file[rows]] > 0).all():
             return self._read_vectors(rows)
         return self._vector_cache.get(self.chunk_ids[rows], lambda positions: self._read_vectors(rows[positions]))
+
+    def keeps_all(self, dimension: int) -> bool:
+        """Whether the vectors of all chunks have room in memory."""
+        return self._vector_cache.has_room(len(self.chunk_ids), dimension)
+
+    def cosines(
+        self, rows: Int32s, vector: NDArray[np.float32], check: Callable[[], None]
+    ) -> tuple[NDArray[np.float32], Flags]:
+        """Of these chunk rows' vectors to a unit vector, shape [n], and which exist (the others are zero).
+
+        `check` is called before each read from disk; what it raises ends the comparison.
+        """
+
+        def compared(cache: VectorCache, rows: Int32s) -> tuple[NDArray[np.float32], Flags]:
+            def load(positions: Ids) -> tuple[Vectors, Flags]:
+                check()
+                return self._read_vectors(rows[positions])
+
+            return cache.compare(self.chunk_ids[rows], vector, load)
+
+        if (self.file_vector > 0).all():
+            return compared(self._vector_cache, rows)
+        whole = self.file_vector[self.chunk_file[rows]] > 0
+        cosines, found = np.zeros(len(rows), np.float32), np.zeros(len(rows), bool)
+        for cache, some in ((self._vector_cache, whole), (VectorCache(0), ~whole)):
+            cosines[some], found[some] = compared(cache, rows[some])
+        return cosines, found
 
     def _read_vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         if self._vectors is None:
@@ -153,6 +180,7 @@ class Snapshots:
         vectors: Callable[[], VectorSource | None],
         path_weight: float,
         on_left: Callable[[], None] = lambda: None,
+        cache: VectorCache | None = None,
     ) -> None:
         """`on_left` is called once it is closed and nobody reads any more: the vectors may then go."""
         self._path = path
@@ -160,7 +188,7 @@ class Snapshots:
         self._readers = 0
         self._vectors = vectors
         self._path_weight = path_weight
-        self._cache = VectorCache()
+        self._cache = cache or VectorCache()
         self._lock = threading.Lock()
         self._free: list[sqlite3.Connection] = []
         self._arrays: Arrays | None = None

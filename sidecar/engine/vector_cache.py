@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,11 @@ from numpy.typing import NDArray
 from sidecar.model import Ids, Vectors
 
 Flags = NDArray[np.bool_]
+Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
-MOST_BYTES = 64 * 1024 * 1024
+MOST_BYTES = 128 * 1024 * 1024
+_BLOCK = 2048
+"""Vectors read at a time, so that whoever waits can be told to stop."""
 _LARGEST_SPAN = 8_000_000
 """Places in the table of rows by id, four bytes each; ids far apart start it anew."""
 
@@ -29,7 +33,11 @@ class VectorCache:
         self._lock = threading.Lock()
         self._forget()
 
-    def get(self, ids: Ids, load: Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]) -> tuple[Vectors, Flags]:
+    def has_room(self, count: int, dimension: int) -> bool:
+        """Whether so many vectors can all be here at once."""
+        return 4 * dimension * count <= self._most_bytes
+
+    def get(self, ids: Ids, load: Load) -> tuple[Vectors, Flags]:
         """Vectors of these chunk ids, [n, dimension], and which exist (the others are zero).
 
         `load(positions)` gives those of `ids[positions]`; only rows that it flags are kept.
@@ -46,6 +54,25 @@ class VectorCache:
         vectors[missing], found[missing] = loaded, there
         self._put(ids[missing[there]], loaded[there])
         return vectors, found
+
+    def compare(self, ids: Ids, vector: NDArray[np.float32], load: Load) -> tuple[NDArray[np.float32], Flags]:
+        """Products of these chunks' vectors with `vector`, [n], and which exist (the others are zero).
+
+        `load` as in `get`, called for one block after the other; what it raises ends the comparison.
+        """
+        rows, matrix = self._rows(ids)
+        found = rows >= 0
+        products = np.zeros(len(ids), np.float32)
+        if found.any():
+            products[found] = _products(matrix, rows[found], vector)
+        missing = np.flatnonzero(~found)
+        for start in range(0, len(missing), _BLOCK):
+            block = missing[start : start + _BLOCK]
+            loaded, there = load(block)
+            if there.any():
+                products[block[there]], found[block[there]] = loaded[there] @ vector, True
+                self._put(ids[block[there]], loaded[there])
+        return products, found
 
     def _forget(self) -> None:
         self._used = 0
@@ -104,3 +131,10 @@ class VectorCache:
         if self._used:
             matrix[: self._used] = self._matrix[: self._used]
         self._matrix = matrix
+
+
+def _products(matrix: Vectors, rows: NDArray[np.int32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of most rows those of all are quicker: to pick rows is to copy them."""
+    end = int(rows.max()) + 1
+    products = (matrix[:end] @ vector)[rows] if end <= 4 * len(rows) else matrix[rows] @ vector
+    return np.asarray(products, np.float32)

@@ -15,6 +15,7 @@ from sidecar.engine.enrich import body_text, path_text
 from sidecar.engine.prepare import text_hash
 from sidecar.engine.search import Searcher
 from sidecar.engine.snapshot import Snapshot, Snapshots
+from sidecar.engine.vector_cache import VectorCache
 from sidecar.model import Embedder, Ids, SearchAnswer, SearchRequest, Stat, VectorStore, never_cancelled
 from sidecar.parts.chunk import parse_file
 from sidecar.parts.embed.catalog import resolve_model
@@ -95,6 +96,11 @@ class SmallIndex:
     def snapshot(self) -> Iterator[Snapshot]:
         with self.snapshots.open() as snapshot:
             yield snapshot
+
+    def with_room(self, most_bytes: int) -> SmallIndex:
+        """The same, whose searches keep so many bytes of vectors in memory."""
+        path = self.manifest.path
+        return replace(self, snapshots=Snapshots(path, lambda: self.kept, PATH_WEIGHT, cache=VectorCache(most_bytes)))
 
     def with_parts(self, embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None]) -> SmallIndex:
         return replace(self, searcher=Searcher(embedder, store))

@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.engine.nearest import EXACT
 from sidecar.engine.results import within_budget
-from sidecar.errors import InvalidPattern, StoreFailed
+from sidecar.errors import Cancelled, InvalidPattern, StoreFailed
 from sidecar.model import Hit, SearchRequest, VectorStore
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
 
@@ -23,6 +23,8 @@ def module(number: int) -> str:
         f"    def run_queue(self, job):\n        return job.execute({number})\n"
     )
 
+
+LITTLE_BYTES = 100_000
 
 FILES = {
     **{f"workers/worker{i}.py": module(i) for i in range(30)},
@@ -207,8 +209,9 @@ def many(count: int) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def big(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SmallIndex, np.ndarray, np.ndarray]]:
-    """More chunks than are scored exactly, so that the store is asked; with the store's slots and vectors."""
-    with small_index(tmp_path_factory.mktemp("big"), many(EXACT + 300)) as index:
+    """More chunks than memory has room for, so that the store is asked; with the store's slots and vectors."""
+    with small_index(tmp_path_factory.mktemp("big"), many(EXACT + 300)) as whole:
+        index = whole.with_room(LITTLE_BYTES)
         with index.manifest.transaction() as connection:
             connection.execute("DELETE FROM pending_slots")
         with index.snapshot() as snapshot:
@@ -230,6 +233,51 @@ def test_the_store_gives_the_same_answer_as_the_kept_vectors(big: tuple[SmallInd
         assert by_store.hits == exactly.hits == failed.hits
         assert by_store.notice == failed.notice == ""
     assert store.limits
+
+
+def test_while_memory_has_room_for_all_vectors_they_are_compared_and_the_store_is_not_asked(
+    big: tuple[SmallIndex, np.ndarray, np.ndarray],
+) -> None:
+    index, slots, vectors = big
+    store = ListedStore(slots, vectors)
+    roomy = with_store(index.with_room(4 * vectors.size), store)
+    for mode in ("vector", "hybrid"):
+        assert roomy.search("task_777", mode=mode).hits == with_store(index, store).search("task_777", mode=mode).hits
+    asked = len(store.limits)
+    assert asked == 2
+    roomy.search("task_778")
+    assert len(store.limits) == asked
+
+
+def test_a_search_is_cancelled_while_vectors_are_read(big: tuple[SmallIndex, np.ndarray, np.ndarray]) -> None:
+    index, _, vectors = big
+    asked = 0
+
+    def cancelled() -> bool:  # by the second block at the latest
+        nonlocal asked
+        asked += 1
+        return asked > 1
+
+    with index.with_room(4 * vectors.size).snapshot() as snapshot, pytest.raises(Cancelled):
+        index.searcher.search(snapshot, SearchRequest("task_777", mode="vector"), cancelled)
+
+
+def test_vectors_that_are_not_whole_yet_are_compared_too_but_not_remembered(tmp_path: Path) -> None:
+    with small_index(tmp_path, {"a.py": "def first():\n    pass\n", "b.py": "def second():\n    pass\n"}) as index:
+        with index.manifest.transaction() as connection:
+            connection.execute("UPDATE files SET path_vector = 0 WHERE path = 'b.py'")
+            connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
+        vector = shipped_model().embed_query("second")
+        rows = np.arange(2, dtype=np.int32)
+        with index.snapshot() as snapshot:
+            first, found = snapshot.cosines(rows, vector, lambda: None)
+            vectors, _ = snapshot.vectors(rows)
+            read: list[int] = []
+            again, _ = snapshot.cosines(rows, vector, lambda: read.append(1))
+        assert found.all()
+        np.testing.assert_allclose(first, vectors @ vector, atol=1e-6)
+        np.testing.assert_allclose(again, first, atol=1e-6)
+        assert read == [1]
 
 
 class AwaitedStore(ListedStore):

@@ -34,6 +34,38 @@ def ask(cache: VectorCache, *ids: int) -> int:
     return disk.read
 
 
+def compare(cache: VectorCache, *ids: int) -> int:
+    """Asks for products, checks every one, and returns how many vectors were read from disk."""
+    disk = Disk(np.array(ids, np.int64))
+    products, found = cache.compare(disk.ids, np.full(DIMENSION, 0.5, np.float32), disk.load)
+    assert found.tolist() == [i % 3 != 0 for i in ids]
+    assert products.tolist() == [i * DIMENSION / 2 if i % 3 else 0 for i in ids]
+    return disk.read
+
+
+def test_products_are_those_of_the_vectors_and_what_was_compared_is_not_read_again() -> None:
+    cache = VectorCache()
+    assert compare(cache, *range(1, 6000)) == 5999
+    assert compare(cache, *range(1, 6000)) == 1999, "those that have none"
+    assert compare(cache, 5998, 1, 7) == 0, "a few of many"
+    assert compare(cache, 6001, 2) == 1
+    assert ask(cache, 4, 6001) == 0
+
+
+def test_products_are_right_without_any_room() -> None:
+    cache = VectorCache(most_bytes=0)
+    assert compare(cache, *range(1, 5000)) == 4999
+    assert compare(cache, 4, 2, 3) == 3
+    assert not cache.has_room(1, DIMENSION)
+
+
+def test_room_is_counted_in_bytes() -> None:
+    cache = VectorCache(most_bytes=10 * ROW_BYTES)
+    assert cache.has_room(10, DIMENSION)
+    assert not cache.has_room(11, DIMENSION)
+    assert not cache.has_room(10, DIMENSION + 1)
+
+
 def test_what_was_asked_for_once_is_not_read_again() -> None:
     cache = VectorCache()
     assert ask(cache, 5, 4, 100) == 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -70,6 +70,8 @@ class SearchedSnapshot(Protocol):
     def file_rows(self, ids: Ids) -> Rows: ...
     def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]: ...
     def vectors(self, rows: Rows) -> tuple[Vectors, Flags]: ...
+    def keeps_all(self, dimension: int) -> bool: ...
+    def cosines(self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None]) -> tuple[Floats, Flags]: ...
 
 
 class RowTable:
