@@ -134,7 +134,8 @@ class VectorCache:
 
 
 def _products(matrix: Vectors, rows: NDArray[np.int32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of most rows those of all are quicker: to pick rows is to copy them."""
     end = int(rows.max()) + 1
-    products = (matrix[:end] @ vector)[rows] if end <= 4 * len(rows) else matrix[rows] @ vector
-    return np.asarray(products, np.float32)
+    if end > 4 * len(rows):
+        return np.asarray(matrix[rows] @ vector, np.float32)
+    # To pick rows first would copy them. BLAS would take every core, and words are looked for at the same time.
+    return np.asarray(np.einsum("ij,j->i", matrix[:end], vector)[rows], np.float32)
