@@ -22,21 +22,19 @@ _ASKED = 1000
 MOST = 2000
 """What it is asked for at most, when a filter throws away much of its answer."""
 EXACT = 4000
-"""Up to so many chunks are compared at once, whatever memory has room for: quicker than a thread or another process."""
+"""Up to so many chunks are compared whatever memory has room for: quicker than asking another process."""
 _STALE = 1000
 """Up to so many chunks, or half of them, are scored exactly beside what the store answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """`stale` are the rows that the store does not know as they are; `answer` is None where it is not asked, `compared`
-    where the vectors are not compared beside the search for words."""
+    """`stale` are the rows that the store does not know as they are; `answer` is None where it is not asked."""
 
     embedded: Flags
     wanted: int
     stale: Rows
     answer: Future[tuple[Ids, Floats]] | None
-    compared: Future[tuple[Floats, Flags]] | None
 
 
 class Nearest:
@@ -58,21 +56,20 @@ class Nearest:
         self._question: _Question | None = None
 
     def begin(self, store: VectorStore | None, collection: Collection, allowed: Flags) -> None:
-        """Compares all vectors where they fit into memory, else asks the store; `closest` takes the result.
+        """Asks the store where the vectors do not fit into memory; `closest` takes its answer, or compares them all.
 
-        Either goes on while words are looked for: numpy and the store's process need nothing of the interpreter.
-        A store's graph is quick, but misses much of what is closest to a question in words (docs/decisions/0010).
+        The store works in a process of its own: what is done in between costs no time. Its graph misses much of what is
+        closest to a question in words (docs/decisions/0010).
         """
         embedded = allowed & (self._snapshot.chunk_vector > 0)
         wanted, stale = int(embedded.sum()), self._stale()
-        answer, compared = None, None
-        if wanted > EXACT and self._in_memory():
-            compared = beside(lambda: self._compare(np.flatnonzero(embedded).astype(np.int32)))
-        elif store is not None and wanted > EXACT and len(stale) <= max(_STALE, wanted // 2):
+        answer = None
+        few = wanted <= EXACT or self._in_memory()
+        if store is not None and not few and len(stale) <= max(_STALE, wanted // 2):
             share = wanted / max(1, self._columns.chunk_count)
             limit = min(MOST, int(_ASKED / share) + len(stale))
             answer = beside(lambda: store.query(collection, self._vector, limit))
-        self._question = _Question(embedded, wanted, stale, answer, compared)
+        self._question = _Question(embedded, wanted, stale, answer)
 
     def closest(self) -> Rows:
         """The closest allowed chunks, best first, ties by row. Once, after `begin`."""
@@ -80,9 +77,7 @@ class Nearest:
         if asked is None or asked.wanted == 0:
             return np.zeros(0, np.int32)
         rows = np.flatnonzero(asked.embedded).astype(np.int32)
-        if asked.compared is not None:
-            self._note(rows, *asked.compared.result())
-        elif not self._take_answer(asked):
+        if not self._take_answer(asked):
             self.score(rows)
         rows = rows[~np.isnan(self._cosines[rows])]
         order = _highest(rows, self._cosines[rows])
@@ -92,7 +87,8 @@ class Nearest:
     def score(self, rows: Rows) -> None:
         """Exact cosines of these rows; rows without a vector stay unknown."""
         rows = rows[np.isnan(self._cosines[rows])]
-        self._note(rows, *self._compare(rows))
+        cosines, found = self._compare(rows)
+        self._cosines[rows[found]] = _steady(cosines[found])
 
     def load(self) -> None:
         """Reads what the search that follows compares, where memory has room for it."""
@@ -113,9 +109,6 @@ class Nearest:
     def _check(self) -> None:
         if self._cancelled():
             raise Cancelled
-
-    def _note(self, rows: Rows, cosines: Floats, found: Flags) -> None:
-        self._cosines[rows[found]] = _steady(cosines[found])
 
     def _stale(self) -> Rows:
         """Chunk rows whose place in the store still holds something older, or nothing."""

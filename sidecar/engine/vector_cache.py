@@ -137,5 +137,5 @@ def _products(matrix: Vectors, rows: NDArray[np.int32], vector: NDArray[np.float
     end = int(rows.max()) + 1
     if end > 4 * len(rows):
         return np.asarray(matrix[rows] @ vector, np.float32)
-    # To pick rows first would copy them. BLAS would take every core, and words are looked for at the same time.
-    return np.asarray(np.einsum("ij,j->i", matrix[:end], vector)[rows], np.float32)
+    # To pick rows first would copy them.
+    return np.asarray((vector @ matrix[:end].T)[rows], np.float32)
