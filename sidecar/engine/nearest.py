@@ -88,7 +88,9 @@ class Nearest:
         """Exact cosines of these rows; rows without a vector stay unknown."""
         rows = rows[np.isnan(self._cosines[rows])]
         cosines, found = self._compare(rows)
-        self._cosines[rows[found]] = _steady(cosines[found])
+        if not found.all():
+            rows, cosines = rows[found], cosines[found]
+        self._cosines[rows] = _steady(cosines)
 
     def load(self) -> None:
         """Reads what the search that follows compares, where memory has room for it."""

@@ -62,6 +62,8 @@ class VectorCache:
         """
         rows, matrix = self._rows(ids)
         found = rows >= 0
+        if len(ids) and found.all():
+            return _products(matrix, rows, vector), found
         products = np.zeros(len(ids), np.float32)
         if found.any():
             products[found] = _products(matrix, rows[found], vector)
