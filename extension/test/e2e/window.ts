@@ -105,6 +105,8 @@ export class Window {
       await expect(this.rows.first()).toContainText(name, { timeout: TRY_MS });
       await this.page.keyboard.press("Enter");
       await expect(this.tab(name)).toHaveAttribute("aria-selected", "true", { timeout: TRY_MS });
+      // Its tab is there before what is typed goes to it.
+      await expect(this.page.locator(".part.editor .monaco-editor.focused")).toHaveCount(1, { timeout: TRY_MS });
     }).toPass({ timeout: TRIES_MS });
   }
 
