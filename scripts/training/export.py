@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -163,32 +163,20 @@ def cosines(one: Path, other: Path, tokenizer: Path, texts: Iterable[str], most:
     return found
 
 
-def catalog_entry(folder: Path, dimension: int, path_weight: float) -> dict[str, Any]:
+def catalog_entry(folder: Path, files: Sequence[str], **facts: Any) -> dict[str, Any]:
+    """Of a model written to `folder`: `files` begins with its graph, `facts` is what differs among our models."""
     return {
         "id": folder.name,
         "folder": folder.name,
-        "kind": "static",
-        "dimension": dimension,
+        "graph": files[0],
         "pooling": "graph",
         "query_prefix": "",
         "document_prefix": "",
-        "max_tokens": 0,
         "split_identifiers": True,
-        "texts_per_run": 0,
-        "path_weight": path_weight,
-        "about": "code and prose, looked up in a table: the default",
         "licence": "Apache-2.0",
-        "source": "trained for this project by scripts/train-static; see MODEL_CARD.md",
-        **sizes(folder, FILES),
-    }
-
-
-def sizes(folder: Path, names: Iterable[str]) -> dict[str, Any]:
-    """Of a catalog entry: bytes of the files together, and each one's SHA-256."""
-    names = list(names)
-    return {
-        "size": sum((folder / name).stat().st_size for name in names),
-        "files": {name: _sha256(folder / name) for name in names},
+        **facts,
+        "size": sum((folder / name).stat().st_size for name in files),
+        "files": {name: _sha256(folder / name) for name in files},
     }
 
 
