@@ -120,13 +120,6 @@ class Snapshot:
                 found[i] = StoredChunk(text, kind, unpack_names(names), unpack_names(enclosing))
         return [found[i] for i in wanted]
 
-    def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
-        """Vectors of these chunk rows, shape [n, dimension], and which of them exist (the others are zero)."""
-        # Until both halves are there, the vector is not yet what it will be.
-        if not (self.file_vector[self.chunk_file[rows]] > 0).all():
-            return self._read_vectors(rows)
-        return self._vector_cache.get(self.chunk_ids[rows], lambda positions: self._read_vectors(rows[positions]))
-
     def keeps_all(self, dimension: int) -> bool:
         """Whether the vectors of all chunks have room in memory."""
         return self._vector_cache.has_room(len(self.chunk_ids), dimension)
@@ -142,10 +135,11 @@ class Snapshot:
         def compared(cache: VectorCache, rows: Int32s) -> tuple[NDArray[np.float32], Flags]:
             def load(positions: Ids) -> tuple[Vectors, Flags]:
                 check()
-                return self._read_vectors(rows[positions])
+                return self.vectors(rows[positions])
 
             return cache.compare(self.chunk_ids[rows], vector, load)
 
+        # Until both halves are there, a vector is not yet what it will be, and is not kept.
         if (self.file_vector > 0).all():
             return compared(self._vector_cache, rows)
         whole = self.file_vector[self.chunk_file[rows]] > 0
@@ -154,7 +148,8 @@ class Snapshot:
             cosines[some], found[some] = compared(cache, rows[some])
         return cosines, found
 
-    def _read_vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
+    def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
+        """Vectors of these chunk rows from disk, shape [n, dimension], and which exist (the others are zero)."""
         if self._vectors is None:
             return np.zeros((len(rows), 0), np.float32), np.zeros(len(rows), bool)
         body, found = self._vectors.get(self.chunk_vector[rows])

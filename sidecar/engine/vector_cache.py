@@ -37,28 +37,11 @@ class VectorCache:
         """Whether so many vectors can all be here at once."""
         return 4 * dimension * count <= self._most_bytes
 
-    def get(self, ids: Ids, load: Load) -> tuple[Vectors, Flags]:
-        """Vectors of these chunk ids, [n, dimension], and which exist (the others are zero).
-
-        `load(positions)` gives those of `ids[positions]`; only rows that it flags are kept.
-        """
-        rows, matrix = self._rows(ids)
-        missing = np.flatnonzero(rows < 0)
-        if not len(missing):
-            return matrix[rows], np.ones(len(ids), bool)
-        loaded, there = load(missing)
-        vectors = np.zeros((len(ids), loaded.shape[1]), np.float32)
-        found = rows >= 0
-        if found.any():
-            vectors[found] = matrix[rows[found]]
-        vectors[missing], found[missing] = loaded, there
-        self._put(ids[missing[there]], loaded[there])
-        return vectors, found
-
     def compare(self, ids: Ids, vector: NDArray[np.float32], load: Load) -> tuple[NDArray[np.float32], Flags]:
         """Products of these chunks' vectors with `vector`, [n], and which exist (the others are zero).
 
-        `load` as in `get`, called for one block after the other; what it raises ends the comparison.
+        `load(positions)` gives the vectors of `ids[positions]`, one block after the other; only rows that it flags are
+        kept. What it raises ends the comparison.
         """
         rows, matrix = self._rows(ids)
         found = rows >= 0

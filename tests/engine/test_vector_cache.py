@@ -1,4 +1,4 @@
-"""The cache of chunk vectors: what it gives equals what it was given, whatever it forgets."""
+"""The cache of chunk vectors: what it compares equals what it was given, whatever it forgets."""
 
 from __future__ import annotations
 
@@ -26,15 +26,6 @@ class Disk:
 
 
 def ask(cache: VectorCache, *ids: int) -> int:
-    """Asks, checks every row, and returns how many were read from disk."""
-    disk = Disk(np.array(ids, np.int64))
-    vectors, found = cache.get(disk.ids, disk.load)
-    assert found.tolist() == [i % 3 != 0 for i in ids]
-    assert vectors.tolist() == [[float(i if i % 3 else 0)] * DIMENSION for i in ids]
-    return disk.read
-
-
-def compare(cache: VectorCache, *ids: int) -> int:
     """Asks for products, checks every one, and returns how many vectors were read from disk."""
     disk = Disk(np.array(ids, np.int64))
     products, found = cache.compare(disk.ids, np.full(DIMENSION, 0.5, np.float32), disk.load)
@@ -45,17 +36,17 @@ def compare(cache: VectorCache, *ids: int) -> int:
 
 def test_products_are_those_of_the_vectors_and_what_was_compared_is_not_read_again() -> None:
     cache = VectorCache()
-    assert compare(cache, *range(1, 6000)) == 5999
-    assert compare(cache, *range(1, 6000)) == 1999, "those that have none"
-    assert compare(cache, 5998, 1, 7) == 0, "a few of many"
-    assert compare(cache, 6001, 2) == 1
+    assert ask(cache, *range(1, 6000)) == 5999
+    assert ask(cache, *range(1, 6000)) == 1999, "those that have none"
+    assert ask(cache, 5998, 1, 7) == 0, "a few of many"
+    assert ask(cache, 6001, 2) == 1
     assert ask(cache, 4, 6001) == 0
 
 
 def test_products_are_right_without_any_room() -> None:
     cache = VectorCache(most_bytes=0)
-    assert compare(cache, *range(1, 5000)) == 4999
-    assert compare(cache, 4, 2, 3) == 3
+    assert ask(cache, *range(1, 5000)) == 4999
+    assert ask(cache, 4, 2, 3) == 3
     assert not cache.has_room(1, DIMENSION)
 
 
