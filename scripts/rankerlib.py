@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import sidecar.no_telemetry  # noqa: F401
+
 import numpy as np
 from numpy.typing import NDArray
 from suffixless import load_script

@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 import signal
 
+import sidecar.no_telemetry  # noqa: F401
+
 os.environ["CI"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # thousands of processes: each would compile the house anew
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background would ignore it

@@ -25,9 +25,11 @@ ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.slots", "parts.lexical")
 
 # The first prefix that fits decides. An entry allows a module and what is below it.
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("", ("no_telemetry",)),
     ("__main__", ("surfaces", "tools", "daemon")),
     ("model", ()),
     ("errors", ()),
+    ("no_telemetry", ()),
     ("settings", VALUES),
     ("parts.walk", ("parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),

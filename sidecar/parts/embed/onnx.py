@@ -304,6 +304,7 @@ def _chosen_output(session: Any, entry: ModelEntry) -> tuple[str, str]:
 def _open_session(files: ModelFiles, provider: str) -> Any:
     import onnxruntime
 
+    # For builds that tell Windows' own event log, which heeds no variable; the others are quiet by `no_telemetry`.
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

@@ -1,0 +1,176 @@
+"""Opens every door of sidecar, indexes and searches through it, keeps all open side by side, and searches once more.
+
+`python -m tests.kept_open WORK HOMES SECONDS`. Libraries that report home do it on a timer: a program that answers and
+ends is gone before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tests.network_tour import framed, lsp
+
+SIDECAR = (sys.executable, "-P", "-m", "sidecar")
+LIMIT_S = 420
+"""For all of it, so that nothing is left running where a door does not answer."""
+MARK = b"def open_socket"
+"""In every answer to a search."""
+CONTRARY = {
+    "ORT_DISABLE_TELEMETRY": "0",
+    "ANONYMIZED_TELEMETRY": "True",
+    "CHROMA_OTEL_COLLECTION_ENDPOINT": "http://192.0.2.1:4317",
+    "CHROMA_OTEL_GRANULARITY": "all",
+    "OTEL_SDK_DISABLED": "false",
+    "OTEL_PYTHON_TRACER_PROVIDER": "sdk_tracer_provider",
+    "OTEL_TRACES_EXPORTER": "otlp",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://192.0.2.1:4317",
+    "HF_HUB_OFFLINE": "0",
+    "HF_HUB_DISABLE_TELEMETRY": "0",
+    "HF_HUB_DISABLE_UPDATE_CHECK": "0",
+    "PYDANTIC_DISABLE_PLUGINS": "",
+    "DO_NOT_TRACK": "0",
+}
+"""A user's own environment, which wants all of it."""
+Search: TypeAlias = Callable[[], None]
+
+
+class Door:
+    """A door that is open. Its index lies in `home`, else it is the daemon's: no two processes share a data folder
+    without the daemon."""
+
+    def __init__(self, work: Path, home: Path | None, *words: str) -> None:
+        self.work = work
+        self.alone = home is not None
+        ours = {"SIDECAR_CONFIRM": "never", **({"SIDECAR_HOME": str(home)} if home else {})}
+        self._env = {**os.environ, **CONTRARY, **ours}
+        self._command = [*SIDECAR, *words, *(["--standalone"] if home else [])]
+
+    def run(self, *words: str) -> None:
+        """One that ends by itself."""
+        line = [*self._command, *words]
+        done = subprocess.run(line, cwd=self.work, env=self._env, capture_output=True, check=False)
+        assert done.returncode == 0, f"{line}: {done.stdout!r} {done.stderr!r}"
+
+    @contextmanager
+    def started(self) -> Iterator[subprocess.Popen[bytes]]:
+        pipe = subprocess.PIPE
+        with subprocess.Popen(self._command, cwd=self.work, env=self._env, stdin=pipe, stdout=pipe) as process:
+            try:
+                yield process
+                assert process.poll() is None, f"{self._command} ended with {process.returncode}"
+            finally:
+                process.terminate()
+                process.communicate()
+
+
+def exchange(process: subprocess.Popen[bytes], said: bytes, *, until: bytes) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(said)
+    process.stdin.flush()
+    seen = b""
+    while until not in seen:
+        block = os.read(process.stdout.fileno(), 1 << 16)
+        assert block, seen
+        seen += block
+
+
+@contextmanager
+def editor(door: Door) -> Iterator[Search]:
+    create = {"jsonrpc": "2.0", "id": "create", "method": "sidecar/createIndex", "params": {}}
+    (first, ready, search), _ = lsp(door.work)
+    with door.started() as process:
+        exchange(process, framed(first) + framed(ready) + framed(create), until=b'"create"')
+        yield lambda: exchange(process, framed(search), until=MARK)
+
+
+@contextmanager
+def agent(door: Door) -> Iterator[Search]:
+    def call(name: str, **arguments: str) -> bytes:
+        params = {"name": name, "arguments": arguments}
+        return json.dumps({"jsonrpc": "2.0", "id": name, "method": "tools/call", "params": params}).encode() + b"\n"
+
+    who = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "kept open", "version": "1"}}
+    begin: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": who},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    ]
+    said = b"".join(json.dumps(message).encode() + b"\n" for message in begin)
+    with door.started() as process:
+        exchange(process, said + call("create_index"), until=b'"create_index"')
+        yield lambda: exchange(process, call("search_code", query="open a socket", mode="vector"), until=MARK)
+
+
+@contextmanager
+def script(door: Door) -> Iterator[Search]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with door.started() as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        token = Path(told["tokenFile"]).read_text("utf-8").strip()
+
+        def request(path: str, body: bytes | None = None) -> bytes:
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            asked = urllib.request.Request(told["url"] + path, data=body, headers=headers)
+            with opener.open(asked) as answer:
+                read: bytes = answer.read()
+                return read
+
+        def search() -> None:
+            assert MARK in request("/code/search?q=open+a+socket&mode=vector")
+
+        if door.alone:
+            request("/tools/create_index", b"{}")
+        yield search
+
+
+@contextmanager
+def shell(door: Door) -> Iterator[Search]:
+    door.run("index")
+    yield lambda: door.run("search", "open a socket", "-m", "vector")
+
+
+def give_up(*_: object) -> None:
+    raise TimeoutError(f"the doors took longer than {LIMIT_S} s")
+
+
+def main() -> None:
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(LIMIT_S)
+    work, homes, seconds = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
+    with_daemon = Door(work, None)
+    with_daemon.run("daemon", "start")
+    try:
+        with_daemon.run("index")
+        doors = [
+            shell(Door(work, homes / "shell")),
+            editor(Door(work, None, "--stdio")),
+            editor(Door(work, homes / "editor", "--stdio", "--offline")),
+            agent(Door(work, None, "mcp")),
+            agent(Door(work, homes / "agent", "mcp", "--offline")),
+            script(Door(work, None, "serve", "--json")),
+            script(Door(work, homes / "script", "serve", "--json", "--model", "minilm-code-int8")),
+        ]
+        with ExitStack() as open_doors:
+            searches = [open_doors.enter_context(door) for door in doors]
+            for search in searches:
+                search()
+            time.sleep(seconds)
+            for search in searches:
+                search()
+    finally:
+        with_daemon.run("daemon", "stop")
+
+
+if __name__ == "__main__":
+    main()

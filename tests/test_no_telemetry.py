@@ -1,0 +1,102 @@
+"""No library of ours reports home, whatever a user's own environment says, and whoever imports it: a process of the
+package, a script or a test."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from sidecar.no_telemetry import DROPPED, FIXED, keep_quiet
+
+import pytest
+
+from tests.kept_open import CONTRARY
+
+ROOT = Path(__file__).resolve().parents[1]
+US = "sidecar.no_telemetry"
+
+
+def said(home: Path, code: str) -> str:
+    """What `code` prints in a process that a user starts, who wants all telemetry."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(ROOT), **CONTRARY}
+    line = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(line, cwd=home, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("module", ["__main__", "parts.embed.onnx", "parts.vectors.chroma_worker", "model"])
+def test_any_module_of_ours_quiets_its_process(tmp_path: Path, module: str) -> None:
+    code = f"import os, sidecar.{module}\nprint(dict(sorted(os.environ.items())))"
+    told = ast.literal_eval(said(tmp_path, code))
+    assert {name: told.get(name) for name in FIXED} == FIXED
+    assert [name for name in told if name.startswith(DROPPED) and name not in FIXED] == []
+
+
+def test_each_variable_is_contradicted_by_the_user_of_these_tests_and_none_of_that_stays() -> None:
+    environment = dict(CONTRARY)
+    keep_quiet(environment)
+    assert environment == FIXED
+    assert {name for name in FIXED if CONTRARY.get(name, FIXED[name]) == FIXED[name]} == set()
+
+
+def test_onnxruntime_leaves_no_device_id_and_no_events(tmp_path: Path) -> None:
+    said(tmp_path, "import sidecar.model, onnxruntime")
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_no_spans_are_recorded_where_the_user_has_set_opentelemetry_up(tmp_path: Path) -> None:
+    code = (
+        "import sidecar.model\n"
+        "import mcp.server\n"
+        "from opentelemetry.trace import get_tracer\n"
+        "print(get_tracer('mcp-python-sdk').start_span('tools/call').is_recording())"
+    )
+    assert said(tmp_path, code) == "False"
+
+
+def imports(text: str) -> Iterator[tuple[int, str]]:
+    """Line and name of each import that is not the standard library's, within functions too."""
+    for node in ast.walk(ast.parse(text)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = ["." * node.level + (node.module or "")]
+        for name in names:
+            if name.split(".")[0] not in sys.stdlib_module_names:
+                yield getattr(node, "lineno", 0), name
+
+
+def begins_with_us(text: str) -> bool:
+    found = sorted(imports(text))
+    return not found or found[0][1].split(".")[0] == "sidecar"
+
+
+def programs() -> list[Path]:
+    """The scripts in Python, and the first module of each package beside ours."""
+    found = [ROOT / "tests" / "conftest.py", ROOT / "scripts" / "training" / "__init__.py"]
+    for path in sorted((ROOT / "scripts").iterdir()):
+        text = path.read_text("utf-8") if path.is_file() else ""
+        if path.suffix == ".py" or text.startswith("#!/usr/bin/env python"):
+            found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("path", programs(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_program_imports_us_before_any_library(path: Path) -> None:
+    assert begins_with_us(path.read_text("utf-8")), f"{path} must import {US} before any library"
+
+
+@pytest.mark.parametrize("path", [ROOT / "tests" / "conftest.py", ROOT / "scripts" / "training" / "__init__.py"])
+def test_what_is_imported_before_the_modules_of_a_folder_imports_us(path: Path) -> None:
+    assert US in [name for _, name in imports(path.read_text("utf-8"))]
+
+
+def test_the_order_of_imports_is_seen() -> None:
+    assert begins_with_us("import os\nimport sidecar.model\nimport onnxruntime")
+    assert not begins_with_us("import os\nimport onnxruntime\nimport sidecar.model")
+    assert not begins_with_us("def f():\n    from tokenizers import Tokenizer\nimport sidecar")
+    assert not begins_with_us("import chromadb.config")
