@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from os import stat_result
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -45,6 +46,8 @@ class Rule(StrEnum):
     NOT_A_FILE = "not-a-regular-file"
     MISSING = "no-such-file"
     UNREADABLE = "unreadable"
+    NOT_READ = "not-read-now"
+    TOO_MANY_RULES = "too-many-rules"
     DOCS_OFF = "documentation-not-indexed"
 
 
@@ -68,6 +71,19 @@ class Stat:
     mtime_ns: int
     ctime_ns: int
     inode: int
+
+    @classmethod
+    def of(cls, found: stat_result) -> Stat:
+        """In the 64 signed bits that a database has: a time beyond them (the year 2262) becomes the last in them."""
+        inode = (found.st_ino + _BEYOND) % (2 * _BEYOND) - _BEYOND
+        return cls(found.st_size, _bounded(found.st_mtime_ns), _bounded(found.st_ctime_ns), inode)
+
+
+_BEYOND = 2**63
+
+
+def _bounded(number: int) -> int:
+    return max(-_BEYOND, min(number, _BEYOND - 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sidecar"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VALUES = ("model", "errors", "logs")
+VALUES = ("model", "errors", "logs", "small_files")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
+    *("parts.git_places", "parts.pattern_index"),
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
@@ -30,8 +31,9 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("model", ()),
     ("errors", ()),
     ("no_telemetry", ()),
+    ("small_files", ()),
     ("settings", VALUES),
-    ("parts.walk", ("parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
+    ("parts.walk", ("parts.entries", "parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),

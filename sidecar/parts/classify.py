@@ -8,16 +8,19 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sidecar.errors import PermissionDenied
 from sidecar.model import Decision, Rule
 from sidecar.parts.globs import wildmatch
 from sidecar.parts.languages import language_of
 from sidecar.parts.paths import normalise_root
+from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, TooManyRules, piece_of
+from sidecar.small_files import TooLarge, read_small_file
 
 GITATTRIBUTES = ".gitattributes"
-MAX_ATTRIBUTES_FILE = 1024 * 1024
+_GENERATED, _VENDORED = "linguist-generated", "linguist-vendored"
 HEAD_LINES = 40
 
 _GENERATED_NAMES = re.compile(
@@ -54,16 +57,26 @@ class _AttributeLine:
 
     line: int
     text: str
-    by_name: bool
-    regex: re.Pattern[str]
+    glob: Glob
     states: dict[str, bool | None]
 
 
-@dataclass(frozen=True, slots=True)
 class _AttributeFile:
-    label: str
-    prefix: str
-    lines: tuple[_AttributeLine, ...]
+    """What one file says of the attributes that count here. Raises TooManyRules."""
+
+    def __init__(self, label: str, prefix: str, lines: Sequence[_AttributeLine]) -> None:
+        self._label = label
+        self._prefix = prefix
+        self._about = {name: [line for line in lines if name in line.states] for name in (_GENERATED, _VENDORED)}
+        self._index = {name: PatternIndex([line.glob for line in about]) for name, about in self._about.items()}
+
+    def state(self, path: str, name: str) -> tuple[bool | None, str] | None:
+        """The state of an attribute by the last line about it, and that line; None where none says anything."""
+        found = self._index[name].last_match(path[len(self._prefix) :], False)
+        if found is None:
+            return None
+        line = self._about[name][found]
+        return line.states[name], f"{self._label}:{line.line}: {line.text}"
 
 
 class Classifier:
@@ -71,15 +84,21 @@ class Classifier:
 
     def __init__(self, root: str) -> None:
         self._root = normalise_root(root)
-        self._parsed: dict[str, tuple[tuple[int, int, int], _AttributeFile]] = {}
+        self._parsed: dict[str, tuple[tuple[int, int, int], _AttributeFile | TooManyRules]] = {}
 
     def decide(self, path: str, text: str, encoding: str = "utf-8") -> Decision:
-        """The decision on a file that was read as `text` in `encoding` (`binary`: it is not text)."""
+        """The decision on a file that was read as `text` in `encoding` (`binary`: it is not text).
+
+        Raises PermissionDenied where a file of attributes that speaks about it cannot be read.
+        """
         return Decision(Rule.BINARY, "its content is not text") if encoding == "binary" else self._of_text(path, text)
 
     def _of_text(self, path: str, text: str) -> Decision:
-        generated, reason = self._attribute(path, "linguist-generated")
-        vendored, vendored_reason = self._attribute(path, "linguist-vendored")
+        refused = self._refused_attributes(path)
+        if refused:
+            return Decision(Rule.TOO_MANY_RULES, refused)
+        generated, reason = self._attribute(path, _GENERATED)
+        vendored, vendored_reason = self._attribute(path, _VENDORED)
         if generated:
             return Decision(Rule.GENERATED, reason)
         if vendored:
@@ -92,47 +111,57 @@ class Classifier:
         written = generated_reason(path, text)
         return Decision(Rule.GENERATED, written) if written else Decision(Rule.INDEXED)
 
+    def _refused_attributes(self, path: str) -> str:
+        """Why nothing in this file of attributes counts; empty for any other file."""
+        folder, slash, name = path.rpartition("/")
+        loaded = self._load(path, folder + slash) if name == GITATTRIBUTES else None
+        return str(loaded) if isinstance(loaded, TooManyRules) else ""
+
     def _attribute(self, path: str, name: str) -> tuple[bool | None, str]:
         """The state of an attribute, innermost file and last line first, and the line that says so."""
         for file in self._files_about(path):
-            local, base = path[len(file.prefix) :], path.rsplit("/", 1)[-1]
-            for line in reversed(file.lines):
-                if name in line.states and line.regex.fullmatch(base if line.by_name else local):
-                    return line.states[name], f"{file.label}:{line.line}: {line.text}"
+            said = file.state(path, name)
+            if said is not None:
+                return said
         return None, ""
 
     def _files_about(self, path: str) -> Iterator[_AttributeFile]:
         own = self._load(".git/info/attributes", "")
-        if own:
+        if isinstance(own, _AttributeFile):
             yield own
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
             prefix = f"{folder}/" if folder else ""
             file = self._load(prefix + GITATTRIBUTES, prefix)
-            if file:
+            if isinstance(file, _AttributeFile):
                 yield file
 
-    def _load(self, label: str, prefix: str) -> _AttributeFile | None:
+    def _load(self, label: str, prefix: str) -> _AttributeFile | TooManyRules | None:
         full = f"{self._root}/{label}"
         try:
             found = os.lstat(full)
             signature = (found.st_mtime_ns, found.st_size, found.st_ino)
             known = self._parsed.get(full)
-            if known is not None and known[0] == signature:
-                return known[1]
-            descriptor = os.open(full, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-            try:
-                raw = os.read(descriptor, MAX_ATTRIBUTES_FILE)
-            finally:
-                os.close(descriptor)
-        except (OSError, ValueError):
+            if known is None or known[0] != signature:
+                known = self._parsed[full] = signature, _read_attributes(full, label, prefix)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
+        except PermissionError:  # git goes on without it
+            return None
+        except OSError as error:
+            raise PermissionDenied(f"{label} cannot be read: {error.strerror or error}.") from error
+        return known[1]
+
+
+def _read_attributes(full: str, label: str, prefix: str) -> _AttributeFile | TooManyRules:
+    try:
+        raw = read_small_file(full, MAX_RULES_BYTES, follow_links=False) or b""
         text = unicodedata.normalize("NFC", raw.decode("utf-8-sig", "replace"))
         lines = (_parse_attributes(number, line) for number, line in enumerate(text.splitlines(), 1))
-        file = _AttributeFile(label, prefix, tuple(line for line in lines if line is not None))
-        self._parsed[full] = (signature, file)
-        return file
+        return _AttributeFile(label, prefix, [line for line in lines if line is not None])
+    except (TooLarge, TooManyRules) as error:
+        return TooManyRules(f"none of its lines is gone by: {error}")
 
 
 def _parse_attributes(number: int, line: str) -> _AttributeLine | None:
@@ -141,12 +170,18 @@ def _parse_attributes(number: int, line: str) -> _AttributeLine | None:
     pattern, _, words = (quoted[1], "", quoted[2]) if quoted else text.replace("\t", " ").partition(" ")
     if not pattern or pattern.startswith(("#", "!", "[attr]")) or pattern.endswith("/"):
         return None
-    by_name = "/" not in pattern
-    body = wildmatch(pattern.removeprefix("/"))
     states = dict(_attribute_state(word) for word in words.split())
-    if body is None or not states:
+    if not states:
         return None
-    return _AttributeLine(number, text, by_name, re.compile(body, re.DOTALL), states)
+    return _AttributeLine(number, text, Glob(piece_of(pattern), False, pattern, _attribute_regex), states)
+
+
+def _attribute_regex(pattern: str) -> str:
+    body = wildmatch(pattern.removeprefix("/"))
+    if body is None:
+        raise ValueError(pattern)
+    anywhere = "" if "/" in pattern else "(?:[^/]*/)*+"
+    return rf"{anywhere}(?:{body})\Z"
 
 
 def _attribute_state(word: str) -> tuple[str, bool | None]:

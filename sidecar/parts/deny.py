@@ -113,7 +113,7 @@ class KnownNames:
 
 
 class NamesOnDisk:
-    """A listing that looks when asked."""
+    """A listing that looks when asked. Raises OSError where a folder that is there cannot be looked into."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
@@ -124,7 +124,7 @@ class NamesOnDisk:
                 (self._folder / pattern).lstat()
                 return True
             return any(fnmatchcase(child.name, pattern) for child in self._folder.iterdir())
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return False
 
 

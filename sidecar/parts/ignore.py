@@ -14,18 +14,19 @@ import os
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from sidecar.model import Decision, Rule
+from sidecar.parts.git_places import info_exclude, repository_above, user_ignore_file
+from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, TooManyRules, piece_of
+from sidecar.small_files import TooLarge, is_a_link, read_small_file
 
 GITIGNORE = ".gitignore"
 SIDECARIGNORE = ".sidecarignore"
-MAX_IGNORE_FILE = 4 * 1024 * 1024
 MAX_LINE = 4096
 
 # Without `/`, which no bracket matches; no class begins with `!` or `^`.
@@ -44,30 +45,21 @@ _CLASSES = {
     "xdigit": "a-fA-F0-9",
 }
 
-_ANYWHERE = "^(?:.+/)?"  # how pathspec begins a pattern that may stand in any folder
-_NEVER = "(?!)"
-
 
 # ---------------------------------------------------------------- one file
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One usable line of an ignore file."""
+    """One line of an ignore file."""
 
     line: int
     text: str
-    regex: str
-    compiled: GitIgnoreSpecPattern
+    glob: Glob = field(compare=False)
 
     @property
     def negated(self) -> bool:
-        return self.compiled.include is False
-
-    @property
-    def by_name(self) -> bool:
-        """Whether it is tried on the last path segment alone."""
-        return "/" not in self.text.removeprefix("!").removesuffix("/")
+        return self.text.startswith("!")
 
 
 class RuleFile:
@@ -82,13 +74,7 @@ class RuleFile:
         self.patterns = patterns
         self._prefix = prefix
         self._outer = outer
-        # Another backend, chosen by what happens to be installed, may not know atomic groups.
-        self._spec = GitIgnoreSpec([pattern.compiled for pattern in patterns], backend="simple")
-        # Most paths match nothing: two expressions tell that faster than one per line.
-        names = [pattern.regex.removeprefix(_ANYWHERE) for pattern in patterns if pattern.by_name]
-        paths = [pattern.regex for pattern in patterns if not pattern.by_name]
-        self._any_name = re.compile("|".join(names) or _NEVER, re.DOTALL)
-        self._any_path = re.compile("|".join(paths) or _NEVER, re.DOTALL)
+        self._index = PatternIndex([pattern.glob for pattern in patterns])
 
     def last_match(self, path: str, is_folder: bool) -> Pattern | None:
         """The pattern that decides on a path relative to the root."""
@@ -96,16 +82,12 @@ class RuleFile:
 
     def last_match_below(self, local: str, is_folder: bool) -> Pattern | None:
         """The last pattern that matches this very path, relative to the file (folders above it are asked before)."""
-        path = f"{local}/" if is_folder else local
-        name = path[local.rfind("/") + 1 :]
-        if not self._any_name.match(name) and not self._any_path.match(path):
-            return None
-        index = self._spec.check_file(path).index
+        index = self._index.last_match(local, is_folder)
         return None if index is None else self.patterns[index]
 
 
 def parse_patterns(text: str) -> tuple[Pattern, ...]:
-    """Every usable line, numbered; one that can match nothing is left out and takes no other with it."""
+    """Every line that is a pattern, numbered; one that is malformed matches nothing and takes no other with it."""
     lines = unicodedata.normalize("NFC", text.removeprefix("\ufeff")).split("\n")
     parsed = (_parse_line(number, line.removesuffix("\r")) for number, line in enumerate(lines, 1))
     return tuple(pattern for pattern in parsed if pattern is not None)
@@ -113,15 +95,19 @@ def parse_patterns(text: str) -> tuple[Pattern, ...]:
 
 def _parse_line(number: int, line: str) -> Pattern | None:
     text = _without_trailing_spaces(line)
-    if not text.removeprefix("!").strip("/") or len(text) > MAX_LINE:
+    glob = text.removeprefix("!")
+    if text.startswith("#") or not glob.strip("/") or len(text) > MAX_LINE:
         return None
-    try:
-        found, include = GitIgnoreSpecPattern.pattern_to_regex(_as_pathspec_reads(text))
-        regex = _strict(found) if found else ""
-        compiled = GitIgnoreSpecPattern(re.compile(regex, re.DOTALL), include)
-        return Pattern(number, text, regex, compiled) if regex else None
-    except (GitIgnorePatternError, re.error):
-        return None
+    body = glob.removesuffix("/")
+    return Pattern(number, text, Glob(piece_of(body), body != glob, text, _regex_of))
+
+
+def _regex_of(text: str) -> str:
+    """The expression of one line. Raises ValueError where it matches nothing."""
+    found, _ = GitIgnoreSpecPattern.pattern_to_regex(_as_pathspec_reads(text))
+    if not found:
+        raise GitIgnorePatternError(text)
+    return _strict(found)
 
 
 def _as_pathspec_reads(text: str) -> str:
@@ -204,6 +190,9 @@ class IgnoreRules:
     """All ignore files around one root. Files are parsed once and again when their stat changes.
 
     `global_ignore`: path of the user's ignore file, "" for none, None to look it up as git does.
+
+    A file of rules that cannot be read is no empty one: `outermost` and `level` raise OSError, which names it, or
+    TooManyRules. One that is no regular file, or a link in the tree, is none (git does not follow such a link either).
     """
 
     def __init__(
@@ -215,10 +204,9 @@ class IgnoreRules:
     ) -> None:
         self._root = root
         self._respect = respect_gitignore
-        self._parsed: dict[str, tuple[tuple[int, int, int], RuleFile | None]] = {}
-        self._global = user_ignore_file(os.environ if environment is None else environment)
-        if global_ignore is not None:
-            self._global = global_ignore
+        self._parsed: dict[str, tuple[tuple[int, int, int], RuleFile | TooManyRules | None]] = {}
+        self._global = global_ignore
+        self._environment = os.environ if environment is None else environment
 
     def outermost(self) -> Level:
         """What speaks about the root's own entries from outside: folders above it, info/exclude, the global file.
@@ -228,15 +216,24 @@ class IgnoreRules:
         git: list[RuleFile] = []
         if self._respect:
             git = self._above()
-            top = _repository_above(self._root)
+            top = repository_above(self._root)
             if top:
                 prefix = _prefix_below(top, self._root)
-                git.append(self._load(_info_exclude(top), ".git/info/exclude", prefix, outer=True) or _NOTHING)
-            git.append(self._load(self._global, "global ignore file", "", outer=True) or _NOTHING)
+                git.append(self._load(_exclude_of(top), ".git/info/exclude", prefix, outer=True) or _NOTHING)
+            git.append(self._users() or _NOTHING)
         return Level(None, tuple(rules for rules in git if rules.patterns), None)
 
+    def _users(self) -> RuleFile | None:
+        try:
+            place = user_ignore_file(self._environment) if self._global is None else self._global
+            return self._load(place, "global ignore file", "", outer=True)
+        except PermissionError:  # git goes on without one that is not for this user
+            return None
+        except TooLarge as error:
+            raise TooManyRules(f"git's configuration file of this user is not gone by: {error}") from error
+
     def _above(self) -> list[RuleFile]:
-        top = _repository_above(self._root)
+        top = repository_above(self._root)
         if not top or top == self._root:
             return []
         files, folder = [], Path(self._root).parent
@@ -258,32 +255,62 @@ class IgnoreRules:
         if self._respect:
             own = self._load(f"{absolute}/{GITIGNORE}", f"{prefix}{GITIGNORE}", prefix)
             git = [own] if own else []
-            if folder and Path(absolute, ".git").exists():
-                exclude = self._load(_info_exclude(absolute), f"{prefix}.git/info/exclude", prefix)
+            if folder:
+                exclude = self._load(_exclude_of(absolute), f"{prefix}.git/info/exclude", prefix)
                 git += [exclude] if exclude else []
         if not git and sidecar is None:
             return outer
         return Level(outer, tuple(git), sidecar)
 
     def _load(self, path: str, label: str, prefix: str, outer: bool = False) -> RuleFile | None:
-        """The parsed file; None when there is none, or it is a link (git does not follow it either) or unreadable."""
+        """The parsed file; None when there is none."""
         if not path:
             return None
         try:
-            found = os.stat(path, follow_symlinks=outer)  # noqa: PTH116
-            signature = (found.st_mtime_ns, found.st_size, found.st_ino)
+            signature = _signature(path, follow_links=outer)
+            if signature is None:
+                return None
             known = self._parsed.get(path)
-            if known is not None and known[0] == signature:
-                return known[1]
-            flags = os.O_RDONLY | (0 if outer else getattr(os, "O_NOFOLLOW", 0)) | getattr(os, "O_NONBLOCK", 0)
-            with os.fdopen(os.open(path, flags), "rb") as file:
-                raw = file.read(MAX_IGNORE_FILE)
-        except (OSError, ValueError):
+            if known is None or known[0] != signature:
+                known = self._parsed[path] = signature, _read_rules(path, label, prefix, outer)
+        except OSError as error:
+            raise _about(error, label) from error
+        if isinstance(known[1], TooManyRules):
+            raise known[1]
+        return known[1]
+
+
+def _exclude_of(tree: str) -> str:
+    try:
+        return info_exclude(tree)
+    except OSError as error:
+        raise _about(error, ".git") from error
+
+
+def _about(error: OSError, label: str) -> OSError:
+    """The same error, with the file's own name before what happened to it."""
+    return OSError(error.errno, f"{label.rpartition('/')[2] or label} cannot be read: {error.strerror or error}")
+
+
+def _signature(path: str, *, follow_links: bool) -> tuple[int, int, int] | None:
+    try:
+        found = os.stat(path, follow_symlinks=follow_links)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        if is_a_link(error):
             return None
-        patterns = parse_patterns(raw.decode("utf-8", "surrogateescape"))
-        rules = RuleFile(label, prefix, patterns, outer) if patterns else None
-        self._parsed[path] = (signature, rules)
-        return rules
+        raise
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _read_rules(path: str, label: str, prefix: str, outer: bool) -> RuleFile | TooManyRules | None:
+    try:
+        raw = read_small_file(path, MAX_RULES_BYTES, follow_links=outer)
+        patterns = parse_patterns((raw or b"").decode("utf-8", "surrogateescape"))
+        return RuleFile(label, prefix, patterns, outer) if patterns else None
+    except (TooLarge, TooManyRules) as error:
+        return TooManyRules(f"{label} is not gone by: {error}")
 
 
 _NOTHING = RuleFile("", "", ())
@@ -317,14 +344,7 @@ def _verdict(rule: Rule, rules: RuleFile, match: Pattern) -> Decision:
     return Decision(Rule.INDEXED if match.negated else rule, f"{rules.label}:{match.line}: {text}")
 
 
-# ---------------------------------------------------------------- where git keeps things
-
-
-def _repository_above(root: str) -> str:
-    """The nearest folder at or above the root that holds `.git`; "" when there is none."""
-    start = Path(root)
-    # os.path.exists says no where a folder may not be looked into; Path.exists raises.
-    return next((str(folder) for folder in (start, *start.parents) if os.path.exists(folder / ".git")), "")  # noqa: PTH110
+# ---------------------------------------------------------------- rules above the root
 
 
 def _prefix_below(folder: str, root: str) -> str:
@@ -348,53 +368,3 @@ def _root_is_ignored(files: list[RuleFile], root: str, top: str) -> bool:
                     return True
                 break
     return False
-
-
-def _info_exclude(top: str) -> str:
-    """Path of `info/exclude`, which worktrees share and submodules keep elsewhere."""
-    marker = Path(top, ".git")
-    if marker.is_dir():
-        return str(marker / "info" / "exclude")
-    try:
-        directory = Path(top, marker.read_text("utf-8").removeprefix("gitdir:").strip())
-        common = directory / "commondir"
-        if common.is_file():
-            directory = directory / common.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError, ValueError):
-        return ""
-    return str(directory / "info" / "exclude")
-
-
-def user_ignore_file(environment: Mapping[str, str]) -> str:
-    """The path of the user's global ignore file: `core.excludesFile`, else git's default place. Git is not run.
-
-    `include` sections of git's configuration are not followed.
-    """
-    home = environment.get("HOME") or environment.get("USERPROFILE") or ""
-    settings = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
-    if "GIT_CONFIG_GLOBAL" in environment:
-        places = [environment["GIT_CONFIG_GLOBAL"]]
-    else:
-        places = [f"{settings}/git/config" if settings else "", f"{home}/.gitconfig" if home else ""]
-    system = [] if environment.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
-    named = [value for place in (*system, *places) if place and (value := _excludes_file(place))]
-    if named:
-        return named[-1].replace("~", home, 1) if named[-1].startswith("~/") else named[-1]
-    return f"{settings}/git/ignore" if settings else ""
-
-
-def _excludes_file(config: str) -> str:
-    """`core.excludesFile` of one git configuration file; "" when it has none."""
-    try:
-        lines = Path(config).read_text("utf-8", "replace").splitlines()
-    except (OSError, ValueError):
-        return ""
-    section, value = "", ""
-    for line in map(str.strip, lines):
-        header = re.match(r"\[\s*([^\]]*?)\s*\](.*)$", line)
-        if header:
-            section, line = header[1].lower(), header[2].strip()  # noqa: PLW2901
-        setting = re.match(r"excludesfile\s*=\s*(.*)$", line, re.IGNORECASE)
-        if section == "core" and setting:
-            value = setting[1].strip().strip('"')
-    return value

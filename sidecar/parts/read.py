@@ -39,10 +39,6 @@ class ChangedWhileReading(Exception):
     """The file changed during each of the attempts to read it; read it again when it has come to rest."""
 
 
-def stat_of(result: os.stat_result) -> Stat:
-    return Stat(result.st_size, result.st_mtime_ns, result.st_ctime_ns, result.st_ino)
-
-
 def read_file(root: str, path: str, max_size: int, *, reread: Callable[[int, int], bytes] | None = None) -> FileContent:
     """Read the file at a relative path; size in bytes.
 
@@ -97,16 +93,16 @@ def _read_once(full: str, path: str, max_size: int, read: Callable[[int, int], b
         after = os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    if stat_of(before) != stat_of(after) or len(raw) != before.st_size or not _still_there(full, after):
+    if Stat.of(before) != Stat.of(after) or len(raw) != before.st_size or not _still_there(full, after):
         return None
     text, encoding = decode(raw)
-    return FileContent(text, stat_of(after), hashlib.sha256(raw).digest(), encoding)
+    return FileContent(text, Stat.of(after), hashlib.sha256(raw).digest(), encoding)
 
 
 def _still_there(full: str, opened: os.stat_result) -> bool:
     """Whether the path still names the file that was opened: an atomic save puts another in its place."""
     now = os.stat(full, follow_symlinks=False)  # noqa: PTH116
-    return stat_of(now) == stat_of(opened)
+    return Stat.of(now) == Stat.of(opened)
 
 
 def _read_all(descriptor: int, size: int) -> bytes:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import stat as modes
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from sidecar import errors
 from sidecar.model import (
+    Collection,
     Decision,
     FoundFile,
     IsCancelled,
@@ -23,14 +23,15 @@ from sidecar.model import (
     never_cancelled,
 )
 from sidecar.parts import deny
+from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, shown
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdict
 from sidecar.parts.languages import is_documentation
-from sidecar.parts.paths import disk_path, normalise_root
+from sidecar.parts.paths import normalise_root
+from sidecar.parts.pattern_index import MAX_RULES_BYTES, TooManyRules
 from sidecar.parts.secrets import secret_name
 
 _INDEXED = Decision(Rule.INDEXED)
-_REPARSE_MOUNT_POINT = 0xA0000003
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,36 @@ class WalkOptions:
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """Both sorted by path. A folder that was not entered is one skipped path that ends in `/`."""
+    """Both sorted by path. A folder that was not entered is one skipped path that ends in `/`.
+
+    `unread`: those of the skipped paths that could not be looked at, without the `/`: whether they and what is in them
+    belong in the index is not known. Their rule is NOT_READ, or UNREADABLE where it is of no use to try again soon.
+    """
 
     files: tuple[FoundFile, ...]
     skipped: tuple[SkippedPath, ...]
+    unread: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
 class _Harvest:
     files: list[FoundFile] = field(default_factory=list)
     skipped: list[SkippedPath] = field(default_factory=list)
+    unread: set[str] = field(default_factory=set)
+
+    def leave_out(self, path: str, is_folder: bool, decision: Decision) -> None:
+        self.skipped.append(SkippedPath(shown(path) + "/" * is_folder, decision))
+
+    def leave_unread(self, path: str, is_folder: bool, error: Exception) -> None:
+        decision = failed(error)
+        self.leave_out(path, is_folder, decision)
+        if decision.rule is not Rule.TOO_MANY_RULES:
+            self.unread.add(path)
+
+    def leave(self, entry: Entry, decision: Decision) -> None:
+        self.leave_out(entry.path, entry.is_folder, decision)
+        if entry.failure is not None and decision.rule in NOT_LOOKED_AT:
+            self.unread.add(entry.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +90,6 @@ class _Folder:
     absolute: str
     outer: Level
     taken_back: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One name in a folder: `stat` as lstat has it, None when there is nothing (or nothing to be seen)."""
-
-    path: str
-    name: str
-    absolute: str
-    is_folder: bool
-    stat: os.stat_result | None
-    unreadable: str = ""
 
 
 class _Globs:
@@ -134,32 +143,36 @@ class Walker:
         """The whole workspace. Raises Cancelled, and WorkspaceNotFound when the root is no folder."""
         if not os.path.isdir(self._root):  # noqa: PTH112
             raise errors.WorkspaceNotFound(f"{self._root} is not a folder.")
-        harvest = self._descend(_Folder("", self._root, self._rules.outermost()), cancelled)
+        try:
+            harvest = self._descend(_Folder("", self._root, self._rules.outermost()), cancelled)
+        except (OSError, TooManyRules) as error:
+            harvest = _Harvest()
+            harvest.leave_unread("", True, error)
         files, kept = sorted(harvest.files, key=_path_of), self._options.max_files
         self._last_kept = files[kept - 1].path if len(files) > kept else None
-        return self._result(files, harvest.skipped)
+        return self._result(files, harvest)
 
     def subtree(self, path: str, cancelled: IsCancelled = never_cancelled) -> WalkResult:
         """One folder of it, or one file; empty when nothing is there. The limit on the count is the last walk's."""
         if not path.strip("/"):
             return self.walk(cancelled)
         decision, entry, folder = self._trace(path.strip("/"))
-        if entry.stat is None and not entry.unreadable:
+        if entry.stat is None and not entry.failure and decision.rule is not Rule.TOO_MANY_RULES:
             return WalkResult((), ())
         if not decision.indexed:
-            at = entry.path + "/" * entry.is_folder
-            return WalkResult((), (SkippedPath(at, decision),))
+            unread = frozenset({entry.path} if entry.failure and decision.rule in NOT_LOOKED_AT else ())
+            return WalkResult((), (SkippedPath(shown(entry.path) + "/" * entry.is_folder, decision),), unread)
         if folder is None:
             return WalkResult((self._offer(entry),), ())
         harvest = self._descend(folder, cancelled)
-        return self._result(sorted(harvest.files, key=_path_of), harvest.skipped)
+        return self._result(sorted(harvest.files, key=_path_of), harvest)
 
-    def _result(self, files: list[FoundFile], skipped: list[SkippedPath]) -> WalkResult:
-        last = self._last_kept
+    def _result(self, files: list[FoundFile], harvest: _Harvest) -> WalkResult:
+        last, skipped = self._last_kept, harvest.skipped
         if last is not None:
             skipped = skipped + [SkippedPath(file.path, self._too_many()) for file in files if file.path > last]
             files = [file for file in files if file.path <= last]
-        return WalkResult(tuple(files), tuple(sorted(skipped, key=_path_of)))
+        return WalkResult(tuple(files), tuple(sorted(skipped, key=_path_of)), frozenset(harvest.unread))
 
     def _too_many(self) -> Decision:
         return Decision(Rule.TOO_MANY, f"the first {self._options.max_files} files in path order are indexed")
@@ -173,26 +186,33 @@ class Walker:
             try:
                 with os.scandir(folder.absolute) as listing:
                     entries = list(listing)
-            except OSError as error:
-                decision = Decision(Rule.UNREADABLE, error.strerror or str(error))
-                harvest.skipped.append(SkippedPath(_shown(folder.path) + "/", decision))
-                continue
-            pending.extend(self._enter(folder, entries, harvest))
+                pending.extend(self._enter(folder, entries, harvest))
+            except (FileNotFoundError, NotADirectoryError) as error:
+                if not folder.path:
+                    raise errors.WorkspaceNotFound(f"{self._root} is not a folder.") from error
+            except (OSError, TooManyRules) as error:
+                harvest.leave_unread(folder.path, True, error)
         return harvest
 
     def _enter(self, folder: _Folder, entries: list[os.DirEntry[str]], harvest: _Harvest) -> list[_Folder]:
         names = deny.KnownNames({entry.name for entry in entries})
         refused = self._refused_by_contents(folder, names)
         if refused:
-            harvest.skipped.append(SkippedPath(folder.path + "/", refused))
+            harvest.leave_out(folder.path, True, refused)
             return []
         level = self._rules.level(folder.path, folder.absolute, folder.outer)
         prefix, inner, seen = (f"{folder.path}/" if folder.path else ""), list[_Folder](), set[str]()
         for found in sorted(entries, key=_name_of):
-            entry, problem = _entry_of(found, prefix, names, seen)
-            decision, taken_back = (problem, False) if problem else self._judge(entry, level, names)
+            try:
+                entry, problem = entry_of(found, prefix, names.has, seen)
+                decision, taken_back = (problem, False) if problem else self._judge(entry, level, names)
+            except FileNotFoundError:  # it went while we were at it
+                continue
+            except (OSError, ValueError) as error:
+                harvest.leave_unread(prefix + found.name, False, error)
+                continue
             if not decision.indexed:
-                harvest.skipped.append(SkippedPath(_shown(entry.path) + "/" * entry.is_folder, decision))
+                harvest.leave(entry, decision)
             elif entry.is_folder:
                 inner.append(_Folder(entry.path, entry.absolute, level, taken_back))
             else:
@@ -213,7 +233,7 @@ class Walker:
         if not path.strip("/"):
             return SkippedPath("/", Decision(Rule.FOLDER, "it is the workspace"))
         decision, entry, folder = self._trace(path.strip("/"))
-        if decision.indexed and entry.stat is None:
+        if entry.stat is None and (decision.indexed or decision.rule is Rule.MISSING):
             raise errors.FileNotFound(f"{path} does not exist.")
         if decision.indexed and folder is not None:
             return SkippedPath(f"{entry.path}/", Decision(Rule.FOLDER, "it is a folder"))
@@ -223,17 +243,25 @@ class Walker:
             return SkippedPath(path.strip("/"), decision)
         return self._offer(entry)
 
-    def _trace(self, path: str) -> tuple[Decision, _Entry, _Folder | None]:
+    def _trace(self, path: str) -> tuple[Decision, Entry, _Folder | None]:
         """Follow a path from the root; the decision, the entry where it ended, and the folder if that is one."""
+        try:
+            return self._follow(path)
+        except OSError as error:
+            return failed(error), Entry(path, path.rpartition("/")[2], "", False, None, error), None
+        except ValueError as error:
+            return failed(error), Entry(path, path.rpartition("/")[2], "", False, None), None
+
+    def _follow(self, path: str) -> tuple[Decision, Entry, _Folder | None]:
         folder = _Folder("", self._root, self._rules.outermost())
-        entry = _Entry("", "", self._root, True, None)
+        entry = Entry("", "", self._root, True, None)
         if not path:
             return _INDEXED, entry, folder
         parts = path.split("/")
         for depth, name in enumerate(parts, 1):
             here = deny.NamesOnDisk(folder.absolute)
             level = self._rules.level(folder.path, folder.absolute, folder.outer)
-            entry = _entry_at("/".join(parts[:depth]), folder.absolute, depth == len(parts))
+            entry = entry_at("/".join(parts[:depth]), folder.absolute, depth == len(parts))
             decision, taken_back = self._judge(entry, level, here)
             if not decision.indexed:
                 return decision, entry, None
@@ -246,12 +274,12 @@ class Walker:
         return _INDEXED, entry, folder
 
     @staticmethod
-    def _ended(entry: _Entry, name: str, is_last: bool) -> Decision:
+    def _ended(entry: Entry, name: str, is_last: bool) -> Decision:
         return _INDEXED if is_last else Decision(Rule.NOT_A_FILE, f"{name} is not a folder")
 
-    def _refused_on_disk(self, folder: _Folder, entry: _Entry) -> Decision | None:
-        if entry.stat is not None and not os.access(folder.absolute, os.R_OK):
-            return Decision(Rule.UNREADABLE, os.strerror(13))
+    def _refused_on_disk(self, folder: _Folder, entry: Entry) -> Decision | None:
+        if entry.stat is not None:
+            os.scandir(folder.absolute).close()  # raises where it cannot be read
         return self._refused_by_contents(folder, deny.NamesOnDisk(folder.absolute))
 
     # ------------------------------------------------------------ the judgement
@@ -263,7 +291,7 @@ class Walker:
         reason = deny.denied_by_contents(folder.path.rsplit("/", 1)[-1], names)
         return Decision(Rule.DENIED, reason) if reason else None
 
-    def _judge(self, entry: _Entry, level: Level, siblings: deny.Listing) -> tuple[Decision, bool]:
+    def _judge(self, entry: Entry, level: Level, siblings: deny.Listing) -> tuple[Decision, bool]:
         """The decision on one entry, and whether `.sidecarignore` took it back in. The order of the rules is here."""
         refused = deny.denied_by_name(entry.name, entry.is_folder)
         if refused:
@@ -283,19 +311,19 @@ class Walker:
                 return ignored, False
         return (_INDEXED if entry.is_folder else self._judge_file(entry)), own is not None
 
-    def _judge_file(self, entry: _Entry) -> Decision:
+    def _judge_file(self, entry: Entry) -> Decision:
         for rule in (self._special, _secret, _binary, self._size, self._collection):
             decision = rule(entry)
             if decision is not None:
                 return decision
         return _INDEXED
 
-    def _special(self, entry: _Entry) -> Decision | None:
-        if entry.unreadable:
-            return Decision(Rule.UNREADABLE, entry.unreadable)
+    def _special(self, entry: Entry) -> Decision | None:
+        if entry.failure is not None:
+            return failed(entry.failure, entry.name)
         if entry.stat is None or modes.S_ISREG(entry.stat.st_mode):
             return None
-        if not _is_link(entry.stat):
+        if not is_link(entry.stat):
             return Decision(Rule.NOT_A_FILE, "a device, socket or pipe")
         target = os.path.realpath(entry.absolute)
         inside = target == self._root or target.startswith(self._root.rstrip(os.sep) + os.sep)
@@ -305,13 +333,15 @@ class Walker:
             return Decision(Rule.LINK, "a symbolic link that leads nowhere")
         return Decision(Rule.LINK, "a symbolic link; what it leads to is looked at where it is")
 
-    def _size(self, entry: _Entry) -> Decision | None:
+    def _size(self, entry: Entry) -> Decision | None:
         limit = self._options.max_file_size
         if entry.stat is None or entry.stat.st_size <= limit:
             return None
+        if entry.name == ".gitattributes" and entry.stat.st_size > MAX_RULES_BYTES:
+            return Decision(Rule.TOO_MANY_RULES, f"none of its lines is gone by: {entry.stat.st_size} bytes")
         return Decision(Rule.TOO_LARGE, f"{entry.stat.st_size} bytes; the limit is {limit}")
 
-    def _collection(self, entry: _Entry) -> Decision | None:
+    def _collection(self, entry: Entry) -> Decision | None:
         if not self._include.includes(entry.path):
             return Decision(Rule.CONFIG_INCLUDE, ", ".join(self._options.include)[:200])
         if not self._options.index_docs and self._is_documentation(entry.path):
@@ -321,71 +351,21 @@ class Walker:
     def _is_documentation(self, path: str) -> bool:
         return is_documentation(path, self._options.doc_patterns)
 
-    def _offer(self, entry: _Entry) -> FoundFile:
+    def _offer(self, entry: Entry) -> FoundFile:
         assert entry.stat is not None
-        found = Stat(entry.stat.st_size, entry.stat.st_mtime_ns, entry.stat.st_ctime_ns, entry.stat.st_ino)
-        return FoundFile(entry.path, found, "docs" if self._is_documentation(entry.path) else "code")
+        collection: Collection = "docs" if self._is_documentation(entry.path) else "code"
+        return FoundFile(entry.path, Stat.of(entry.stat), collection)
 
 
-def _secret(entry: _Entry) -> Decision | None:
+def _secret(entry: Entry) -> Decision | None:
     reason = secret_name(entry.path)
     return Decision(Rule.SECRET_NAME, reason) if reason else None
 
 
-def _binary(entry: _Entry) -> Decision | None:
+def _binary(entry: Entry) -> Decision | None:
     extension = deny.binary_extension(entry.name)
     return Decision(Rule.BINARY, f"*.{extension}") if extension else None
 
 
-# ---------------------------------------------------------------- entries
-
-
 _path_of: Callable[[FoundFile | SkippedPath], str] = lambda item: item.path  # noqa: E731
 _name_of: Callable[[os.DirEntry[str]], str] = lambda entry: entry.name  # noqa: E731
-
-
-def _entry_of(
-    found: os.DirEntry[str], prefix: str, names: deny.Listing, seen: set[str]
-) -> tuple[_Entry, Decision | None]:
-    """A scanned name as an entry, and what is wrong with the name itself."""
-    name = found.name if found.name.isascii() else unicodedata.normalize("NFC", found.name)
-    result, unreadable = None, ""
-    try:
-        result = found.stat(follow_symlinks=False)
-    except OSError as error:
-        unreadable = error.strerror or str(error)
-    is_folder = result is not None and modes.S_ISDIR(result.st_mode) and not _is_link(result)
-    entry = _Entry(prefix + name, name, found.path, is_folder, result, unreadable)
-    if name.isascii():
-        return entry, None
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return entry, Decision(Rule.UNREADABLE, "its name is not valid UTF-8")
-    if name in seen or (name != found.name and names.has(name)):
-        return entry, Decision(Rule.UNREADABLE, "another file has this name in Unicode's normal form")
-    seen.add(name)
-    return entry, None
-
-
-def _entry_at(path: str, folder: str, is_last: bool) -> _Entry:
-    """The entry of one path on disk; a missing one counts as a folder when more of the path follows."""
-    name = path.rsplit("/", 1)[-1]
-    absolute = disk_path(folder, name)
-    try:
-        result = os.stat(absolute, follow_symlinks=False)  # noqa: PTH116
-    except (FileNotFoundError, NotADirectoryError):
-        return _Entry(path, name, absolute, not is_last, None)
-    except (OSError, ValueError) as error:
-        return _Entry(path, name, absolute, False, None, getattr(error, "strerror", "") or str(error))
-    return _Entry(path, name, absolute, modes.S_ISDIR(result.st_mode) and not _is_link(result), result)
-
-
-def _is_link(result: os.stat_result) -> bool:
-    """A symbolic link, or a junction of Windows."""
-    return modes.S_ISLNK(result.st_mode) or getattr(result, "st_reparse_tag", 0) == _REPARSE_MOUNT_POINT
-
-
-def _shown(path: str) -> str:
-    """A path that can be stored and printed even when its name is not UTF-8."""
-    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from sidecar.logs import workspace_log
+from sidecar.parts.git_places import git_folder, read_note
 
 Strategy: TypeAlias = Literal["files", "git"]
 Events: TypeAlias = set[tuple[int, str]]
@@ -356,18 +357,17 @@ class _Head:
     def _git_folder(self) -> Path | None:
         """`.git` of the root or the nearest folder above; that of a worktree or submodule is a file that names it."""
         for folder in (self._root, *self._root.parents):
-            git = folder / ".git"
-            if git.is_file() and _text(git).startswith("gitdir: "):
-                git = folder / _text(git).removeprefix("gitdir: ")
-            if (git / "HEAD").is_file():
-                return Path(os.path.realpath(git))
+            with contextlib.suppress(OSError):
+                git = git_folder(folder)
+                if git is not None and (git / "HEAD").is_file():
+                    return Path(os.path.realpath(git))
         return None
 
 
 def _text(path: Path) -> str:
-    """The beginning of a small file; empty when it cannot be read."""
-    with contextlib.suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
-        return file.read(4096).strip()
+    """The one line of a file of git's; empty when it cannot be read."""
+    with contextlib.suppress(OSError):
+        return read_note(path)
     return ""
 
 

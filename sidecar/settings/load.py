@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
+from sidecar.small_files import read_small_file
+
 from .declare import DECLARATIONS, ENVIRONMENT_PREFIX, INDEX_CONFIG_KEYS, Declaration, Kind, Value
 from .home import data_home, own_home
 
@@ -124,11 +126,12 @@ class _Loader:
     def read(self, path: Path | None) -> Mapping[str, object]:
         """The JSON object in a file; empty, with a problem, when it cannot be had."""
         try:
-            if path is None or not path.exists():
+            raw = None if path is None else read_small_file(path, _MAX_FILE_BYTES)
+            if raw is None:
+                if path is not None and path.exists():
+                    raise ValueError("it is not a regular file")
                 return {}
-            if path.stat().st_size > _MAX_FILE_BYTES:
-                raise ValueError(f"larger than {_MAX_FILE_BYTES:,} bytes")
-            content = json.loads(path.read_text(encoding="utf-8-sig"))
+            content = json.loads(raw.decode("utf-8-sig"))
         except json.JSONDecodeError as error:
             self._problems.append(
                 f"{path} is not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}. It is not used."

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from sidecar.model import Decision, Rule
-from sidecar.parts.ignore import IgnoreRules, RuleFile, git_verdict, parse_patterns, user_ignore_file
+from sidecar.parts.git_places import user_ignore_file
+from sidecar.parts.ignore import IgnoreRules, RuleFile, git_verdict, parse_patterns
 
 
 def verdict(root: Path, path: str, is_folder: bool = False, **options: Any) -> Decision | None:
@@ -19,8 +20,13 @@ def verdict(root: Path, path: str, is_folder: bool = False, **options: Any) -> D
 
 
 def test_a_bad_line_loses_no_other_line() -> None:
-    patterns = parse_patterns("a\n[bad\nb\\\n\n# c\n/\n!\nd\n")
-    assert [(pattern.line, pattern.text) for pattern in patterns] == [(1, "a"), (8, "d")]
+    rules = RuleFile("", "", parse_patterns("a\n[bad\nb\\\n\n# c\n/\n!\nd\n"))
+    found = {
+        name: match.line
+        for name in ("a", "bad", "[bad", "b", "b\\", "c", "# c", "d", "!")
+        if (match := rules.last_match(name, False))
+    }
+    assert found == {"a": 1, "d": 8}
 
 
 def test_a_mark_carriage_returns_and_odd_separators_do_no_harm() -> None:

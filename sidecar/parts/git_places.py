@@ -1,0 +1,101 @@
+"""Where git keeps things for a working tree: its folder, `info/exclude`, the user's ignore file. Git is not run.
+
+A tree comes from strangers: `.git` may be a pipe, a device, or a pointer to anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat as modes
+from collections.abc import Mapping
+from pathlib import Path
+
+from sidecar.small_files import TooLarge, read_small_file
+
+_POINTER_BYTES = 8192
+"""A file that names one path, or a commit."""
+MAX_CONFIG_BYTES = 1024 * 1024
+
+
+def read_note(path: Path) -> str:
+    """The text of a file of git's that holds one line; empty where there is none or it is no such file.
+
+    Raises OSError where it cannot be read.
+    """
+    try:
+        raw = read_small_file(path, _POINTER_BYTES) or b""
+        return os.fsdecode(raw).strip()
+    except (TooLarge, UnicodeDecodeError):
+        return ""
+
+
+def is_there(path: str | Path) -> bool:
+    """Whether a name is taken, links followed. No where a folder may not be looked into; raises OSError for what says
+    neither."""
+    try:
+        os.stat(path)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError, PermissionError, ValueError):
+        return False
+    return True
+
+
+def repository_above(root: str) -> str:
+    """The nearest folder at or above the root that holds `.git`; "" when there is none."""
+    start = Path(root)
+    return next((str(folder) for folder in (start, *start.parents) if is_there(folder / ".git")), "")
+
+
+def git_folder(tree: Path) -> Path | None:
+    """The folder that `.git` of a working tree is or, in a worktree or a submodule, names. Raises OSError."""
+    marker = tree / ".git"
+    try:
+        if modes.S_ISDIR(marker.stat().st_mode):
+            return marker
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    text = read_note(marker)
+    return tree / text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else None
+
+
+def info_exclude(tree: str) -> str:
+    """Path of `info/exclude`, which worktrees share and submodules keep elsewhere; "" where there is none."""
+    folder = git_folder(Path(tree))
+    if folder is None:
+        return ""
+    return str(folder / (read_note(folder / "commondir") or ".") / "info" / "exclude")
+
+
+def user_ignore_file(environment: Mapping[str, str]) -> str:
+    """The path of the user's global ignore file: `core.excludesFile`, else git's default place.
+
+    `include` sections of git's configuration are not followed. Raises OSError, and TooLarge for a configuration file.
+    """
+    home = environment.get("HOME") or environment.get("USERPROFILE") or ""
+    settings = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
+    if "GIT_CONFIG_GLOBAL" in environment:
+        places = [environment["GIT_CONFIG_GLOBAL"]]
+    else:
+        places = [f"{settings}/git/config" if settings else "", f"{home}/.gitconfig" if home else ""]
+    system = [] if environment.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
+    named = [value for place in (*system, *places) if place and (value := _excludes_file(place))]
+    if named:
+        return named[-1].replace("~", home, 1) if named[-1].startswith("~/") else named[-1]
+    return f"{settings}/git/ignore" if settings else ""
+
+
+def _excludes_file(config: str) -> str:
+    """`core.excludesFile` of one git configuration file; "" when it has none, or (as git goes on) may not be read."""
+    try:
+        raw = read_small_file(config, MAX_CONFIG_BYTES) or b""
+    except PermissionError:
+        return ""
+    section, value = "", ""
+    for line in map(str.strip, raw.decode("utf-8", "replace").splitlines()):
+        header = re.match(r"\[\s*([^\]]*?)\s*\](.*)$", line)
+        if header:
+            section, line = header[1].lower(), header[2].strip()  # noqa: PLW2901
+        setting = re.match(r"excludesfile\s*=\s*(.*)$", line, re.IGNORECASE)
+        if section == "core" and setting:
+            value = setting[1].strip().strip('"')
+    return value

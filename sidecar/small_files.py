@@ -1,0 +1,46 @@
+"""Reads the small files that others wrote and we go by: rules, settings, git's own notes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat as modes
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+class TooLarge(ValueError):
+    """The file has more bytes than the reader takes."""
+
+
+def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bool = True) -> bytes | None:
+    """The whole content of a regular file of at most `most` bytes; None when no regular file is there.
+
+    Never waits and never reads without end: a pipe, a socket, a device and a folder are not opened. Raises TooLarge,
+    and OSError when something is there that cannot be looked at or read.
+    """
+    try:
+        if not modes.S_ISREG(os.stat(path, follow_symlinks=follow_links).st_mode):  # noqa: PTH116
+            return None
+        descriptor = os.open(path, _FLAGS | (0 if follow_links else getattr(os, "O_NOFOLLOW", 0)))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError:  # a NUL, or a character that no name has
+        return None
+    except OSError as error:
+        if is_a_link(error):
+            return None
+        raise
+    with os.fdopen(descriptor, "rb") as file:
+        # Another thing may have taken the name since it was looked at.
+        if not modes.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise TooLarge(f"it has more than {most:,} bytes")
+    return content
+
+
+def is_a_link(error: OSError) -> bool:
+    """Whether opening failed because the name is a link that is not to be followed, or one that leads in a circle."""
+    return error.errno in (errno.ELOOP, errno.EMLINK)
