@@ -51,6 +51,10 @@ class Rule(StrEnum):
     DOCS_OFF = "documentation-not-indexed"
 
 
+COULD_NOT_BE = frozenset({Rule.NOT_READ, Rule.UNREADABLE, Rule.TOO_MANY_RULES})
+"""What was left out because something went wrong, and not because somebody wanted it so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Whether a path belongs in the index, by which rule, and what in particular said so."""

@@ -22,7 +22,7 @@ SHARED_PARTS = (
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
-ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.slots", "parts.lexical")
+ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.left_out", "parts.slots", "parts.lexical")
 
 # The first prefix that fits decides. An entry allows a module and what is below it.
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -34,6 +34,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("small_files", ()),
     ("settings", VALUES),
     ("parts.walk", ("parts.entries", "parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
+    ("parts.manifest", ("parts.left_out", *SHARED_PARTS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),

@@ -4,20 +4,44 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sidecar.engine.generation import Generation, Writer
 from sidecar.engine.indexing import Tally
 from sidecar.engine.keeper import Pending
-from sidecar.engine.plan import Plan, make_plan
-from sidecar.engine.ports import Parts, Walker
+from sidecar.engine.plan import Plan, make_plan, tried_again
+from sidecar.engine.ports import Parts, Walker, WalkResult
 from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.status import Activity
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
-from sidecar.model import BuildReport, CollectionCounts, FileReport, FoundFile, IsCancelled, Progress, SkippedPath, Stat
-from sidecar.parts.manifest import KnownFile, read_skips
+from sidecar.model import (
+    COULD_NOT_BE,
+    BuildReport,
+    CollectionCounts,
+    Decision,
+    FileReport,
+    FoundFile,
+    IsCancelled,
+    Progress,
+    Rule,
+    SkippedPath,
+    Stat,
+)
+from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
+from sidecar.parts.manifest import KnownFile, Manifest, read_skips
 from sidecar.settings.load import Settings
+
+
+@dataclass
+class _Seen:
+    """What was found when some paths and folders were looked at again. `walked`: by folder."""
+
+    found: list[FoundFile] = field(default_factory=list)
+    gone: dict[str, KnownFile | None] = field(default_factory=dict)
+    unread: list[SkippedPath] = field(default_factory=list)
+    walked: dict[str, WalkResult] = field(default_factory=dict)
 
 
 class Builder:
@@ -73,23 +97,36 @@ class Builder:
         """The same for an index that may not be up to date for all that."""
         writer = _writer(generation)
         walker = self._parts.make_walker(self._root, settings)
-        known_below = writer.manifest.known_below
+        seen = self._look_at(pending, writer.manifest, walker, settings)
+        with writer.manifest.transaction() as connection:
+            for folder, walked in seen.walked.items():
+                put_left_out(
+                    connection, tried_again(walked, writer.manifest.known_below(folder)), walked.unread, folder
+                )
+            put_looked_at(connection, pending.paths, seen.unread)
+        writer.indexer.remove_as_known(seen.gone)
+        writer.indexer.index_files(seen.found, self._activity.or_stopped(cancelled))
+
+    def _look_at(self, pending: Pending, manifest: Manifest, walker: Walker, settings: Settings) -> _Seen:
+        seen = _Seen()
         paths = set(pending.paths)
         for folder in pending.rescan:
-            paths |= {f.path for f in walker.subtree(folder).files}
-            paths |= set(known_below(folder))
-        found: list[FoundFile] = []
-        gone: dict[str, KnownFile | None] = {}
+            walked = seen.walked[folder] = walker.subtree(folder)
+            paths |= {f.path for f in walked.files}
+            paths |= {p for p in manifest.known_below(folder) if not is_at_or_below(p, walked.unread)}
         for path in sorted(paths):
             # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
-            known = {p: writer.manifest.known_file(p) for p in (path, *known_below(path))}
+            known = {p: manifest.known_file(p) for p in (path, *manifest.known_below(path))}
             answer = self._find(walker, path, settings)
             if isinstance(answer, FoundFile):
-                found.append(answer)
+                seen.found.append(answer)
+            elif answer is not None and answer.decision.rule in (Rule.NOT_READ, Rule.UNREADABLE):
+                kept = any(file is not None for file in known.values())
+                rule = Rule.NOT_READ if kept else answer.decision.rule
+                seen.unread.append(SkippedPath(answer.path, Decision(rule, answer.decision.detail)))
             else:
-                gone.update(known if answer is None else {path: known[path]})
-        writer.indexer.remove_as_known(gone)
-        writer.indexer.index_files(found, self._activity.or_stopped(cancelled))
+                seen.gone.update(known if answer is None else {path: known[path]})
+        return seen
 
     def find(self, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
         """The file as the walk would offer it, why it would not, or None when it does not exist."""
@@ -142,7 +179,7 @@ class Builder:
                 extra.append(answer)
         found = {f.path for f in extra}
         removed = {path: known for path, known in plan.removed.items() if path not in found}
-        return Plan((*plan.changed, *extra), removed, plan.left_out, plan.unchanged)
+        return replace(plan, changed=(*plan.changed, *extra), removed=removed)
 
     def _report(self, generation: Generation, plan: Plan, tally: Tally, started: float) -> BuildReport:
         counts = count_collections(generation)
@@ -150,7 +187,7 @@ class Builder:
             code=counts[0],
             docs=counts[1],
             duration_ms=round((time.monotonic() - started) * 1000),
-            errors=tally.errors,
+            errors=tally.errors + sum(skipped.decision.rule in COULD_NOT_BE for skipped in plan.left_out),
             unchanged=plan.unchanged + tally.touched,
             embedded=tally.embedded,
             removed=tally.removed,

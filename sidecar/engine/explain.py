@@ -50,9 +50,9 @@ def _judge_content(
 ) -> tuple[Decision, bytes]:
     try:
         content = parts.read_file(root, path, settings.max_file_size)
+        by_content = parts.make_content_check(root)(path, content)
     except SidecarError as error:
         return Decision(Rule.UNREADABLE, error.message), b""
-    by_content = parts.make_content_check(root)(path, content)
     return (decision if by_content.indexed else by_content), content.sha256
 
 

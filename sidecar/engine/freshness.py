@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -39,6 +40,16 @@ def stale_notice(job: Job, short: Shortfall, hindrance: str) -> str:
     if short.looks_over and not short.pending:
         return "The workspace is still being looked over for changes; results may be stale."
     return f"{what} are not indexed yet; results may be stale."
+
+
+def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
+    """What could not be read, with the reasons, as the manifest has it."""
+    if not unread:
+        return ""
+    path, reason = unread[0]
+    more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+    name = "The workspace" if path == "/" else path
+    return f"{name}{more} could not be read ({reason}); what is known of it is kept, and it is tried again."
 
 
 def one_line(*notices: str) -> str:

@@ -21,6 +21,7 @@ from sidecar.engine.ports import Kept, Parts
 from sidecar.engine.prepare import Failed, Gone, LeftOut, Outcome, Prepared, Preparer, Touched, path_of
 from sidecar.errors import Cancelled
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
+from sidecar.parts.left_out import put_left_out
 from sidecar.parts.manifest import KnownFile, Manifest
 
 T = TypeVar("T")
@@ -184,7 +185,7 @@ class Indexer:
 
     def _begin(self, plan: Plan, tally: Tally) -> None:
         with self._manifest.transaction():
-            self._manifest.set_left_out(plan.left_out)
+            put_left_out(self._manifest.connection, plan.left_out, plan.unread)
             tally.removed = self._forget_as_known(plan.removed)
         self._on_commit()
 

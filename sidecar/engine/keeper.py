@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from sidecar.engine.retries import Retries
 from sidecar.errors import Cancelled, SidecarError
 from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Strategy
@@ -56,7 +57,9 @@ class Keeper:
         strategy: Strategy,
         remember: Callable[[Iterable[str]], None],
         on_change: Callable[[], None],
+        retries: Retries | None = None,
     ) -> None:
+        self._retries = retries or Retries()
         self._log = workspace_log(__name__, root)
         self.strategy = strategy
         self._apply = apply
@@ -102,6 +105,12 @@ class Keeper:
         """What an earlier process has remembered and not applied; it waits for the next search."""
         with self._lock:
             self._pending.add(Pending.of(names))
+
+    def try_later(self, names: Iterable[str]) -> None:
+        """These, named as the manifest does, could not be read, and no others."""
+        with self._lock:
+            self._retries.replace(names)
+            self._lock.notify_all()
 
     def flush(self, timeout: float) -> bool:
         """Applies what is pending, waiting at most `timeout` seconds; False when some is left. What fails is tried once
@@ -160,7 +169,11 @@ class Keeper:
 
     def _next(self) -> Pending | None:
         with self._lock:
-            self._lock.wait_for(lambda: self._stopping or (self._wanted and self._pending))
+            while not (self._stopping or (self._wanted and self._pending)):
+                self._lock.wait(self._retries.wait_s())
+                again = self._retries.take_due()
+                self._pending.add(Pending.of(again))
+                self._wanted = self._wanted or bool(again)
             if self._stopping:
                 return None
             pending, self._pending = self._pending, Pending()

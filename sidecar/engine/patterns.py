@@ -100,7 +100,8 @@ def _index(
         plan = make_plan(
             _Some(tuple(new)), manifest.known_files(), manifest.known_skips(), manifest.failures(), buffers.keys()
         )
-        tally = writer.indexer.carry_out(Plan(plan.changed, {}, walked.skipped, plan.unchanged), progress, cancelled)
+        only = Plan(plan.changed, {}, walked.skipped, plan.unchanged, walked.unread)
+        tally = writer.indexer.carry_out(only, progress, cancelled)
     counts.done |= {found.path for found in files}
     counts.indexed += tally.files
     counts.failed += tally.errors
@@ -114,6 +115,7 @@ class _Some:
 
     files: tuple[FoundFile, ...]
     skipped: tuple[SkippedPath, ...] = ()
+    unread: frozenset[str] = frozenset()
 
 
 def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancelled: IsCancelled) -> Tally:

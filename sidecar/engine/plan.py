@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sidecar.engine.ports import WalkResult
-from sidecar.model import FoundFile, SkippedPath, Stat
+from sidecar.model import Decision, FoundFile, Rule, SkippedPath, Stat
+from sidecar.parts.left_out import is_at_or_below
 from sidecar.parts.manifest import KnownFile
 
 
@@ -16,12 +17,14 @@ class Plan:
     """`changed` is to be read (new, changed, or not sure); `unchanged` counts indexed files.
 
     `removed` is to be forgotten, as far as it is still as it was known: a run beside this one may have found it again.
+    What is known of the paths in `unread`, and of what lies in them, stays: nobody could look.
     """
 
     changed: tuple[FoundFile, ...]
     removed: Mapping[str, KnownFile | None]
     left_out: tuple[SkippedPath, ...]
     unchanged: int
+    unread: Sized[str] = frozenset()
 
 
 def make_plan(
@@ -41,8 +44,29 @@ def make_plan(
             changed.append(found)
         else:
             unchanged += found.path in known
-    removed = {p: known.get(p) for p in (*known, *skips, *failures) if p not in present}
-    return Plan(tuple(changed), removed, walked.skipped, unchanged)
+    missing = {p: known.get(p) for p in (*known, *skips, *failures) if p not in present}
+    removed = {p: file for p, file in missing.items() if not is_at_or_below(p, walked.unread)}
+    left_out = tuple(tried_again(walked, [p for p in missing if p not in removed]))
+    return Plan(tuple(changed), removed, left_out, unchanged, walked.unread)
+
+
+def tried_again(walked: WalkResult, kept: Iterable[str]) -> Iterator[SkippedPath]:
+    """What was left out. Where something is kept of what may not be read, it is tried again like the rest: the kept
+    version becomes ever older."""
+    holding = {folder for path in kept for folder in lineage(path)} & walked.unread
+    for skipped in walked.skipped:
+        if skipped.path.rstrip("/") in holding:
+            yield SkippedPath(skipped.path, Decision(Rule.NOT_READ, skipped.decision.detail))
+        else:
+            yield skipped
+
+
+def lineage(path: str) -> Iterator[str]:
+    """The path itself and every folder above it, to the root."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+    yield ""
 
 
 def _is_unchanged(

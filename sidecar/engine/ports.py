@@ -42,6 +42,10 @@ class WalkResult(Protocol):
     @property
     def skipped(self) -> tuple[SkippedPath, ...]: ...
 
+    @property
+    def unread(self) -> frozenset[str]:
+        """Paths that could not be looked at: nobody knows whether they, and what is in them, belong in the index."""
+
 
 class Walker(Protocol):
     def walk(self, cancelled: IsCancelled) -> WalkResult: ...

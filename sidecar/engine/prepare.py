@@ -12,6 +12,7 @@ from sidecar.engine.ports import Parts
 from sidecar.errors import FileNotFound, SidecarError
 from sidecar.model import Collection, Decision, FileContent, FoundFile, SkippedPath, Stat
 from sidecar.parts.manifest import KnownFile, NewFile
+from sidecar.parts.paths import storable
 from sidecar.settings.load import Settings
 
 # Two changes within one tick of the file system's clock leave the same mtime behind; FAT counts in 2 s.
@@ -101,8 +102,8 @@ class Preparer:
         if text is None:
             return self._parts.read_file(self.root, path, self.settings.max_file_size), False
         stat = Stat(len(text), 0, 0, 0)
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        return FileContent(text, stat, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "utf-8"), True
+        text = storable(text.replace("\r\n", "\n").replace("\r", "\n"))  # an editor may send half a character
+        return FileContent(text, stat, hashlib.sha256(text.encode()).digest(), "utf-8"), True
 
     def _parse(
         self, path: str, collection: Collection, content: FileContent, settled: bool, buffered: bool
@@ -135,5 +136,5 @@ def path_of(outcome: Outcome) -> str:
 
 
 def text_hash(text: str) -> bytes:
-    """The 16 bytes under which the vector of a text is kept."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    """The 16 bytes under which the vector of a text is kept. Raises UnicodeEncodeError for text that cannot be."""
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()

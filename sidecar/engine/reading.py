@@ -126,5 +126,5 @@ class Reading:
         hindrance = generation.hindrance if self._buffers or not self._index.kept_up_elsewhere else ""
         job = Job(self._activity.kind, self._activity.done, self._activity.total)
         if fresh and not job.kind and not hindrance:
-            return ""
-        return stale_notice(job, self._upkeep.shortfall(), hindrance)
+            return self._upkeep.unread
+        return one_line(stale_notice(job, self._upkeep.shortfall(), hindrance), self._upkeep.unread)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,9 +14,20 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.freshness import one_line, unread_notice
 from sidecar.engine.generation import Generation, read_meta
 from sidecar.errors import Cancelled, SidecarError
-from sidecar.model import CollectionCounts, Embedder, IsCancelled, Progress, Refinement, SkippedPath, StatusAnswer
+from sidecar.model import (
+    COULD_NOT_BE,
+    CollectionCounts,
+    Embedder,
+    IsCancelled,
+    Progress,
+    Refinement,
+    Rule,
+    SkippedPath,
+    StatusAnswer,
+)
 from sidecar.parts.manifest import read_failures, read_skips
 from sidecar.settings.load import Settings
 
@@ -170,8 +181,8 @@ class Reporter:
             languages=dict(languages.most_common()),
             skipped=dict(Counter(s.decision.rule.value for s in skips).most_common()),
             withheld=tuple(s for s in skips if _is_secret(s)),
-            errors=tuple(failures),
-            warning=problem or self._warning(generation),
+            errors=(*failures, *((s.path, s.decision.detail) for s in skips if s.decision.rule in COULD_NOT_BE)),
+            warning=one_line(problem or self._warning(generation), unread_notice(_unread(skips))),
             generation=generation.number,
         )
 
@@ -188,6 +199,10 @@ class Reporter:
         if generation.writer is None:
             return generation.hindrance
         return generation.writer.feeder.note
+
+
+def _unread(skips: Sequence[SkippedPath]) -> list[tuple[str, str]]:
+    return [(s.path, s.decision.detail) for s in skips if s.decision.rule is Rule.NOT_READ]
 
 
 def _is_secret(skipped: SkippedPath) -> bool:

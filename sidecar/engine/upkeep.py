@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from sidecar.engine.freshness import Shortfall
-from sidecar.engine.generation import Generation
+from sidecar.engine.freshness import Shortfall, unread_notice
+from sidecar.engine.generation import Generation, Writer
 from sidecar.engine.keeper import EVERYTHING, Keeper, Pending
 from sidecar.engine.opened import OpenIndex
 from sidecar.engine.passage import Passage
@@ -52,13 +52,18 @@ class Upkeep:
         self._ended = False
         self._paused = False
         self._changing = threading.Lock()
+        self.unread = ""
+        """What could not be read the last time somebody looked, one line; empty when everything could."""
 
     def start(self, *, reconcile: bool) -> None:
         """Unless it runs already. `reconcile`: files may have changed since the index was last open."""
         index = self._index()
         with index.gate:
             generation = index.generation
-            if self._keeper is not None or self._ended or generation is None or generation.writer is None:
+            if self._ended or generation is None or generation.writer is None:
+                return
+            if self._keeper is not None:
+                self._see_unread(generation.writer)
                 return
             strategy = self._settings().indexing_strategy
             keeper = Keeper(self._root, self._run, strategy, self._remember, self._on_change)
@@ -66,7 +71,9 @@ class Upkeep:
             if not reconcile:
                 # What changed since its file was read: a search looks before watching begins, which looks too.
                 keeper.recall(Pending(rescan={EVERYTHING}).names())
-            if self._begin(keeper) and reconcile:
+            begun = self._begin(keeper)
+            self._see_unread(generation.writer)
+            if begun and reconcile:
                 keeper.add(rescan=[EVERYTHING], now=strategy != "lazy")
 
     def _begin(self, keeper: Keeper) -> bool:
@@ -160,6 +167,15 @@ class Upkeep:
             generation = self._index().generation
             if generation is not None and generation.writer is not None:
                 self._apply(generation, pending, cancelled)
+                self._see_unread(generation.writer)
+
+    def _see_unread(self, writer: Writer) -> None:
+        """Learns what could not be read, so that it is told, and tried again after a while."""
+        unread, files = writer.manifest.unread()
+        self.unread = unread_notice(unread)
+        keeper = self._keeper
+        if keeper is not None:
+            keeper.try_later([*(name for name, _ in unread), *files])
 
     def _remember(self, names: Iterable[str]) -> None:
         with self._passage.writing():

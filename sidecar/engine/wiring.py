@@ -318,7 +318,7 @@ def make_watcher(root: str, settings: Settings, add: Callable[[Iterable[str], It
         add(() if git_only else changes.paths, ("",) if changes.head_moved else changes.rescan)
 
     def is_ignored(folder: str) -> bool:
-        return not walker.decide(folder).indexed
+        return walker.decide(folder).rule not in (Rule.INDEXED, Rule.NOT_READ)
 
     return Watcher(root, on_changes, is_ignored, "git" if git_only else "files")
 

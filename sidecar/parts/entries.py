@@ -86,8 +86,3 @@ def failed(error: Exception, name: str = "") -> Decision:
 def is_link(result: os.stat_result) -> bool:
     """A symbolic link, or a junction of Windows."""
     return modes.S_ISLNK(result.st_mode) or getattr(result, "st_reparse_tag", 0) == _REPARSE_MOUNT_POINT
-
-
-def shown(path: str) -> str:
-    """A path that can be stored and printed even when its name is not UTF-8."""
-    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()

@@ -5,6 +5,7 @@ A tree comes from strangers: `.git` may be a pipe, a device, or a pointer to any
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat as modes
@@ -28,6 +29,14 @@ def read_note(path: Path) -> str:
         return os.fsdecode(raw).strip()
     except (TooLarge, UnicodeDecodeError):
         return ""
+
+
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """Size and mtime of a file of git's that grows when something happens; None where it cannot be looked at."""
+    with contextlib.suppress(OSError, ValueError):
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns
+    return None
 
 
 def is_there(path: str | Path) -> bool:

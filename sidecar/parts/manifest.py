@@ -22,6 +22,8 @@ from typing import Any
 
 from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
 from sidecar.parts.database import all_or_nothing, connect, translated
+from sidecar.parts.left_out import read_failed_reads, read_unread
+from sidecar.parts.paths import storable
 
 SCHEMA_VERSION = 1
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
@@ -172,6 +174,11 @@ class Manifest:
         with self.lock, translated(self.path):
             return dict(self.connection.execute("SELECT path, message FROM failures ORDER BY path"))
 
+    def unread(self) -> tuple[list[tuple[str, str]], list[str]]:
+        """See `left_out.read_unread` and `left_out.read_failed_reads`."""
+        with self.lock, translated(self.path):
+            return read_unread(self.connection), read_failed_reads(self.connection)
+
     # ------------------------------------------------------------ writing (inside a transaction)
 
     def remove_files(self, paths: Iterable[str]) -> list[int]:
@@ -217,7 +224,7 @@ class Manifest:
             (
                 skipped.path,
                 skipped.decision.rule.value,
-                skipped.decision.detail,
+                storable(skipped.decision.detail),
                 *_stat_row(stat),
                 int(settled),
             ),
@@ -226,7 +233,9 @@ class Manifest:
         return self.remove_files([skipped.path])
 
     def put_failure(self, path: str, message: str) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO failures VALUES(?, ?, ?)", (path, message, time.time()))
+        self.connection.execute(
+            "INSERT OR REPLACE INTO failures VALUES(?, ?, ?)", (path, storable(message), time.time())
+        )
 
     def touch(self, path: str, stat: Stat, settled: bool) -> None:
         """The bytes are as indexed; only the time stamp is another."""
@@ -261,14 +270,6 @@ class Manifest:
         for table in ("skipped", "failures", "dirty"):
             self.connection.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
         return self.remove_files(paths)
-
-    def set_left_out(self, skipped: Iterable[SkippedPath]) -> None:
-        """What the last walk left out, with the reasons."""
-        self.connection.execute("DELETE FROM left_out")
-        self.connection.executemany(
-            "INSERT OR REPLACE INTO left_out VALUES(?, ?, ?)",
-            [(s.path, s.decision.rule.value, s.decision.detail) for s in skipped],
-        )
 
     def set_vectors(self, chunk_vectors: Sequence[tuple[int, int]], path_vectors: Sequence[tuple[int, int]]) -> None:
         """`(chunk id, vector id)` and `(file id, path vector id)` pairs; ids that are gone are passed over."""

@@ -22,6 +22,7 @@ __all__ = [
     "index_id",
     "normalise_root",
     "relative_path",
+    "storable",
 ]
 
 PROJECT_MARKERS = (".git", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
@@ -76,6 +77,8 @@ def relative_path(root: str, user_path: str) -> str:
         raise errors.InvalidParams("The path is empty; give a path relative to the workspace.")
     if "\0" in text:
         raise errors.PathTraversal("The path holds a NUL character.")
+    if text != storable(text):
+        raise errors.InvalidParams(f"{storable(user_path)!r} is not valid Unicode; no file of that name is indexed.")
     text = text.replace(os.sep, "/")
     if text.startswith("/") or (os.name == "nt" and _DRIVE.match(text)):
         text = _below(root, text, user_path)
@@ -109,6 +112,11 @@ def _resolved_parts(text: str, user_path: str) -> list[str]:
         elif part not in ("", "."):
             parts.append(part)
     return parts
+
+
+def storable(text: str) -> str:
+    """Text that can be stored and printed, even where it is a name that is not UTF-8 or holds half a character."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def disk_path(root: str, path: str) -> str:

@@ -23,11 +23,11 @@ from sidecar.model import (
     never_cancelled,
 )
 from sidecar.parts import deny
-from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, shown
+from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdict
 from sidecar.parts.languages import is_documentation
-from sidecar.parts.paths import normalise_root
+from sidecar.parts.paths import normalise_root, storable
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, TooManyRules
 from sidecar.parts.secrets import secret_name
 
@@ -68,7 +68,7 @@ class _Harvest:
     unread: set[str] = field(default_factory=set)
 
     def leave_out(self, path: str, is_folder: bool, decision: Decision) -> None:
-        self.skipped.append(SkippedPath(shown(path) + "/" * is_folder, decision))
+        self.skipped.append(SkippedPath(storable(path) + "/" * is_folder, decision))
 
     def leave_unread(self, path: str, is_folder: bool, error: Exception) -> None:
         decision = failed(error)
@@ -161,7 +161,7 @@ class Walker:
             return WalkResult((), ())
         if not decision.indexed:
             unread = frozenset({entry.path} if entry.failure and decision.rule in NOT_LOOKED_AT else ())
-            return WalkResult((), (SkippedPath(shown(entry.path) + "/" * entry.is_folder, decision),), unread)
+            return WalkResult((), (SkippedPath(storable(entry.path) + "/" * entry.is_folder, decision),), unread)
         if folder is None:
             return WalkResult((self._offer(entry),), ())
         harvest = self._descend(folder, cancelled)

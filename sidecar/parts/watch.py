@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from sidecar.logs import workspace_log
-from sidecar.parts.git_places import git_folder, read_note
+from sidecar.parts.git_places import git_folder, read_note, stamp_of
 
 Strategy: TypeAlias = Literal["files", "git"]
 Events: TypeAlias = set[tuple[int, str]]
@@ -140,7 +140,7 @@ class Watcher:
     def _wait(self, notifier: Notifier) -> None:
         """One report, or a second without one."""
         events = self._take(notifier, self._longest_ms, _LOOK_MS)
-        found = _Sorted(folders_changed=self._stale.is_set())
+        found = _Sorted(folders_changed=self._stale.is_set() or self._tree.missed)
         if found.folders_changed:
             self._stale.clear()
             self._tree.forget({""})
@@ -277,18 +277,20 @@ class _Sorted:
 
 
 class _Tree:
-    """The folders under the root that are not ignored. `listed`: what the last `list()` gave; `known`: ever gave."""
+    """The folders under the root that are not ignored. `listed`: what the last `list()` gave; `known`: ever gave;
+    `missed`: whether it could not look into one."""
 
     def __init__(self, root: str, is_ignored_dir: Callable[[str], bool]) -> None:
         self._root = root
         self._is_ignored_dir = is_ignored_dir
         self.listed: frozenset[str] = frozenset()
         self.known: set[str] = set()
+        self.missed = False
         self._ignored: dict[str, bool] = {}
 
     def list(self) -> list[str]:
         """Absolute paths, the root first. Links are not followed, folders that cannot be read are left out."""
-        found = [self._root]
+        found, self.missed = [self._root], False
         for folder in found:
             found += (entry for entry in self._subfolders(folder) if not self.is_ignored(self.relative(entry)))
         self.listed = frozenset(found)
@@ -317,11 +319,16 @@ class _Tree:
         inner = path[len(self._root) :].strip(os.sep).replace(os.sep, "/")
         return unicodedata.normalize("NFC", inner)
 
-    def _subfolders(self, folder: str) -> Iterator[str]:
-        with contextlib.suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False) and os.access(entry.path, os.R_OK):
-                    yield entry.path
+    def _subfolders(self, folder: str) -> Sequence[str]:
+        try:
+            with os.scandir(folder) as entries:
+                inside = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+            return [path for path in inside if os.access(path, os.R_OK)]
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            return []
+        except OSError:  # descriptors ran out, say: it is not empty for that
+            self.missed = True
+            return [known for known in self.listed if os.path.dirname(known) == folder != known]  # noqa: PTH120
 
 
 class _Head:
@@ -352,7 +359,7 @@ class _Head:
         head = _text(git / "HEAD")
         common = git / (_text(git / "commondir") or ".")
         commit = _text(common / head.removeprefix("ref: ")) if head.startswith("ref: ") else ""
-        return head, commit, _stamp(git / "logs" / "HEAD"), _stamp(git / "reftable" / "tables.list")
+        return head, commit, stamp_of(git / "logs" / "HEAD"), stamp_of(git / "reftable" / "tables.list")
 
     def _git_folder(self) -> Path | None:
         """`.git` of the root or the nearest folder above; that of a worktree or submodule is a file that names it."""
@@ -369,13 +376,6 @@ def _text(path: Path) -> str:
     with contextlib.suppress(OSError):
         return read_note(path)
     return ""
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    with contextlib.suppress(OSError, ValueError):
-        stat = path.stat()
-        return stat.st_size, stat.st_mtime_ns
-    return None
 
 
 def _lineage(path: str) -> Iterator[str]:

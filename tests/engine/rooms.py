@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,17 @@ from sidecar.engine.ports import Walker, WalkResult, Watching
 from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.wiring import Models, real_parts
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.model import FileContent, IsCancelled, SearchRequest, VectorStore, never_cancelled, no_progress
+from sidecar.model import (
+    Decision,
+    FileContent,
+    FoundFile,
+    IsCancelled,
+    SearchRequest,
+    SkippedPath,
+    VectorStore,
+    never_cancelled,
+    no_progress,
+)
 from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_bodies
@@ -64,6 +75,7 @@ class Room:
     before_reading: Callable[[str], object] | None = None
     after_walking: Callable[[], object] | None = None
     make_watcher: Callable[..., Watching] | None = None
+    around_walking: Callable[[], AbstractContextManager[object]] | None = None
 
     def open(self, **changes: Any) -> IndexedWorkspace:
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
@@ -77,6 +89,8 @@ class Room:
             parts = replace(parts, make_watcher=self.make_watcher)
         if self.after_walking is not None:
             parts = replace(parts, make_walker=partial(_Followed, self.after_walking, parts.make_walker))
+        if self.around_walking is not None:
+            parts = replace(parts, make_walker=partial(_Within, self.around_walking, parts.make_walker))
         facts = changes.pop("models", self.models)
         workspace = IndexedWorkspace(
             str(self.root),
@@ -128,6 +142,36 @@ class _Followed:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._walker, name)
+
+
+class _Within:
+    """A walker that looks at the disk under other circumstances."""
+
+    def __init__(
+        self,
+        around: Callable[[], AbstractContextManager[object]],
+        make: Callable[..., Walker],
+        root: str,
+        settings: Settings,
+    ) -> None:
+        self._around = around
+        self._walker = make(root, settings)
+
+    def walk(self, cancelled: IsCancelled = never_cancelled) -> WalkResult:
+        with self._around():
+            return self._walker.walk(cancelled)
+
+    def subtree(self, path: str) -> WalkResult:
+        with self._around():
+            return self._walker.subtree(path)
+
+    def found(self, path: str) -> FoundFile | SkippedPath:
+        with self._around():
+            return self._walker.found(path)
+
+    def decide(self, path: str) -> Decision:
+        with self._around():
+            return self._walker.decide(path)
 
 
 def index(workspace: IndexedWorkspace) -> Any:

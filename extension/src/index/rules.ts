@@ -36,6 +36,14 @@ const RULES: Readonly<Record<string, RuleText>> = {
   "not-a-regular-file": { title: "Not regular files", sentence: "It is no regular file." },
   "no-such-file": { title: "Missing", sentence: "There is no such file." },
   unreadable: { title: "Unreadable", sentence: "It cannot be read." },
+  "not-read-now": {
+    title: "Could not be read",
+    sentence: "It could not be read just now. What is known of it is kept, and it is tried again.",
+  },
+  "too-many-rules": {
+    title: "Too many rules",
+    sentence: "A file of rules about it is too large to go by, so it is left out whole.",
+  },
   "documentation-not-indexed": { title: "Documentation", sentence: "The setting “Index Docs” is off." },
 };
 

@@ -15,6 +15,7 @@ from itertools import accumulate
 from typing import TypeVar
 
 from sidecar.model import Chunk, Comment, Definition, ParsedFile
+from sidecar.parts.paths import storable
 
 from .code import lines_only, parse_code
 from .lines import MAX_CHUNKS, Lines
@@ -124,7 +125,8 @@ def _cell(text: str, starts: list[int], kind: str, value: _Value) -> Cell:
     parts: list[str] = []
     lines = [bisect_right(starts, value.start)]
     for match in _STRING.finditer(text, value.start, value.end):
-        part = str(json.loads(match.group())).replace("\r\n", "\n").replace("\r", "\n")
+        # JSON can spell half a character, which nothing can store.
+        part = storable(str(json.loads(match.group()))).replace("\r\n", "\n").replace("\r", "\n")
         line = bisect_right(starts, match.start())
         if not parts or parts[-1].endswith("\n"):
             lines[-1] = line

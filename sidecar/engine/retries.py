@@ -1,0 +1,40 @@
+"""When to look again at what could not be read: soon at first, then ever more seldom."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+
+FIRST_S = 1.0
+LONGEST_S = 600.0
+
+
+class Retries:
+    """Names and the times at which each is due. Not for several threads at once."""
+
+    def __init__(self, first_s: float = FIRST_S, now: Callable[[], float] = time.monotonic) -> None:
+        self._first_s = first_s
+        self._now = now
+        self._waits: dict[str, float] = {}
+        self._due: dict[str, float] = {}
+
+    def replace(self, names: Iterable[str]) -> None:
+        """These are to be tried again, and no others. One that was tried in vain waits twice as long as before."""
+        names = set(names)
+        for gone in self._waits.keys() - names:
+            del self._waits[gone]
+            self._due.pop(gone, None)
+        for name in names - self._due.keys():
+            wait = self._waits.get(name, 0.0)
+            self._waits[name] = min(2 * wait, LONGEST_S) or self._first_s
+            self._due[name] = self._now() + self._waits[name]
+
+    def wait_s(self) -> float | None:
+        """How long nothing is due; None when there is nothing to wait for."""
+        return max(0.0, min(self._due.values()) - self._now()) if self._due else None
+
+    def take_due(self) -> list[str]:
+        due = [name for name, at in self._due.items() if at <= self._now()]
+        for name in due:
+            del self._due[name]
+        return due

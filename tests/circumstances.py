@@ -1,0 +1,44 @@
+"""What a process may meet: no descriptor left, and files that it may not read."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_NOBODY = 65534
+
+
+@contextmanager
+def without_descriptors() -> Iterator[None]:
+    """Within it, whatever this process opens fails with EMFILE."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[int] = []
+    highest = os.open(os.devnull, os.O_RDONLY)
+    taken.append(highest)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 1, hard))
+        while True:
+            try:
+                taken.append(os.dup(highest))
+            except OSError:
+                break
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in taken:
+            os.close(descriptor)
+
+
+@contextmanager
+def as_somebody() -> Iterator[None]:
+    """Within it, permissions count, even where the tests run as the superuser."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

@@ -1,0 +1,181 @@
+"""What cannot be read is not empty: what is known of it stays, is told, and is tried again."""
+
+from __future__ import annotations
+
+import queue
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from sidecar.engine.retries import Retries
+from sidecar.engine.wiring import Models
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import PermissionDenied
+from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
+from tests.circumstances import as_somebody, without_descriptors
+from tests.engine.rooms import FILES, Room, find, index
+
+
+class Weather:
+    """Around every look at the disk: whatever `now` is."""
+
+    def __init__(self) -> None:
+        self.now: Callable[[], AbstractContextManager[object]] = nullcontext
+
+    def __call__(self) -> AbstractContextManager[object]:
+        return self.now()
+
+
+@pytest.fixture
+def weather() -> Weather:
+    return Weather()
+
+
+@pytest.fixture
+def open_room(models: Models, weather: Weather) -> Iterator[Room]:
+    """A room whose folders anybody may enter, so that permissions inside it are what counts."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        made = Room(place / "work", place / "home", {}, models, [], around_walking=weather)
+        made.root.mkdir()
+        for path, text in FILES.items():
+            made.write(path, text)
+        yield made
+        made.close()
+
+
+def paths(workspace: IndexedWorkspace) -> set[str]:
+    with workspace._index.readable().snapshots.open() as snapshot:
+        return set(snapshot.paths)
+
+
+def notice(workspace: IndexedWorkspace) -> str:
+    return workspace.search(SearchRequest("retry with backoff", mode="fts"), never_cancelled).notice
+
+
+def test_descriptors_that_run_out_for_a_moment_empty_no_index(open_room: Room, weather: Weather) -> None:
+    workspace = open_room.open()
+    index(workspace)
+    before = paths(workspace)
+    open_room.write(".gitignore", "*.log\n")
+    seen: queue.Queue[StatusAnswer] = queue.Queue()
+    weather.now = without_descriptors
+    report = index(workspace)
+    assert paths(workspace) == before
+    assert report.removed == 0
+    assert report.errors == 1
+    status = workspace.status()
+    assert "The workspace could not be read (Too many open files)" in status.warning
+    assert ("/", "Too many open files") in status.errors
+    assert "could not be read" in notice(workspace)
+    assert find(workspace, "retry with backoff", mode="fts")[0] == "src/retry.py"
+    workspace.on_change(seen.put)
+    weather.now = nullcontext
+    while "could not be read" in seen.get(timeout=60).warning:
+        pass
+    assert notice(workspace) == ""
+
+
+@pytest.mark.parametrize("what", ["src", "src/.gitignore"])
+def test_what_may_not_be_read_keeps_what_is_known_of_it(open_room: Room, weather: Weather, what: str) -> None:
+    open_room.write("src/.gitignore", "*.log\n")
+    workspace = open_room.open()
+    index(workspace)
+    before = paths(workspace)
+    target = open_room.root / what
+    mode = target.stat().st_mode
+    target.chmod(0)
+    weather.now = as_somebody
+    open_room.write("new.py", "x = 1\n")
+    (open_room.root / "README.md").unlink()
+    index(workspace)
+    assert paths(workspace) == before - {"README.md"} | {"new.py"}
+    status = workspace.status()
+    assert "src/ could not be read" in status.warning
+    assert "Permission denied" in status.warning
+    assert "src/ could not be read" in notice(workspace)
+    assert workspace.explain("src/retry.py").decision.rule.value == "unreadable"
+    target.chmod(mode)
+    (open_room.root / "src/parse.ts").unlink()
+    index(workspace)
+    assert paths(workspace) == before - {"README.md", "src/parse.ts"} | {"new.py"}
+    assert workspace.status().warning == ""
+    assert notice(workspace) == ""
+
+
+def test_a_change_in_a_folder_that_cannot_be_read_removes_nothing(open_room: Room, weather: Weather) -> None:
+    workspace = open_room.open()
+    index(workspace)
+    before = paths(workspace)
+    (open_room.root / "src").chmod(0)
+    weather.now = as_somebody
+    keeper = workspace._upkeep._keeper
+    assert keeper is not None
+    keeper.add(["src/retry.py", "src"], ["src"], now=True)
+    assert keeper.flush(30)
+    assert paths(workspace) == before
+    assert "could not be read" in workspace.status().warning
+    (open_room.root / "src").chmod(0o755)
+    keeper.add(["src/retry.py", "src"], ["src"], now=True)
+    assert keeper.flush(30)
+    assert workspace.status().warning == ""
+
+
+def test_what_was_never_known_is_named_and_troubles_no_search(open_room: Room, weather: Weather) -> None:
+    closed = open_room.root / "closed"
+    closed.mkdir()
+    (closed / "a.py").write_text("x = 1\n")
+    closed.chmod(0)
+    weather.now = as_somebody
+    workspace = open_room.open()
+    assert index(workspace).errors == 1
+    assert workspace.status().errors == (("closed/", "Permission denied"),)
+    assert paths(workspace) == set(FILES)
+    assert notice(workspace) == ""
+    closed.chmod(0o755)
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(open_room: Room) -> None:
+    failing = {"src/retry.py"}
+
+    def before_reading(path: str) -> None:
+        if path in failing:
+            raise PermissionDenied(f"{path} cannot be read: Too many open files.")
+
+    open_room.before_reading = before_reading
+    workspace = open_room.open()
+    index(workspace)
+    seen: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(seen.put)
+    assert [path for path, _ in workspace.status().errors] == ["src/retry.py"]
+    failing.clear()
+    while seen.get(timeout=60).errors:
+        pass
+    assert "src/retry.py" in paths(workspace)
+
+
+def test_waiting_grows_with_every_attempt_in_vain_and_ends_with_success() -> None:
+    now = [100.0]
+    retries = Retries(first_s=1.0, now=lambda: now[0])
+    assert retries.wait_s() is None
+    waits = []
+    for _ in range(12):
+        retries.replace(["a/"])
+        wait = retries.wait_s()
+        assert wait is not None
+        waits.append(wait)
+        assert retries.take_due() == []
+        now[0] += wait
+        assert retries.take_due() == ["a/"]
+        assert retries.take_due() == []
+    assert waits[:4] == [1.0, 2.0, 4.0, 8.0]
+    assert waits[-1] == 600.0
+    retries.replace(["b/"])
+    retries.replace([])
+    assert retries.wait_s() is None
+    retries.replace(["a/"])
+    assert retries.wait_s() == 1.0
