@@ -12,7 +12,7 @@ import stat as modes
 from collections.abc import Mapping
 from pathlib import Path
 
-from sidecar.small_files import TooLarge, read_small_file
+from sidecar.small_files import TooLarge, is_a_link, read_small_file
 
 _POINTER_BYTES = 8192
 """A file that names one path, or a commit."""
@@ -43,10 +43,21 @@ def is_there(path: str | Path) -> bool:
     """Whether a name is taken, links followed. No where a folder may not be looked into; raises OSError for what says
     neither."""
     try:
-        os.stat(path)  # noqa: PTH116
-    except (FileNotFoundError, NotADirectoryError, PermissionError, ValueError):
+        return _stat(path) is not None
+    except PermissionError:
         return False
-    return True
+
+
+def _stat(path: str | Path) -> os.stat_result | None:
+    """None where nothing is there, or a link that leads in a circle."""
+    try:
+        return os.stat(path)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        if is_a_link(error):
+            return None
+        raise
 
 
 def repository_above(root: str) -> str:
@@ -58,11 +69,9 @@ def repository_above(root: str) -> str:
 def git_folder(tree: Path) -> Path | None:
     """The folder that `.git` of a working tree is or, in a worktree or a submodule, names. Raises OSError."""
     marker = tree / ".git"
-    try:
-        if modes.S_ISDIR(marker.stat().st_mode):
-            return marker
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
+    found = _stat(marker)
+    if found is None or modes.S_ISDIR(found.st_mode):
+        return marker if found else None
     text = read_note(marker)
     return tree / text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else None
 

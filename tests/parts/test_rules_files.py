@@ -1,0 +1,182 @@
+"""Files of rules from strangers: pipes, devices, far too many lines. None holds the walk up, none is dropped unsaid."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.model import Rule
+from sidecar.parts.classify import Classifier
+from sidecar.parts.ignore import parse_patterns
+from sidecar.parts.pattern_index import MAX_ALIKE, MAX_RULES_BYTES, Glob, PatternIndex, piece_of
+from sidecar.parts.walk import Walker, WalkOptions, WalkResult
+from sidecar.parts.watch import Watcher
+from sidecar.settings.load import load_settings
+
+
+def ended(call: Callable[[], Any]) -> Any:
+    """What a call gives, if it ends: what waits for ever must not hold the tests up."""
+    given_back: list[Any] = []
+    thread = threading.Thread(target=lambda: given_back.append(call()), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert given_back, "it waits"
+    return given_back[0]
+
+
+def pipe(place: Path) -> None:
+    os.mkfifo(place)
+
+
+def endless(place: Path) -> None:
+    place.symlink_to("/dev/zero")
+
+
+def listening(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        here = Path.cwd()
+        os.chdir(place.parent)  # the name of a socket must be short
+        try:
+            made.bind(place.name)
+        finally:
+            os.chdir(here)
+
+
+def circle(place: Path) -> None:
+    place.symlink_to(place.name)
+
+
+ODD = [pipe, endless, listening, circle, Path.mkdir]
+PLACES = [".git", ".git/HEAD", ".git/info/exclude", ".gitignore", ".sidecarignore", ".gitattributes", "sub/.git"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("make", ODD)
+def test_an_odd_file_of_rules_holds_nothing_up(tmp_path: Path, place: str, make: Callable[[Path], None]) -> None:
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "sub").mkdir(exist_ok=True)
+    (tmp_path / "sub/a.py").write_text("x = 1\n")
+    make(tmp_path / place)
+    walked: WalkResult = ended(lambda: Walker(str(tmp_path), WalkOptions(global_ignore="")).walk())
+    assert "sub/a.py" in [found.path for found in walked.files]
+    assert ended(lambda: Classifier(str(tmp_path)).decide("sub/a.py", "x = 1\n")).indexed
+
+
+@pytest.mark.parametrize("make", ODD)
+def test_an_odd_git_does_not_hold_up_the_watching(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / ".git")
+    watcher = Watcher(str(tmp_path), lambda _: None, lambda _: False)
+    ended(lambda: watcher.start() or True)  # type: ignore[func-returns-value]
+    assert watcher.active
+    watcher.stop()
+
+
+@pytest.mark.parametrize("place", [".gitconfig", ".config/git/config", ".config/git/ignore"])
+@pytest.mark.parametrize("make", ODD)
+def test_an_odd_file_of_the_users_holds_nothing_up(tmp_path: Path, place: str, make: Callable[[Path], None]) -> None:
+    from sidecar.parts.ignore import IgnoreRules
+
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    make(tmp_path / place)
+    root = tmp_path / "root"
+    root.mkdir()
+    rules = IgnoreRules(str(root), environment={"HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"})
+    assert ended(rules.outermost).git == ()
+
+
+@pytest.mark.parametrize("make", [pipe, endless, Path.mkdir])
+def test_settings_are_read_from_regular_files_only(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    make(tmp_path / "config.json")
+    settings = ended(lambda: load_settings(tmp_path / "config.json", None, {}, {}, {}))
+    assert "not a regular file" in settings.problems[0]
+
+
+# ---------------------------------------------------------------- many lines
+
+
+ALIKE = "".join(f"?{number}?\n" for number in range(10)) * (MAX_ALIKE // 10) + "?x?\n" * (MAX_ALIKE + 1)
+
+
+@pytest.mark.parametrize("text", [ALIKE, "a" * 1000 + "\n" + "secret.txt\n" * (MAX_RULES_BYTES // 11)])
+@pytest.mark.parametrize("name", [".gitignore", ".sidecarignore"])
+def test_a_folder_with_more_rules_than_are_gone_by_is_left_out_and_told(tmp_path: Path, name: str, text: str) -> None:
+    for path in ("a.py", "sub/secret.txt", "sub/b.py", "sub/inner/c.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("x = 1\n")
+    (tmp_path / "sub" / name).write_text(text)
+    judge = Walker(str(tmp_path), WalkOptions(global_ignore=""))
+    walked = judge.walk()
+    assert [found.path for found in walked.files] == ["a.py"]
+    assert [(item.path, item.decision.rule) for item in walked.skipped] == [("sub/", Rule.TOO_MANY_RULES)]
+    assert walked.skipped[0].decision.detail.startswith(f"sub/{name} is not gone by: ")
+    assert walked.unread == frozenset()
+    assert judge.decide("sub/inner/c.py").rule is Rule.TOO_MANY_RULES
+    assert judge.subtree("sub").files == ()
+
+
+def test_attributes_beyond_the_bound_are_told_where_the_file_is(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/.gitattributes").write_text("?x? linguist-generated\n" * (MAX_ALIKE + 1))
+    (tmp_path / ".gitattributes").write_text("*.gen linguist-generated\n")
+    judge = Classifier(str(tmp_path))
+    assert judge.decide("sub/.gitattributes", "text").rule is Rule.TOO_MANY_RULES
+    assert judge.decide("sub/a.gen", "text").rule is Rule.GENERATED
+    assert judge.decide(".gitattributes", "text").indexed
+    large = tmp_path / "large"
+    large.mkdir()
+    (large / ".gitattributes").write_text("#" * (MAX_RULES_BYTES + 1))
+    walked = Walker(str(tmp_path), WalkOptions(global_ignore="")).walk()
+    assert [(item.path, item.decision.rule) for item in walked.skipped] == [
+        ("large/.gitattributes", Rule.TOO_MANY_RULES)
+    ]
+
+
+FORMS = ["secret-{}.txt", "/dir{}/x", "*.x{}", "pre{}*", "d/*.x{}", "**/x{}/*", "a{}*b", "*w{}v*", "x{}/**", "[a-f]x{}"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_a_hundred_thousand_lines_only_those_are_tried_that_may_match(form: str) -> None:
+    asked: list[str] = []
+
+    def regex(text: str) -> str:
+        asked.append(text)
+        return "(?!)"
+
+    lines = [form.format(number) for number in range(100_000)]
+    index = PatternIndex([Glob(piece_of(line), False, line, regex) for line in lines])
+    for number in range(300):
+        index.last_match(f"src/module/file_{number}.py", False)
+        index.last_match(f"d/x{number}/name", True)
+    assert len(asked) <= 600
+
+
+PIECES = st.sampled_from(["a", "b", "ab", "*", "**", "?", "[ab]", "[!a]", "\\*", "/", "/", "ba", "]", "[", "\\", " "])
+LINES = st.lists(PIECES, min_size=1, max_size=7).map("".join)
+PATHS = st.lists(st.sampled_from(["a", "b", "ab", "ba", "aab", "*", "a]", " "]), min_size=1, max_size=4).map("/".join)
+
+
+@given(st.lists(LINES, max_size=12), st.lists(PATHS, min_size=1, max_size=8), st.booleans())
+def test_the_last_match_is_the_one_that_trying_all_would_find(
+    lines: list[str], paths: list[str], is_folder: bool
+) -> None:
+    patterns = parse_patterns("\n".join(lines))
+    index = PatternIndex([pattern.glob for pattern in patterns])
+    for path in paths:
+        tried = [at for at, pattern in enumerate(patterns) if matches(pattern.glob, path, is_folder)]
+        assert index.last_match(path, is_folder) == (tried[-1] if tried else None)
+
+
+def matches(glob: Glob, path: str, is_folder: bool) -> bool:
+    try:
+        return re.compile(glob.regex(glob.text), re.DOTALL).match(path + "/" * is_folder) is not None
+    except (ValueError, re.error):
+        return False
