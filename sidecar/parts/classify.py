@@ -17,7 +17,7 @@ from sidecar.parts.globs import wildmatch
 from sidecar.parts.languages import language_of
 from sidecar.parts.paths import normalise_root
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, TooManyRules, piece_of
-from sidecar.small_files import TooLarge, read_small_file
+from sidecar.small_files import TooLarge, is_a_link, read_small_file
 
 GITATTRIBUTES = ".gitattributes"
 _GENERATED, _VENDORED = "linguist-generated", "linguist-vendored"
@@ -150,6 +150,8 @@ class Classifier:
         except PermissionError:  # git goes on without it
             return None
         except OSError as error:
+            if is_a_link(error):
+                return None
             raise PermissionDenied(f"{label} cannot be read: {error.strerror or error}.") from error
         return known[1]
 

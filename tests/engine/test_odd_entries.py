@@ -1,0 +1,286 @@
+"""Odd entries of a workspace: each is indexed or named with a reason, and all others are indexed as without them."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import tempfile
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sidecar.engine.wiring import Models
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import InvalidParams
+from sidecar.model import SearchRequest, never_cancelled
+from sidecar.parts.left_out import is_at_or_below
+from sidecar.parts.manifest import read_failures, read_skips
+from sidecar.parts.paths import storable
+from sidecar.parts.vectors.exact import ExactStore
+from tests.circumstances import as_somebody
+from tests.engine.rooms import FILES, Room, find, index
+
+YEAR_2300_S = 10_413_792_000
+PATH_MAX = 4095
+
+
+@contextmanager
+def open_room(models: Models, **hooks: Any) -> Iterator[Room]:
+    """A small workspace that anybody may enter, over a store that starts no process."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        made = Room(place / "work", place / "home", {}, models, [], apart=False, **hooks)
+        made.make_store = lambda _directory, dimension, _model: ExactStore(dimension)
+        made.root.mkdir()
+        for path, text in FILES.items():
+            made.write(path, text)
+        try:
+            yield made
+        finally:
+            made.close()
+            for at, folders, _ in os.walk(os.fsencode(place)):
+                for name in folders:
+                    os.chmod(os.path.join(at, name), 0o755)  # noqa: PTH101, PTH118
+
+
+def held(workspace: IndexedWorkspace) -> dict[str, tuple[bytes, int]]:
+    """By path: the hash of what was read, and how many chunks there are."""
+    with workspace._index.readable().snapshots.open() as snapshot:
+        return {
+            path: (bytes(sha256), chunks)
+            for path, sha256, chunks in snapshot.connection.execute(
+                "SELECT f.path, f.sha256, count(c.id) FROM files f LEFT JOIN chunks c ON c.file_id = f.id GROUP BY f.id"
+            )
+        }
+
+
+def named(workspace: IndexedWorkspace) -> dict[str, str]:
+    """What is left out or failed, and why."""
+    with workspace._index.readable().snapshots.open() as snapshot:
+        left_out = {skip.path.rstrip("/"): skip.decision.detail for skip in read_skips(snapshot.connection)}
+        return {**left_out, **dict(read_failures(snapshot.connection))}
+
+
+# ---------------------------------------------------------------- what an entry may be
+
+
+def file(place: bytes) -> None:
+    with open(place, "wb") as made:  # noqa: PTH123
+        made.write(b"def odd():\n    return 1\n")
+
+
+def pipe(place: bytes) -> None:
+    os.mkfifo(place)
+
+
+def listening(place: bytes) -> None:
+    here = Path.cwd()
+    with socket.socket(socket.AF_UNIX) as made:
+        os.chdir(os.path.dirname(place))  # noqa: PTH120
+        try:
+            made.bind(b"./" + os.path.basename(place)[:90])  # noqa: PTH119
+        finally:
+            os.chdir(here)
+
+
+def link(target: bytes) -> Callable[[bytes], None]:
+    return lambda place: os.symlink(target, place)  # noqa: PTH211
+
+
+def circle(place: bytes) -> None:
+    os.symlink(os.path.basename(place), place)  # noqa: PTH119, PTH211
+
+
+def at_time(seconds: int) -> Callable[[bytes], None]:
+    def make(place: bytes) -> None:
+        file(place)
+        os.utime(place, (seconds, seconds))
+
+    return make
+
+
+def folder(mode: int) -> Callable[[bytes], None]:
+    def make(place: bytes) -> None:
+        os.mkdir(place)  # noqa: PTH102
+        file(place + b"/inside.py")
+        os.chmod(place, mode)  # noqa: PTH101
+
+    return make
+
+
+def closed(place: bytes) -> None:
+    file(place)
+    os.chmod(place, 0)  # noqa: PTH101
+
+
+def notebook(source: str, name: str = "source") -> Callable[[bytes], None]:
+    """With half a character in it, or names that are empty."""
+    cell = {"cell_type": "code", name: [source, source]}
+    text = json.dumps({"nbformat": 4, "metadata": {"": {}, "language_info": {"name": ""}}, "cells": [cell]})
+
+    def make(place: bytes) -> None:
+        with open(place[: -len(b".ipynb")] + b".ipynb", "wb") as made:  # noqa: PTH123
+            made.write(text.encode())
+
+    return make
+
+
+def deep(place: bytes) -> None:
+    """Folders in folders until a path has as many bytes as any may have."""
+    os.mkdir(place)  # noqa: PTH102
+    at, length = os.open(place, os.O_RDONLY), len(place)
+    while PATH_MAX - length > 1:
+        name = b"d" * min(200, PATH_MAX - length - 1)
+        os.mkdir(name, dir_fd=at)
+        inner = os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(os.open(b"f.py", os.O_WRONLY | os.O_CREAT, dir_fd=inner))
+        os.close(at)
+        at, length = inner, length + 1 + len(name)
+    os.close(at)
+
+
+KINDS: dict[str, Callable[[bytes], None]] = {
+    "file": file,
+    "pipe": pipe,
+    "socket": listening,
+    "device": link(b"/dev/zero"),
+    "dangling": link(b"nowhere"),
+    "circle": circle,
+    "up": link(b".."),
+    "1901": at_time(-(2**31)),
+    "before 1970": at_time(-1),
+    "1970": at_time(0),
+    "2300": at_time(YEAR_2300_S),
+    "no entry": folder(0o644),
+    "no listing": folder(0o311),
+    "nothing": folder(0),
+    "closed": closed,
+    "surrogate": notebook("x = '\ud800'\n# \udc00\n"),
+    "no source": notebook("", ""),
+    "deep": deep,
+}
+
+NAMES = st.one_of(
+    st.binary(min_size=1, max_size=40),
+    st.sampled_from(
+        [b"new\nline", b"tab\t", b"\x1b[2J", b"\xff\xfe", b"\xed\xa0\x80", b" ", b"\\", b'"', b"e\xcc\x81"]
+    ),
+    st.integers(200, 248).map(lambda size: b"n" * size),
+).filter(lambda name: not {b"/", b"\0"} & {name[at : at + 1] for at in range(len(name))})
+ENTRIES = st.lists(st.tuples(st.sampled_from(sorted(KINDS)), NAMES), min_size=1, max_size=6)
+
+
+def put(root: Path, where: str, entries: list[tuple[str, bytes]]) -> list[str]:
+    """Makes them and gives their paths as the index spells them."""
+    base = os.fsencode(root / where)
+    for number, (kind, name) in enumerate(entries):
+        KINDS[kind](base + b"/%d" % number + name[:245] + b".ipynb")
+    names = [os.fsdecode(name) for name in os.listdir(base)]  # noqa: PTH208
+    prefix = f"{where}/" if where else ""
+    spelled = (prefix + storable(unicodedata.normalize("NFC", name)) for name in names)
+    return [path for path in spelled if path not in FILES and not is_at_or_below(path, {"src", "docs"} - {where})]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(models: Models) -> dict[str, tuple[bytes, int]]:
+    """The workspace without anything odd."""
+    with open_room(models) as room:
+        workspace = room.open()
+        index(workspace)
+        return held(workspace)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(entries=ENTRIES, where=st.sampled_from(["", "src"]), privileged=st.booleans())
+def test_the_rest_is_indexed_as_without_them_and_each_is_indexed_or_named(
+    models: Models,
+    undisturbed: dict[str, tuple[bytes, int]],
+    entries: list[tuple[str, bytes]],
+    where: str,
+    privileged: bool,
+) -> None:
+    hooks = {} if privileged else {"around_walking": as_somebody}
+    with open_room(models, **hooks) as room:
+        odd = put(room.root, where, entries)
+        workspace = room.open()
+        index(workspace)
+        files, reasons = held(workspace), named(workspace)
+        assert {path: files.get(path) for path in undisturbed} == undisturbed
+        for path in odd:
+            inside = [known for known in (*files, *reasons) if is_at_or_below(known, {path})]
+            assert inside, f"{path!r} is neither indexed nor named"
+        assert all(reasons.values())
+        status = workspace.status()
+        assert status.status == "ready"
+        assert index(workspace).removed == 0
+        assert held(workspace) == files
+        assert find(workspace, "retry with backoff", mode="fts")[0] == "src/retry.py"
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_every_kind_of_oddity_once(models: Models, undisturbed: dict[str, tuple[bytes, int]], kind: str) -> None:
+    with open_room(models, around_walking=as_somebody) as room:
+        odd = put(room.root, "", [(kind, b"odd")])
+        workspace = room.open()
+        index(workspace)
+        files, reasons = held(workspace), named(workspace)
+        assert {path: files.get(path) for path in undisturbed} == undisturbed
+        for path in odd:
+            assert any(is_at_or_below(known, {path}) for known in (*files, *reasons))
+
+
+def test_files_that_go_between_the_look_and_the_reading_are_gone(
+    models: Models, undisturbed: dict[str, tuple[bytes, int]]
+) -> None:
+    with open_room(models) as room:
+        for number in range(20):
+            room.write(f"going/{number}.py", "x = 1\n")
+        room.before_reading = lambda path: (room.root / path).unlink() if path.startswith("going/") else None
+        workspace = room.open()
+        assert index(workspace).errors == 0
+        assert held(workspace) == undisturbed
+
+
+def test_half_a_character_in_a_notebook_or_in_an_editor_fails_nothing(models: Models) -> None:
+    with open_room(models) as room:
+        put(room.root, "", [("surrogate", b"odd")])
+        workspace = room.open()
+        assert index(workspace).errors == 0
+        assert "0odd.ipynb" in held(workspace)
+        workspace.set_buffer("src/retry.py", "def retry_\ud800(call):\n    return call()\n")
+        assert find(workspace, "cookie jar", mode="fts")
+        assert workspace.status().errors == ()
+        assert workspace.status().pending_files == 0
+        with pytest.raises(InvalidParams):
+            workspace.set_buffer("src/\ud800.py", "x = 1\n")
+
+
+@pytest.mark.parametrize(
+    "path", ["x" * 4000, "a/" * 2000, "/".join(["y" * 199] * 20), "\u00e9" * 2000, "n" * 256, "a\nb", "\x01"]
+)
+def test_a_path_that_no_file_can_have_is_explained(models: Models, path: str) -> None:
+    with open_room(models) as room:
+        workspace = room.open()
+        assert not workspace.explain(path).in_index
+        index(workspace)
+        told = workspace.explain(path)
+        assert told.decision.rule.value in ("no-such-file", "unreadable")
+        assert told.decision.detail
+        assert not told.in_index
+        assert workspace.search(SearchRequest("cookies", mode="fts"), never_cancelled).notice == ""
+
+
+def test_a_path_with_half_a_character_is_refused_with_the_reason(models: Models) -> None:
+    with open_room(models) as room:
+        workspace = room.open()
+        index(workspace)
+        with pytest.raises(InvalidParams, match="not valid Unicode"):
+            workspace.explain("a\ud800.py")
