@@ -258,15 +258,19 @@ class Walker:
         if not path:
             return _INDEXED, entry, folder
         parts = path.split("/")
+        there = True
         for depth, name in enumerate(parts, 1):
-            here = deny.NamesOnDisk(folder.absolute)
-            level = self._rules.level(folder.path, folder.absolute, folder.outer)
-            entry = entry_at("/".join(parts[:depth]), folder.absolute, depth == len(parts))
+            at, is_last = "/".join(parts[:depth]), depth == len(parts)
+            # Nothing is in a folder that is not there: only the names of the rest of the path are judged.
+            here = deny.NamesOnDisk(folder.absolute) if there else deny.KnownNames(())
+            level = self._rules.level(folder.path, folder.absolute, folder.outer) if there else folder.outer
+            entry = entry_at(at, folder.absolute, is_last) if there else Entry(at, name, "", not is_last, None)
+            there = entry.stat is not None
             decision, taken_back = self._judge(entry, level, here)
             if not decision.indexed:
                 return decision, entry, None
             if not entry.is_folder:
-                return self._ended(entry, name, depth == len(parts)), entry, None
+                return self._ended(entry, name, is_last), entry, None
             folder = _Folder(entry.path, entry.absolute, level, taken_back)
             refused = self._refused_on_disk(folder, entry)
             if refused:
@@ -278,8 +282,9 @@ class Walker:
         return _INDEXED if is_last else Decision(Rule.NOT_A_FILE, f"{name} is not a folder")
 
     def _refused_on_disk(self, folder: _Folder, entry: Entry) -> Decision | None:
-        if entry.stat is not None:
-            os.scandir(folder.absolute).close()  # raises where it cannot be read
+        if entry.stat is None:
+            return None
+        os.scandir(folder.absolute).close()  # raises where it cannot be read
         return self._refused_by_contents(folder, deny.NamesOnDisk(folder.absolute))
 
     # ------------------------------------------------------------ the judgement

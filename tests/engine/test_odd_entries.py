@@ -32,12 +32,12 @@ PATH_MAX = 4095
 
 
 @contextmanager
-def open_room(models: Models, **hooks: Any) -> Iterator[Room]:
+def open_room(models: Models, name: str = "work", **hooks: Any) -> Iterator[Room]:
     """A small workspace that anybody may enter, over a store that starts no process."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)
-        made = Room(place / "work", place / "home", {}, models, [], apart=False, **hooks)
+        made = Room(place / name, place / "home", {}, models, [], apart=False, **hooks)
         made.make_store = lambda _directory, dimension, _model: ExactStore(dimension)
         made.root.mkdir()
         for path, text in FILES.items():
@@ -264,10 +264,20 @@ def test_half_a_character_in_a_notebook_or_in_an_editor_fails_nothing(models: Mo
 
 
 @pytest.mark.parametrize(
-    "path", ["x" * 4000, "a/" * 2000, "/".join(["y" * 199] * 20), "\u00e9" * 2000, "n" * 256, "a\nb", "\x01"]
+    "path",
+    [
+        "x" * 4000,
+        "a/" * 2000,
+        "/".join(["y" * 199] * 20),
+        "/".join(["z" * 239] * 17),
+        "\u00e9" * 2000,
+        "n" * 256,
+        "a\nb",
+        "\x01",
+    ],
 )
 def test_a_path_that_no_file_can_have_is_explained(models: Models, path: str) -> None:
-    with open_room(models) as room:
+    with open_room(models, "long" * 30) as room:
         workspace = room.open()
         assert not workspace.explain(path).in_index
         index(workspace)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.parts.watch import Changes, Notifier, Strategy, Watcher
+from sidecar.parts.watch import Changes, Notifier, Strategy, Watcher, _Tree
+from tests.circumstances import without_descriptors
 
 PATIENCE_S = 20.0
 
@@ -394,3 +395,14 @@ def test_a_pipe_in_the_tree_does_not_hang_the_watcher(heard: Listening, root: Pa
     os.mkfifo(root / "src" / "pipe")
     heard.until_quiet_after("last")
     assert heard.paths == {"src/pipe", "last"}
+
+
+def test_a_folder_that_cannot_be_looked_into_for_a_moment_stays_watched(tmp_path: Path) -> None:
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    tree = _Tree(str(tmp_path), lambda _: False)
+    before = sorted(tree.list())
+    with without_descriptors():
+        assert sorted(tree.list()) == before
+        assert tree.missed
+    assert sorted(tree.list()) == before
+    assert not tree.missed
