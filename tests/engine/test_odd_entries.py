@@ -47,8 +47,8 @@ def open_room(models: Models, name: str = "work", **hooks: Any) -> Iterator[Room
         finally:
             made.close()
             for at, folders, _ in os.walk(os.fsencode(place)):
-                for name in folders:
-                    os.chmod(os.path.join(at, name), 0o755)  # noqa: PTH101, PTH118
+                for inner in folders:
+                    os.chmod(os.path.join(at, inner), 0o755)  # noqa: PTH101, PTH118
 
 
 def held(workspace: IndexedWorkspace) -> dict[str, tuple[bytes, int]]:
