@@ -32,6 +32,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("no_telemetry", ()),
     ("settings", VALUES),
     ("parts.walk", ("parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
+    ("parts.watch", ("parts.git_head", *SHARED_PARTS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
