@@ -72,10 +72,10 @@ class ChangeQueue:
         with self._lock:
             return Batch(Pending.of(self._noted), self._moment)
 
-    def settle(self, batch: Batch) -> Pending:
-        """The work that began after `look` gave this batch is committed. Returns what no longer waits."""
+    def settle(self, done: Pending, moment: int) -> Pending:
+        """Work that covers `done` and began after this moment is committed. Returns what no longer waits."""
         with self._lock:
-            names = [name for name in batch.pending.names() if self._noted.get(name, batch.moment + 1) <= batch.moment]
+            names = [name for name in done.names() if self._noted.get(name, moment + 1) <= moment]
             for name in names:
                 del self._noted[name]
         return Pending.of(names)

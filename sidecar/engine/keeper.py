@@ -18,14 +18,15 @@ _RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
 
 
 class Keeper:
-    """Applies through `apply(pending, cancelled)`, which returns whether all of it is committed. `strategy` may change
-    meanwhile. `remember` and `forget` keep on disk what waits for the next search."""
+    """Applies through `apply(pending, cancelled)`, which returns what of it is committed; the rest is for later, as
+    `go_on` tells. `strategy` may change meanwhile. `remember` and `forget` keep on disk what waits for the next search.
+    """
 
     def __init__(
         self,
         root: str,
         queue: ChangeQueue,
-        apply: Callable[[Pending, IsCancelled], bool],
+        apply: Callable[[Pending, IsCancelled], Pending],
         strategy: Strategy,
         remember: Callable[[Iterable[str]], None],
         forget: Callable[[Iterable[str]], None],
@@ -68,8 +69,8 @@ class Keeper:
         self._queue.note(added)
         if now or self.strategy != "lazy":
             self._want()
-        else:
-            self._remember(added.names())
+        elif known := Pending(added.paths, added.rescan - {EVERYTHING}):  # whoever opens an index looks at everything
+            self._remember(known.names())
         self._on_change()
 
     def go_on(self) -> None:
@@ -117,10 +118,10 @@ class Keeper:
     def _try(self, batch: Batch) -> None:
         releases = self._releases
         try:
-            if self._apply(batch.pending, lambda: self._stopping):
-                self._forget(self._queue.settle(batch).names())
-                self.last_error = ""
-            else:
+            done = self._apply(batch.pending, lambda: self._stopping)
+            self._forget(self._queue.settle(done, batch.moment).names())
+            self.last_error = ""
+            if done != batch.pending:
                 self._wait_for_release(releases)
         except Cancelled:
             pass

@@ -15,13 +15,13 @@ from sidecar.engine.ports import Watching
 from sidecar.model import IsCancelled
 from sidecar.settings.load import Settings
 
-Apply = Callable[[Generation, Pending, IsCancelled], bool]
+Apply = Callable[[Generation, Pending, IsCancelled], Pending]
 MakeWatcher = Callable[[str, Settings, Callable[[Iterable[str], Iterable[str]], None]], Watching]
 
 
 class Upkeep:
-    """Runs while a generation is open for writing. `apply` brings pending changes into a generation, and returns False
-    where that cannot be now; `start` is called when it can be again.
+    """Runs while a generation is open for writing. `apply` brings pending changes into a generation and returns those
+    that are in it; `start` is called when the others can be applied.
 
     Its thread never takes the gate, so that it may be waited for under the gate.
     """
@@ -180,11 +180,11 @@ class Upkeep:
             watcher.note if watcher is not None else "",
         )
 
-    def _run(self, pending: Pending, cancelled: IsCancelled) -> bool:
+    def _run(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         with self._passage.writing(cancelled):
             generation = self._index().generation
             if generation is None or generation.writer is None:
-                return False
+                return Pending()
             return self._apply(generation, pending, cancelled)
 
     def _remember(self, names: Iterable[str]) -> None:

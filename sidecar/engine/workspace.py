@@ -320,19 +320,19 @@ class IndexedWorkspace:
             self._tell,
         )
 
-    def _apply(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> bool:
-        """False where a job of a person has the index; when it ends, upkeep goes on."""
-        if EVERYTHING not in pending.rescan:
-            self._builder.apply(generation, self.settings(), pending, cancelled)
-            return True
-        if not self._job.acquire(blocking=False):
-            return False
-        try:
-            with self._turns.taking(cancelled) as stop:
-                self._bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
-        finally:
-            self._job.release()
-        return True
+    def _apply(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> Pending:
+        """Returns what is committed. A look at everything waits while a job of a person has the index."""
+        if EVERYTHING in pending.rescan and self._job.acquire(blocking=False):
+            try:
+                with self._turns.taking(cancelled) as stop:
+                    self._bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
+            finally:
+                self._job.release()
+            return pending
+        known = Pending(pending.paths, pending.rescan - {EVERYTHING})
+        if known:
+            self._builder.apply(generation, self.settings(), known, cancelled)
+        return known
 
     def _bring_up_to_date(
         self, generation: Generation, progress: Progress, cancelled: IsCancelled, *, wait_for_store: bool = True

@@ -19,8 +19,15 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from sidecar.engine.wiring import Models
 from sidecar.engine.workspace import IndexedWorkspace
@@ -180,12 +187,12 @@ class Life(RuleBasedStateMachine):
         if old:
             self._clock += 1
             os.utime(self.room.root / path, (_OLD_S + self._clock, _OLD_S + self._clock))
-        self._changed([path])
+        self.report([path])
 
     @rule(number=_NUMBERS)
     def delete(self, number: int) -> None:
         (self.room.root / path_of(number)).unlink(missing_ok=True)
-        self._changed([path_of(number)])
+        self.report([path_of(number)])
 
     @rule(number=_NUMBERS, to=_NUMBERS)
     def rename(self, number: int, to: int) -> None:
@@ -193,14 +200,14 @@ class Life(RuleBasedStateMachine):
         if source.exists():
             target.parent.mkdir(exist_ok=True)
             source.replace(target)
-            self._changed([path_of(number), path_of(to)])
+            self.report([path_of(number), path_of(to)])
 
     @rule(folder=st.integers(0, FOLDERS - 1))
     def move_folder(self, folder: int) -> None:
         source, target = self.room.root / f"pkg{folder}", self.room.root / f"moved{folder}"
         if source.is_dir() and not target.exists():
             source.rename(target)
-            self._changed([source.name, target.name], [source.name, target.name])
+            self.report([source.name, target.name], [source.name, target.name])
 
     @rule()
     def switch(self) -> None:
@@ -220,7 +227,7 @@ class Life(RuleBasedStateMachine):
     @rule(folder=st.integers(0, FOLDERS - 1))
     def write_rules(self, folder: int) -> None:
         self.room.write(".sidecarignore", f"pkg{folder}/\n")
-        self._changed([".sidecarignore"])
+        self.report([".sidecarignore"])
 
     @rule(number=_NUMBERS, text=st.integers(100, 199))
     def buffer(self, number: int, text: int) -> None:
@@ -378,7 +385,7 @@ class Life(RuleBasedStateMachine):
             return self.workspace.create(no_progress, moment)
         return self.workspace.index_matching(["pkg1/**", "fresh/**"], False, no_progress, moment)
 
-    def _changed(self, paths: list[str], folders: Iterable[str] = ()) -> None:
+    def report(self, paths: list[str], folders: Iterable[str] = ()) -> None:
         self._uncommitted = True
         self._watched.tell(paths, folders)
 
@@ -429,7 +436,7 @@ def differences(one: Image, other: Image) -> list[str]:
         mine, theirs = getattr(one, part.name), getattr(other, part.name)
         if mine != theirs:
             some = [x for x in mine if x not in theirs][:2], [x for x in theirs if x not in mine][:2]
-            told.append(f"{part.name}: {len(mine)} and {len(theirs)}, {some}"[:300])
+            told.append(f"{part.name}: {len(mine)} and {len(theirs)}, {some}"[:160])
     return told
 
 
@@ -446,5 +453,26 @@ class Tally:
             life.compare()
         except (AssertionError, SidecarError) as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            said = str(error).partition("\n")[0][:300]
+            said = str(error).partition("\n")[0][:200]
             self.stale.append(f"{where.name}: {where.line or ''} {type(error).__name__} {said}")
+
+
+def live(repository: Repository, models: Models, lives: int, steps: int, number: int) -> Tally:
+    """So many lives of so many steps at most; `number` tells one series from another."""
+    tally = Tally()
+    some = settings(
+        max_examples=lives,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+    @seed(number)
+    class Judged(Life):
+        def __init__(self) -> None:
+            super().__init__(repository, models, tally.judge)
+
+    run_state_machine_as_test(Judged, settings=some)
+    return tally

@@ -61,7 +61,7 @@ def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_on
     assert told and all("being rebuilt" in one for one in told)
 
 
-def kept_by(apply: Callable[[Pending, IsCancelled], bool], queue: ChangeQueue) -> Keeper:
+def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue) -> Keeper:
     keeper = Keeper("/work", queue, apply, "realtime", lambda names: None, lambda names: None, lambda: None)
     keeper.start()
     return keeper
@@ -72,11 +72,11 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
     broken.set()
     applied: list[Pending] = []
 
-    def apply(pending: Pending, cancelled: IsCancelled) -> bool:
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
         if broken.is_set():
             raise DiskFull("No room.")
         applied.append(pending)
-        return True
+        return pending
 
     queue = ChangeQueue()
     keeper = kept_by(apply, queue)
@@ -97,8 +97,9 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
 def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> None:
     go_on = threading.Event()
 
-    def apply(pending: Pending, cancelled: IsCancelled) -> bool:
-        return go_on.wait(30)
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
+        assert go_on.wait(30)
+        return pending
 
     queue = ChangeQueue()
     keeper = kept_by(apply, queue)

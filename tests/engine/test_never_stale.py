@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,12 +15,13 @@ from sidecar.engine.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.keeper import Keeper
 from sidecar.engine.wiring import Models
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.errors import FileNotFound
-from sidecar.model import IsCancelled, SearchRequest, never_cancelled
+from sidecar.errors import Cancelled, FileNotFound
+from sidecar.model import IsCancelled, SearchRequest, never_cancelled, no_progress
 from sidecar.parts.watch import Changes, Notifier, Watcher
 from sidecar.settings.load import Settings
+from tests.engine.checkouts import Switcher
 from tests.engine.rooms import FILES, Room, find, index
-from tests.engine.stale import Life, Report, Repository
+from tests.engine.stale import Life, Moment, Report, Repository
 
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
@@ -61,6 +63,37 @@ def test_a_switch_amid_a_job_is_in_the_index_afterwards(
     life.teardown()  # which compares
 
 
+def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_it_ends(
+    repository: Repository, models: Models
+) -> None:
+    """Only the look at everything that the checkout asks for has to wait."""
+    life = Life(repository, models)
+    life.first()
+    life.search()
+    found: list[tuple[str, ...]] = []
+
+    def look() -> None:
+        life.switch()
+        life.workspace.find_paths("**/*", 1)
+        life.room.write("pkg0/saved.py", NEW)
+        life.buffer(0, 100)
+        life.report(["pkg0/saved.py"])
+        answer = life.workspace.search(SearchRequest("carburettor", mode="fts"), never_cancelled)
+        assert "being rebuilt" in answer.notice
+        found.append(tuple(hit.path for hit in answer.hits))
+
+    life.workspace.rebuild(no_progress, Moment(4, look, None))
+    assert found == [("pkg0/saved.py",)]
+    life.teardown()
+
+
+@pytest.mark.slow
+def test_checkouts_amid_jobs_that_end_are_cancelled_or_die_leave_no_index_stale(tmp_path: Path, models: Models) -> None:
+    outcome = Switcher(tmp_path, seed=3, models=models).run(12)
+    assert outcome.stale == []
+    assert {kind.split()[1] for kind in outcome.by_kind} == {"finish", "cancel", "kill"}
+
+
 def test_lives_differ_where_a_change_is_never_reported(repository: Repository, models: Models) -> None:
     """The comparison itself can fail."""
     life = Life(repository, models)
@@ -79,9 +112,9 @@ def test_nothing_leaves_the_queue_but_what_was_not_noted_again_since_it_was_look
     queue.note(Pending({"a.py", "b.py"}, {"src", EVERYTHING}))
     batch = queue.look()
     queue.note(Pending({"b.py", "c.py"}, {EVERYTHING}))
-    assert queue.settle(batch) == Pending({"a.py"}, {"src"})
+    assert queue.settle(batch.pending, batch.moment) == Pending({"a.py"}, {"src"})
     assert queue.pending() == Pending({"b.py", "c.py"}, {EVERYTHING})
-    assert queue.settle(batch) == Pending()
+    assert queue.settle(batch.pending, batch.moment) == Pending()
 
 
 @contextlib.contextmanager
@@ -98,11 +131,11 @@ def test_a_batch_that_the_end_of_the_thread_interrupts_still_waits() -> None:
     queue = ChangeQueue()
     applying = threading.Event()
 
-    def apply(pending: Pending, cancelled: IsCancelled) -> bool:
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
         applying.set()
         while not cancelled():
             pass
-        return False
+        raise Cancelled
 
     with keeping(queue, apply) as keeper:
         keeper.add(["a.py"])
@@ -114,14 +147,16 @@ def test_what_cannot_be_applied_now_is_applied_when_it_can_be_though_nobody_sear
     queue, busy, applied = ChangeQueue(), threading.Event(), threading.Event()
     busy.set()
 
-    def apply(pending: Pending, cancelled: IsCancelled) -> bool:
-        if not busy.is_set():
-            applied.set()
-        return not busy.is_set()
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
+        if busy.is_set():
+            return Pending(pending.paths)
+        applied.set()
+        return pending
 
     with keeping(queue, apply) as keeper:
-        keeper.add(rescan=[EVERYTHING])
+        keeper.add(["a.py"], [EVERYTHING])
         assert keeper.flush(30) is False
+        assert queue.pending() == Pending(rescan={EVERYTHING})
         busy.clear()
         keeper.go_on()
         assert applied.wait(30)
@@ -132,10 +167,10 @@ def test_one_path_that_cannot_be_dealt_with_does_not_hold_up_the_others() -> Non
     """A look at everything does not go by the paths that are noted."""
     queue = ChangeQueue()
 
-    def apply(pending: Pending, cancelled: IsCancelled) -> bool:
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
         if EVERYTHING not in pending.rescan:
             raise ValueError("a path that no database takes")
-        return True
+        return pending
 
     with keeping(queue, apply) as keeper:
         keeper.add(["bad\udcff.py", "good.py"])
@@ -153,7 +188,7 @@ def test_a_listener_that_fails_ends_no_keeping_up() -> None:
         if threading.current_thread().name == "sidecar-keeper":
             raise BrokenPipeError("the editor went away")
 
-    with keeping(queue, lambda *_: True, fail) as keeper:
+    with keeping(queue, lambda pending, _: pending, fail) as keeper:
         for path in ("a.py", "b.py"):
             keeper.add([path])
             assert keeper.flush(30) is True
