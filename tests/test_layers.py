@@ -35,6 +35,8 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("settings", VALUES),
     ("parts.walk", ("parts.entries", "parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
     ("parts.manifest", ("parts.left_out", *SHARED_PARTS, *VALUES)),
+    ("parts.watch", ("parts.git_head", *SHARED_PARTS, *VALUES)),
+    ("parts.git_head", ("parts.git_places", *SHARED_PARTS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sidecar.engine.change_queue import Pending
 from sidecar.engine.generation import Generation, Writer
 from sidecar.engine.indexing import Tally
-from sidecar.engine.keeper import Pending
 from sidecar.engine.plan import Plan, make_plan, tried_again
 from sidecar.engine.ports import Parts, Walker, WalkResult
 from sidecar.engine.snapshot import Snapshot
@@ -89,9 +89,7 @@ class Builder:
     def apply(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
         """Applies changes of some paths and folders: the index is up to date then."""
         self.catch_up(generation, settings, pending, cancelled)
-        writer = _writer(generation)
-        writer.manifest.settle_dirty([*pending.paths, *(f"{r}/" for r in pending.rescan)])
-        writer.finish()
+        _writer(generation).note_update()
 
     def catch_up(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
         """The same for an index that may not be up to date for all that."""

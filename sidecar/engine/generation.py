@@ -78,6 +78,11 @@ class Writer:
         with self.manifest.transaction():
             self.manifest.set_meta(complete=1, last_updated=time.time())
 
+    def note_update(self) -> None:
+        """Known changes are applied, which says nothing of the rest."""
+        with self.manifest.transaction():
+            self.manifest.set_meta(last_updated=time.time())
+
 
 class Generations:
     """Opens and makes generations of one workspace."""

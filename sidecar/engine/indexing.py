@@ -12,9 +12,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from sidecar.engine.apart import Piece
+from sidecar.engine.in_hand import Forgotten
 from sidecar.engine.pipeline import run_stages
 from sidecar.engine.plan import Plan, batches
 from sidecar.engine.ports import Kept, Parts
@@ -57,6 +59,8 @@ _Written: TypeAlias = tuple[Prepared, int, Sequence[int]]
 class _Batch:
     outcomes: Sequence[Outcome]
     known: dict[str, KnownFile]
+    began: int
+    """Before any of it was read."""
     written: Sequence[_Written] = ()
     held: Sequence[Prepared] = ()
     embedded: int = 0
@@ -108,6 +112,7 @@ class Indexer:
         self._on_commit = on_commit
         self._embedding = threading.Lock()
         self._noticed: set[str] = set()
+        self._forgotten = Forgotten()
 
     def carry_out(self, plan: Plan, progress: Progress, cancelled: IsCancelled) -> Tally:
         """Brings the manifest up to the plan. Raises Cancelled between two batches; what was committed stays."""
@@ -116,10 +121,11 @@ class Indexer:
         total = len(plan.changed) + plan.unchanged
         progress(plan.unchanged, total, "Reading files")
         overtaken: set[str] = set()
-        for batch in self._run(plan.changed, _Steps(progress, plan.unchanged, total), cancelled):
-            _count(batch, tally)
-            overtaken |= batch.overtaken
-        self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
+        with self._forgotten.heeded():
+            for batch in self._run(plan.changed, _Steps(progress, plan.unchanged, total), cancelled):
+                _count(batch, tally)
+                overtaken |= batch.overtaken
+            self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
         self._finish_vectors(tally, cancelled)
         self._merge(at_end=True)
         return tally
@@ -127,7 +133,8 @@ class Indexer:
     def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled, *, force: bool = False) -> Tally:
         """The same for a few files, on the caller's thread; `force` parses again what has the same bytes."""
         tally = Tally()
-        self._index(files, tally, cancelled, force=force)
+        with self._forgotten.heeded():
+            self._index(files, tally, cancelled, force=force)
         self._merge()
         return tally
 
@@ -172,6 +179,7 @@ class Indexer:
 
     def _forget(self, paths: Sequence[str]) -> int:
         """Inside a transaction; returns how many were indexed."""
+        self._forgotten.add(paths)
         gone = self._manifest.forget(paths)
         self._lexical.forget_files(self._manifest.connection, gone)
         return len(gone)
@@ -205,12 +213,13 @@ class Indexer:
         if self._parts.prepare_apart is None or not _is_much([f.stat.size for f in files]):
             yield from run_stages(pieces(), [self._prepare, self._write_and_merge, embed])
             return
+        received = partial(self._received, self._forgotten.now())
         with (
             _old_objects_left_alone(),
             self._parts.prepare_apart(self._preparer.root, self._preparer.settings) as apart,
         ):
             prepared = apart.prepare(self._with_known(some) for some in pieces())
-            yield from run_stages(prepared, [self._received, self._write_and_merge, embed])
+            yield from run_stages(prepared, [received, self._write_and_merge, embed])
 
     def _index_now(self, files: Sequence[FoundFile], steps: _Steps, *, force: bool = False) -> _Batch:
         """Every stage in turn, on the caller's thread."""
@@ -219,7 +228,7 @@ class Indexer:
     def _with_known(self, files: Sequence[FoundFile]) -> list[tuple[FoundFile, KnownFile | None]]:
         return [(f, self._manifest.known_file(f.path)) for f in files]
 
-    def _received(self, prepared: tuple[Piece, Sequence[Outcome]]) -> _Batch:
+    def _received(self, began: int, prepared: tuple[Piece, Sequence[Outcome]]) -> _Batch:
         """What came from another process, which knows nothing of unsaved text."""
         piece, outcomes = prepared
         return _Batch(
@@ -228,11 +237,13 @@ class Indexer:
                 for (found, known), outcome in zip(piece, outcomes, strict=True)
             ],
             {found.path: known for found, known in piece if known},
+            began,
         )
 
     def _prepare(self, files: Sequence[FoundFile], *, force: bool = False) -> _Batch:
+        began = self._forgotten.now()
         known = {f.path: k for f in files if (k := self._manifest.known_file(f.path))}
-        return _Batch([self._preparer.prepare(f, None if force else known.get(f.path)) for f in files], known)
+        return _Batch([self._preparer.prepare(f, None if force else known.get(f.path)) for f in files], known, began)
 
     def _write_new(self, batch: _Batch) -> _Batch:
         with self._manifest.transaction():
@@ -244,7 +255,7 @@ class Indexer:
                 self._write_plain(outcome)
             written = self._write_files([o for o in prepared if o.new.path not in batch.known])
         self._on_commit()
-        return _Batch(batch.outcomes, batch.known, written, held, overtaken=overtaken)
+        return _Batch(batch.outcomes, batch.known, batch.began, written, held, overtaken=overtaken)
 
     def _write_and_merge(self, batch: _Batch) -> _Batch:
         """As a stage: segments are merged beside the other stages, and not at the end of all."""
@@ -257,8 +268,8 @@ class Indexer:
             self._lexical.merge_segments(connection, at_end=at_end)
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
-        """Whether another run has written this file since it was looked up for this one."""
-        return self._manifest.known_file(path) != batch.known.get(path)
+        """Whether another run has written or forgotten this file since it was looked up for this one."""
+        return self._manifest.known_file(path) != batch.known.get(path) or self._forgotten.after(batch.began, path)
 
     def _write_plain(self, outcome: Outcome) -> None:
         manifest = self._manifest
@@ -271,6 +282,8 @@ class Indexer:
             gone = manifest.forget([outcome.path])
         elif isinstance(outcome, Failed):
             manifest.put_failure(outcome.path, outcome.message)
+        if not isinstance(outcome, Prepared | Touched):
+            self._forgotten.add([path_of(outcome)])
         self._lexical.forget_files(manifest.connection, gone)
 
     def _write_files(self, prepared: Sequence[Prepared]) -> list[_Written]:
@@ -315,7 +328,8 @@ class Indexer:
             self._manifest.set_vectors(chunks, [(file, made[p.new.path_hash]) for p, file, _ in batch.written])
         self._on_commit()
         embedded = len(new & {h for p in prepared for h in p.new.body_hashes})
-        return _Batch(batch.outcomes, batch.known, [*batch.written, *held], (), embedded, batch.overtaken | late)
+        written = [*batch.written, *held]
+        return _Batch(batch.outcomes, batch.known, batch.began, written, (), embedded, batch.overtaken | late)
 
     def _make_vectors(
         self, texts: Mapping[bytes, str], told: Callable[[int], None]

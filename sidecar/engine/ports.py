@@ -92,6 +92,9 @@ class Watching(Protocol):
     def note(self) -> str:
         """One line that says why it sees nothing or looks around now and then instead; else empty."""
 
+    def look(self) -> None:
+        """Where it only looks around now and then: reports now what it would report then."""
+
 
 class Lexical(Protocol):
     """The lexical index, which lives in the manifest's database and in its transactions."""

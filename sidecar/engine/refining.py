@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from sidecar.engine.change_queue import Pending
 from sidecar.engine.choice import ModelChoice
 from sidecar.engine.gathering import Gathering, Pace, count_gathered
 from sidecar.engine.generation import Generation, Generations, ModelFacts
-from sidecar.engine.keeper import Pending
 from sidecar.engine.opened import OpenIndex
 from sidecar.engine.passage import Passage
 from sidecar.engine.ports import Kept, Parts

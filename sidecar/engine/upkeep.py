@@ -5,21 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from sidecar.engine.freshness import Shortfall, unread_notice
+from sidecar.engine.change_queue import EVERYTHING, ChangeQueue, Pending
+from sidecar.engine.freshness import Shortfall, one_line, unread_notice
 from sidecar.engine.generation import Generation, Writer
-from sidecar.engine.keeper import EVERYTHING, Keeper, Pending
+from sidecar.engine.keeper import Keeper
 from sidecar.engine.opened import OpenIndex
 from sidecar.engine.passage import Passage
 from sidecar.engine.ports import Watching
 from sidecar.model import IsCancelled
 from sidecar.settings.load import Settings
 
-Apply = Callable[[Generation, Pending, IsCancelled], None]
+Apply = Callable[[Generation, Pending, IsCancelled], Pending]
 MakeWatcher = Callable[[str, Settings, Callable[[Iterable[str], Iterable[str]], None]], Watching]
 
 
 class Upkeep:
-    """Runs while a generation is open for writing. `apply` brings pending changes into a generation.
+    """Runs while a generation is open for writing. `apply` brings pending changes into a generation and returns those
+    that are in it; `start` is called when the others can be applied.
 
     Its thread never takes the gate, so that it may be waited for under the gate.
     """
@@ -46,6 +48,7 @@ class Upkeep:
         self._passage = passage
         self._stay_seconds = stay_seconds
         self._freshness_seconds = freshness_seconds
+        self._queue = ChangeQueue()
         self._keeper: Keeper | None = None
         self._watcher: Watching | None = None
         self._stay: threading.Timer | None = None
@@ -56,25 +59,29 @@ class Upkeep:
         """What could not be read the last time somebody looked, one line; empty when everything could."""
 
     def start(self, *, reconcile: bool) -> None:
-        """Unless it runs already. `reconcile`: files may have changed since the index was last open."""
+        """Begins, or goes on where it runs already. What changed while it did not run is applied by the strategy where
+        `reconcile` says so, else with the next search or when watching begins."""
         index = self._index()
         with index.gate:
-            generation = index.generation
+            generation, keeper = index.generation, self._keeper
             if self._ended or generation is None or generation.writer is None:
                 return
-            if self._keeper is not None:
-                self._see_unread(generation.writer)
-                return
-            strategy = self._settings().indexing_strategy
-            keeper = Keeper(self._root, self._run, strategy, self._remember, self._on_change)
-            keeper.recall(generation.writer.manifest.dirty())
-            if not reconcile:
-                # What changed since its file was read: a search looks before watching begins, which looks too.
-                keeper.recall(Pending(rescan={EVERYTHING}).names())
-            begun = self._begin(keeper)
+            if keeper is None:
+                keeper = self._make_keeper()
+                self._queue.note(Pending.of(generation.writer.manifest.dirty()))
+                # What changed while nobody watched, or was applied to a generation that another one has replaced.
+                self._queue.note(Pending(rescan={EVERYTHING}))
+                if not self._begin(keeper):
+                    return
+            else:
+                keeper.go_on()
             self._see_unread(generation.writer)
-            if begun and reconcile:
-                keeper.add(rescan=[EVERYTHING], now=strategy != "lazy")
+            if reconcile:
+                keeper.add(rescan=[EVERYTHING], now=keeper.strategy != "lazy")
+
+    def _make_keeper(self) -> Keeper:
+        strategy = self._settings().indexing_strategy
+        return Keeper(self._root, self._queue, self._run, strategy, self._remember, self._forget, self._on_change)
 
     def _begin(self, keeper: Keeper) -> bool:
         """False where it has ended for good meanwhile."""
@@ -102,14 +109,10 @@ class Upkeep:
                 self._watch(keeper)
         self._on_change()
 
-    def pause(self) -> None:
-        """Leaves an unfinished index as it is until somebody searches it: the making of it was cancelled."""
-        self.end()
-        self._paused = True
-
     def end(self, *, for_good: bool = False) -> None:
-        """Stops after the batch in flight."""
+        """Stops after the batch in flight, until `start` or the next search. What waits, waits on."""
         with self._changing:
+            self._paused = True
             self._ended = self._ended or for_good
             stay, self._stay = self._stay, None
             watcher, self._watcher = self._watcher, None
@@ -122,29 +125,43 @@ class Upkeep:
             keeper.stop()
 
     def note_buffer(self, path: str) -> None:
-        if self._keeper is not None:
-            self._keeper.add([path], now=True)
+        keeper = self._keeper
+        if keeper is None:
+            self._queue.note(Pending({path}))
+        else:
+            keeper.add([path], now=True)
 
     def when_settled(self, call: Callable[[], None]) -> None:
         """Calls it whenever it turns out that this process stays."""
         self._on_settled = call
 
     def freshen(self) -> bool:
-        """Applies what is pending, in bounded time; False when some is left."""
+        """Looks at what nobody watches and applies what waits, in bounded time; False when some is left."""
         if self._paused:
             self.start(reconcile=True)
         self.heed_settings()
         keeper = self._keeper
-        return keeper is None or keeper.flush(self._freshness_seconds)
+        if keeper is None:
+            return True
+        self._look(keeper)
+        return keeper.flush(self._freshness_seconds)
+
+    def _look(self, keeper: Keeper) -> None:
+        """Where no event tells of a change, a search finds it by looking."""
+        watcher = self._watcher
+        if watcher is not None:
+            watcher.look()
+        elif keeper.strategy != "git":
+            keeper.add(rescan=[EVERYTHING], now=True)
 
     def pending(self) -> int:
-        return self._keeper.pending() if self._keeper is not None else 0
+        return self._queue.pending().count() if self._keeper is not None else 0
 
     def shortfall(self) -> Shortfall:
-        keeper = self._keeper
+        keeper, pending = self._keeper, self._queue.pending()
         if keeper is None:
             return Shortfall()
-        return Shortfall(keeper.pending(), keeper.looks_over(), keeper.last_error)
+        return Shortfall(pending.count(), EVERYTHING in pending.rescan, keeper.last_error)
 
     @property
     def settled(self) -> bool:
@@ -158,16 +175,22 @@ class Upkeep:
 
     @property
     def note(self) -> str:
-        """What hinders the watching, one line; empty when nothing does."""
-        watcher = self._watcher
-        return watcher.note if watcher is not None else ""
+        """What hinders the keeping up, one line; empty when nothing does."""
+        watcher, keeper = self._watcher, self._keeper
+        failed = keeper.last_error.rstrip(".") if keeper is not None else ""
+        return one_line(
+            f"Changes could not be indexed ({failed}); they are tried again." if failed else "",
+            watcher.note if watcher is not None else "",
+        )
 
-    def _run(self, pending: Pending, cancelled: IsCancelled) -> None:
+    def _run(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         with self._passage.writing(cancelled):
             generation = self._index().generation
-            if generation is not None and generation.writer is not None:
-                self._apply(generation, pending, cancelled)
-                self._see_unread(generation.writer)
+            if generation is None or generation.writer is None:
+                return Pending()
+            done = self._apply(generation, pending, cancelled)
+            self._see_unread(generation.writer)
+            return done
 
     def _see_unread(self, writer: Writer) -> None:
         """Learns what could not be read, so that it is told, and tried again after a while."""
@@ -182,6 +205,15 @@ class Upkeep:
             generation = self._index().generation
             if generation is not None and generation.writer is not None:
                 generation.writer.manifest.remember_dirty(names)
+
+    def _forget(self, names: Iterable[str]) -> None:
+        with self._passage.writing():
+            generation = self._index().generation
+            if generation is None or generation.writer is None:
+                return
+            settled = set(names) & set(generation.writer.manifest.dirty())
+            if settled:
+                generation.writer.manifest.settle_dirty(settled)
 
     def _settle_in(self) -> None:
         index = self._index()

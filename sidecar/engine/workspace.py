@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sidecar.engine.building import Builder
+from sidecar.engine.change_queue import EVERYTHING, Pending
 from sidecar.engine.choice import ModelChoice
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.documents import DocumentIndexes
@@ -20,7 +21,6 @@ from sidecar.engine.explain import explain_path
 from sidecar.engine.gathering import Pace
 from sidecar.engine.generation import Generation, Generations, ModelFacts
 from sidecar.engine.idle import Idleness, counted
-from sidecar.engine.keeper import EVERYTHING, Pending
 from sidecar.engine.memory import WorkspaceMemories
 from sidecar.engine.opened import Lease, OpenIndex
 from sidecar.engine.passage import Passage
@@ -55,6 +55,7 @@ from sidecar.settings.load import Settings
 FRESHNESS_SECONDS = 2.0
 # Only a process that stays opens the vector store and watches files; a shell command is over before.
 STAY_SECONDS = 1.0
+_GIVE_WAY_SECONDS = 0.01
 
 
 class IndexedWorkspace:
@@ -319,17 +320,19 @@ class IndexedWorkspace:
             self._tell,
         )
 
-    def _apply(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> None:
-        if EVERYTHING not in pending.rescan:
-            self._builder.apply(generation, self.settings(), pending, cancelled)
-            return
-        # A job that a person asked for looks at everything too.
-        if self._job.acquire(blocking=False):
+    def _apply(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> Pending:
+        """Returns what is committed. A look at everything waits while a job of a person has the index."""
+        if EVERYTHING in pending.rescan and self._job.acquire(blocking=False):
             try:
                 with self._turns.taking(cancelled) as stop:
                     self._bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
             finally:
                 self._job.release()
+            return pending
+        known = Pending(pending.paths, pending.rescan - {EVERYTHING})
+        if known:
+            self._builder.apply(generation, self.settings(), known, cancelled)
+        return known
 
     def _bring_up_to_date(
         self, generation: Generation, progress: Progress, cancelled: IsCancelled, *, wait_for_store: bool = True
@@ -347,11 +350,10 @@ class IndexedWorkspace:
     @contextmanager
     def _only_job(self, kind: str) -> Iterator[None]:
         """One job at a time. What upkeep does by itself gives way; what a person asked for does not."""
-        if not self._job.acquire(blocking=False):
+        while not self._job.acquire(timeout=_GIVE_WAY_SECONDS):
             if self.activity.kind:
                 raise IndexingInProgress("Ask get_index_status how far it is, or cancel it.")
             self._upkeep.end()
-            self._job.acquire()
         reconcile = goes_on = True
         try:
             with self._refining.held(), self.activity.running(kind):
@@ -365,7 +367,7 @@ class IndexedWorkspace:
             if goes_on:
                 self._upkeep.start(reconcile=reconcile)
             else:
-                self._upkeep.pause()
+                self._upkeep.end()
             self._refining.consider()
             self._tell()
 

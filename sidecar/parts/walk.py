@@ -123,10 +123,13 @@ def _folder_glob(pattern: str) -> str:
 
 
 class Walker:
-    """Walks one root. Not for several threads at once."""
+    """Walks one root. Not for several threads at once. `resolve` follows the links of a path, as os.path.realpath."""
 
-    def __init__(self, root: str, options: WalkOptions | None = None) -> None:
+    def __init__(
+        self, root: str, options: WalkOptions | None = None, resolve: Callable[[str], str] = os.path.realpath
+    ) -> None:
         self._root = normalise_root(root)
+        self._resolve = resolve
         self._options = options or WalkOptions()
         self._include = _Globs(self._options.include)
         self._exclude = _Globs(self._options.exclude)
@@ -330,7 +333,12 @@ class Walker:
             return None
         if not is_link(entry.stat):
             return Decision(Rule.NOT_A_FILE, "a device, socket or pipe")
-        target = os.path.realpath(entry.absolute)
+        try:
+            return self._link(self._resolve(entry.absolute))
+        except OSError as error:  # it went, or became something else, while it was followed
+            return Decision(Rule.UNREADABLE, error.strerror or str(error))
+
+    def _link(self, target: str) -> Decision:
         inside = target == self._root or target.startswith(self._root.rstrip(os.sep) + os.sep)
         if not inside:
             return Decision(Rule.SYMLINK, "a symbolic link that leads out of the workspace")

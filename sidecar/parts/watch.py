@@ -17,18 +17,16 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
 from sidecar.logs import workspace_log
-from sidecar.parts.git_places import git_folder, read_note, stamp_of
+from sidecar.parts.git_head import GitHead
 
 Strategy: TypeAlias = Literal["files", "git"]
 Events: TypeAlias = set[tuple[int, str]]
 
 _DELETED, _MODIFIED = 3, 2
 _IGNORE_FILES = frozenset({".gitignore", ".sidecarignore"})
-_GIT_PARTS = ("", "logs", "reftable")
 _LOOK_MS = 1000  # how often a quiet watcher looks whether it has to watch other folders
 _EVENTS_LIMIT = 8000  # half of Linux's queue: beyond, some may have been lost
 _ATTEMPTS = 5
@@ -88,7 +86,7 @@ class Watcher:
         self._poll_seconds, self._each_folder = poll_seconds, each_folder
         self._make_notifier = make_notifier or _notifier
         self._tree = _Tree(self._root, is_ignored_dir)
-        self._head = _Head(self._root)
+        self._head = GitHead(self._root)
         self._notifier: Notifier | None = None
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
@@ -106,7 +104,10 @@ class Watcher:
         self._stopping.clear()
         self._stale.clear()
         self._head.moved()
-        self._watch()
+        try:
+            self._watch()
+        except Exception as error:
+            self._fail(error)
         self._thread = threading.Thread(target=self._run, name="sidecar-watch", daemon=True)
         self._thread.start()
 
@@ -122,20 +123,23 @@ class Watcher:
         """Asks again which folders are ignored, within a second; for when the rules have changed."""
         self._stale.set()
 
+    def look(self) -> None:
+        """While it sees nothing by itself: reports at once, on the caller's thread, what it would report in a while."""
+        if self.active and self._notifier is None:
+            self._tell_of_all()
+
     # ------------------------------------------------------------ watching
 
     def _run(self) -> None:
-        try:
-            while not self._stopping.is_set():
+        while not self._stopping.is_set():
+            try:
                 if self._notifier is None:
                     self._look_around()
                 else:
                     self._wait(self._notifier)
-        except Exception as error:
-            self.note = f"Watching ended by a fault: {type(error).__name__}: {error}."
-            self._log.exception("Watching ended")
-        finally:
-            self._close()
+            except Exception as error:
+                self._fail(error)
+        self._close()
 
     def _wait(self, notifier: Notifier) -> None:
         """One report, or a second without one."""
@@ -170,6 +174,9 @@ class Watcher:
             return
         if self._retry:
             self._watch()
+        self._tell_of_all()
+
+    def _tell_of_all(self) -> None:
         if os.path.isdir(self._root):  # noqa: PTH112
             self._tell(Changes(frozenset(), frozenset({""} if self._strategy == "files" else ()), self._head.moved()))
 
@@ -220,6 +227,16 @@ class Watcher:
             return sorted(self._head.watched) or [self._root]
         tree = self._tree.list() if self._each_folder else [self._root]
         return sorted({*tree, *self._head.watched})
+
+    def _fail(self, error: Exception) -> None:
+        """A fault of ours ends no watching: it begins anew in a while, and looks around until then."""
+        self._log.exception("Watching failed")
+        self._close()
+        self._retry = True
+        self.note = (
+            f"Watching failed ({type(error).__name__}: {error}), so changes are looked for every"
+            f" {self._poll_seconds:g} s until it works again."
+        )
 
     def _give_up(self, error: Exception, retry: bool) -> None:
         self._close()
@@ -301,7 +318,7 @@ class _Tree:
         """Whether a folder is really inside the root and neither it nor one above it is ignored."""
         if folder in self.listed or folder == self._root:
             return True
-        if not folder.startswith(self._root + os.sep) or os.path.realpath(folder) != folder:
+        if not folder.startswith(self._root + os.sep) or not _is_real(folder):
             return False
         return not any(self.is_ignored(above) for above in _lineage(self.relative(folder)) if above)
 
@@ -331,51 +348,11 @@ class _Tree:
             return [known for known in self.listed if os.path.dirname(known) == folder != known]  # noqa: PTH120
 
 
-class _Head:
-    """Where git's HEAD of this working tree stands. `watched`: the folders that are being watched for it."""
-
-    def __init__(self, root: str) -> None:
-        self._root = Path(root)
-        self._state: tuple[object, ...] = ()
-        self.watched: frozenset[str] = frozenset()
-
-    def folders(self) -> frozenset[str]:
-        """Folders in which something happens when HEAD moves; none where there is no repository."""
-        git = self._git_folder()
-        if git is None:
-            return frozenset()
-        return frozenset(str(git / part) for part in _GIT_PARTS if (git / part).is_dir())
-
-    def moved(self) -> bool:
-        """Whether HEAD has moved since this was asked last."""
-        before, self._state = self._state, self._read()
-        return before != self._state
-
-    def _read(self) -> tuple[object, ...]:
-        """HEAD's text and commit; its log and reference table tell where the commit is not in a file of its own."""
-        git = self._git_folder()
-        if git is None:
-            return ()
-        head = _text(git / "HEAD")
-        common = git / (_text(git / "commondir") or ".")
-        commit = _text(common / head.removeprefix("ref: ")) if head.startswith("ref: ") else ""
-        return head, commit, stamp_of(git / "logs" / "HEAD"), stamp_of(git / "reftable" / "tables.list")
-
-    def _git_folder(self) -> Path | None:
-        """`.git` of the root or the nearest folder above; that of a worktree or submodule is a file that names it."""
-        for folder in (self._root, *self._root.parents):
-            with contextlib.suppress(OSError):
-                git = git_folder(folder)
-                if git is not None and (git / "HEAD").is_file():
-                    return Path(os.path.realpath(git))
-        return None
-
-
-def _text(path: Path) -> str:
-    """The one line of a file of git's; empty when it cannot be read."""
+def _is_real(folder: str) -> bool:
+    """Whether no link leads there. A link that goes while it is resolved led somewhere."""
     with contextlib.suppress(OSError):
-        return read_note(path)
-    return ""
+        return os.path.realpath(folder) == folder
+    return False
 
 
 def _lineage(path: str) -> Iterator[str]:

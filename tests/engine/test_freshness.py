@@ -7,15 +7,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from sidecar.engine.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.freshness import Job, Shortfall, stale_notice
-from sidecar.engine.keeper import EVERYTHING, Keeper, Pending
+from sidecar.engine.keeper import Keeper
 from sidecar.errors import DiskFull, IndexLocked
 from sidecar.model import IsCancelled, SearchRequest, never_cancelled
 from tests.engine.rooms import Room, find, index
@@ -60,23 +61,30 @@ def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_on
     assert told and all("being rebuilt" in one for one in told)
 
 
+def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue) -> Keeper:
+    keeper = Keeper("/work", queue, apply, "realtime", lambda names: None, lambda names: None, lambda: None)
+    keeper.start()
+    return keeper
+
+
 def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> None:
     broken = threading.Event()
     broken.set()
     applied: list[Pending] = []
 
-    def apply(pending: Pending, cancelled: IsCancelled) -> None:
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
         if broken.is_set():
             raise DiskFull("No room.")
         applied.append(pending)
+        return pending
 
-    keeper = Keeper("/work", apply, "realtime", lambda paths: None, lambda: None)
-    keeper.start()
+    queue = ChangeQueue()
+    keeper = kept_by(apply, queue)
     try:
         keeper.add(["a.py"])
         assert keeper.flush(30) is False
-        assert keeper.pending() == 1
-        told = stale_notice(Job(), Shortfall(keeper.pending(), keeper.looks_over(), keeper.last_error), "")
+        assert queue.pending().count() == 1
+        told = stale_notice(Job(), Shortfall(queue.pending().count(), True, keeper.last_error), "")
         assert told.startswith("1 changed path(s) could not be indexed (There is no space left on the disk. No room)")
         broken.clear()
         assert keeper.flush(30) is True
@@ -89,18 +97,19 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
 def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> None:
     go_on = threading.Event()
 
-    def apply(pending: Pending, cancelled: IsCancelled) -> None:
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
         assert go_on.wait(30)
+        return pending
 
-    keeper = Keeper("/work", apply, "realtime", lambda paths: None, lambda: None)
-    keeper.start()
+    queue = ChangeQueue()
+    keeper = kept_by(apply, queue)
     try:
         keeper.add(rescan=[EVERYTHING])
         assert keeper.flush(0.01) is False
-        assert keeper.looks_over()
-        assert "still being looked over" in stale_notice(Job(), Shortfall(0, keeper.looks_over()), "")
+        assert queue.pending() == Pending(rescan={EVERYTHING})
+        assert "still being looked over" in stale_notice(Job(), Shortfall(queue.pending().count(), True), "")
         keeper.add(["a.py", "b.py"])
-        assert "2 changed path(s) are not indexed yet" in stale_notice(Job(), Shortfall(keeper.pending()), "")
+        assert "2 changed path(s) are not indexed yet" in stale_notice(Job(), Shortfall(queue.pending().count()), "")
     finally:
         go_on.set()
         keeper.stop()

@@ -287,6 +287,20 @@ def test_a_wrong_glob_of_the_configuration_is_an_error(tmp_path: Path) -> None:
         walker(tmp_path, exclude=("a[",))
 
 
+def test_a_link_that_goes_while_it_is_followed_ends_no_walk(tmp_path: Path) -> None:
+    """Python looks at a link twice to follow it."""
+    (tmp_path / "a.py").write_text("a")
+    (tmp_path / "link.py").symlink_to(tmp_path / "a.py")
+
+    def resolve(path: str) -> str:
+        Path(path).unlink()
+        return str(Path(path).readlink())
+
+    walked = Walker(str(tmp_path), resolve=resolve).walk()
+    assert [file.path for file in walked.files] == ["a.py"]
+    assert [(skip.path, skip.decision.rule) for skip in walked.skipped] == [("link.py", Rule.UNREADABLE)]
+
+
 def test_links_are_never_followed(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     write(outside, "secret.c")

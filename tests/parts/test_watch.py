@@ -306,6 +306,51 @@ def test_where_the_system_refuses_everything_is_looked_through_again_and_the_not
     assert "every 0.05 s" in watcher.note
 
 
+def test_where_it_only_looks_around_now_and_then_it_can_be_asked_to_look_now(root: Path) -> None:
+    def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
+        raise OSError("OS file watch limit reached")
+
+    told: list[Changes] = []
+    for make_notifier, expected in ((refuse, [Changes(rescan=frozenset({""}))]), (None, [])):
+        told.clear()
+        watcher = Watcher(str(root), told.append, lambda _: False, poll_seconds=3600, make_notifier=make_notifier)
+        watcher.start()
+        watcher.look()
+        watcher.stop()
+        assert told == expected
+        watcher.look()
+        assert told == expected
+
+
+def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
+    """It looks around until it can begin anew. Here the rules cannot be asked at first, and once later."""
+    faults = ["at the start", "", "later"]
+    changes: queue.Queue[Changes] = queue.Queue()
+
+    def is_ignored(folder: str) -> bool:
+        if faults and (fault := faults.pop(0)):
+            raise RuntimeError(fault)
+        return False
+
+    watcher = Watcher(str(root), changes.put, is_ignored, poll_seconds=0.05)
+    watcher.start()
+    assert "at the start" in watcher.note
+    try:
+        for name in ("one", "two", "three"):
+            (root / name).mkdir()
+            (root / name / "x.py").write_text("x")
+            seen: set[str] = set()
+            while not seen & {"", name, f"{name}/x.py"}:
+                found = changes.get(timeout=PATIENCE_S)
+                seen |= found.rescan | found.paths
+        assert faults == []
+        while watcher.note:
+            changes.get(timeout=PATIENCE_S)
+        assert watcher.active
+    finally:
+        watcher.stop()
+
+
 @pytest.mark.parametrize("each_folder", [True, False])
 def test_a_root_that_is_not_there_yet_is_watched_once_it_is(heard: Listening, root: Path, each_folder: bool) -> None:
     root.rename(root.with_name("away"))

@@ -1,0 +1,188 @@
+"""Checkouts amid jobs that end, are cancelled or die: real processes, the real watcher, real git, kill -9.
+
+A child keeps a workspace up as a daemon does. The parent starts a job there, checks another branch out, lets the job
+end, cancels it or kills the child, each at a random moment, writes one more file and waits for nothing but that file.
+Then the index must be one that is made from nothing. Used by test_never_stale.py and scripts/check-stale.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from sidecar.engine.wiring import Models, make_embedder
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import SidecarError
+from sidecar.model import no_progress
+from tests.engine.kills import WORDS, DictStore
+from tests.engine.rooms import Image, Room, image
+from tests.engine.stale import Repository, differences, path_of, text_of
+
+PATIENCE_S = 60.0
+JOBS = ("refresh", "rebuild", "rebuild")
+ENDS = ("finish", "cancel", "cancel", "kill")
+
+
+class _Child:
+    """Runs in the process that may be killed; answers one message after the other."""
+
+    def __init__(self, room: Room) -> None:
+        self._workspace = room.open()
+        self._cancelled = threading.Event()
+        self._job = threading.Thread()
+        self._told = threading.Condition()
+        self._workspace.on_change(lambda _: self._tell())
+
+    def answer(self, deed: str, what: str) -> Any:
+        if deed in JOBS:
+            self._cancelled.clear()
+            self._job = threading.Thread(target=self._work, args=(deed,), daemon=True)
+            return self._job.start()
+        if deed == "cancel":
+            self._cancelled.set()
+        if deed in ("cancel", "join"):
+            return self._job.join()
+        if deed == "until":
+            return self._until(what)
+        return image(self._workspace, WORDS)
+
+    def _work(self, job: str) -> None:
+        with contextlib.suppress(SidecarError):
+            getattr(self._workspace, job)(no_progress, self._cancelled.is_set)
+
+    def _until(self, path: str) -> str:
+        """Searches until this file is found by an answer that says nothing of being stale; else what it says."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            answer = self._workspace.find_paths(path, 1)
+            if not answer.notice and answer.paths and _watched(self._workspace):
+                return ""
+            if time.monotonic() > deadline:
+                return answer.notice or f"{path} is not there, and nothing is said of it"
+            with self._told:
+                self._told.wait(0.2)
+
+    def _tell(self) -> None:
+        with self._told:
+            self._told.notify_all()
+
+
+def _watched(workspace: IndexedWorkspace) -> bool:
+    return workspace._upkeep.watching
+
+
+def child(root: Path, home: Path, flags: dict[str, Any], said: Connection) -> None:
+    room = Room(
+        root, home, flags, Models(make_embedder), [], make_store=lambda *_: DictStore(), watcher=True, apart=False
+    )
+    answering = _Child(room)
+    while True:
+        deed, what = said.recv()
+        said.send(answering.answer(deed, what))
+
+
+@dataclass
+class Outcome:
+    """What a series of checkouts came to; `stale` says of each index that was not as it should be what was not."""
+
+    runs: int = 0
+    by_kind: Counter[str] = field(default_factory=Counter)
+    stale: list[str] = field(default_factory=list)
+
+
+class Switcher:
+    """One repository under one index, checked out to and fro amid jobs."""
+
+    def __init__(self, folder: Path, seed: int, models: Models, strategy: str = "realtime") -> None:
+        self._random = random.Random(seed)
+        self._folder = folder
+        self._root, self._home = folder / "work", folder / "home"
+        self._room = Room(Repository.make(self._root).root, folder / "scratch", {}, models, [])
+        self._room.make_store = lambda *_: DictStore()
+        self._flags = {"indexingStrategy": strategy}
+        self._branch = "main"
+        self._processes = multiprocessing.get_context("forkserver")
+        self._processes.set_forkserver_preload(["tests.engine.checkouts"])
+
+    def run(self, runs: int) -> Outcome:
+        outcome = Outcome()
+        with contextlib.ExitStack() as stack:
+            talk = stack.enter_context(self._child())
+            talk("refresh")
+            talk("join")
+            for number in range(runs):
+                job, end = self._random.choice(JOBS), self._random.choice(ENDS)
+                outcome.by_kind[f"{job} {end}"] += 1
+                talk("until", "README.md")
+                talk(job)
+                self._pause()
+                self._switch(number)
+                self._pause()
+                if end == "kill":
+                    stack.close()
+                    talk = stack.enter_context(self._child())
+                else:
+                    talk("cancel" if end == "cancel" else "join")
+                outcome.runs += 1
+                if wrong := self._wrong(talk, number):
+                    outcome.stale.append(f"run {number}, {job}, {end}: {wrong}")
+                    talk("refresh")
+                    talk("join")
+        return outcome
+
+    @contextlib.contextmanager
+    def _child(self) -> Iterator[Any]:
+        """What asks it; killed at the end of the block."""
+        ours, theirs = self._processes.Pipe()
+        process = self._processes.Process(target=child, args=(self._root, self._home, self._flags, theirs))
+        process.start()
+        theirs.close()
+
+        def talk(deed: str, what: str = "") -> Any:
+            ours.send((deed, what))
+            return ours.recv()
+
+        try:
+            yield talk
+        finally:
+            assert process.pid is not None
+            os.kill(process.pid, signal.SIGKILL)
+            process.join()
+            ours.close()
+
+    def _pause(self) -> None:
+        """The moment itself: somewhere in the next milliseconds, whatever the child is doing then."""
+        threading.Event().wait(self._random.random() * 0.08)
+
+    def _switch(self, number: int) -> None:
+        self._branch = "other" if self._branch == "main" else "main"
+        self._room.git("checkout", "-qf", self._branch)
+        self._room.write(path_of(number % 5), text_of(number + 1000))
+
+    def _wrong(self, talk: Any, number: int) -> str:
+        last = f"last{number % 3}/mod{number}.py"
+        self._room.write(last, text_of(number))
+        if said := talk("until", last):
+            return str(said)
+        return "; ".join(differences(talk("image"), self._from_nothing()))
+
+    def _from_nothing(self) -> Image:
+        try:
+            workspace = self._room.open()
+            workspace.refresh(no_progress, lambda: False)
+            return image(workspace, WORDS)
+        finally:
+            self._room.close()
+            shutil.rmtree(self._folder / "scratch")

@@ -1,0 +1,478 @@
+"""The life of a workspace as a model: edits, switches, jobs, cancels, deaths, rests, strategies, in any order.
+
+What must hold is one sentence: an answer that says nothing of being stale is that of an index made from nothing.
+Used by test_never_stale.py and scripts/check-stale. The watcher is in the model's hands, so that a run can be repeated:
+it reports each change at once, and nothing that happens while it does not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from sidecar.engine.wiring import Models
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, SidecarError
+from sidecar.model import no_progress
+from sidecar.settings.load import Settings
+from tests.engine.kills import WORDS, DictStore
+from tests.engine.rooms import Image, Room, image
+
+FOLDERS = 8
+FILES = 24
+PATIENCE_S = 60.0
+_OLD_S = 1_700_000_000
+
+Report = Callable[[Iterable[str], Iterable[str]], None]
+
+
+def text_of(number: int) -> str:
+    """Small, and another one for each number."""
+    words = [WORDS[(number * k + k) % len(WORDS)] for k in (1, 3, 5, 7)]
+    return f"def {words[0]}_{words[1]}_{number}({words[2]}):\n    return {words[3]}({words[2]})\n"
+
+
+def path_of(number: int) -> str:
+    return f"pkg{number % FOLDERS}/mod{number}.py"
+
+
+@dataclass
+class Watched:
+    """The watchers of one room, at most one of which runs."""
+
+    report: Report | None = None
+    strategy: str = ""
+    changed: threading.Condition = field(default_factory=threading.Condition)
+
+    def make(self, root: str, settings: Settings, report: Report) -> HeldWatcher:
+        return HeldWatcher(self, settings.indexing_strategy, report)
+
+    def tell(self, paths: Iterable[str], folders: Iterable[str] = (), *, head_moved: bool = False) -> None:
+        """As the real one does: under git only that HEAD has moved."""
+        report = self.report
+        if report is None:
+            return
+        if head_moved:
+            report(() if self.strategy == "git" else paths, ("",))
+        elif self.strategy != "git":
+            report(paths, folders)
+
+
+class HeldWatcher:
+    note = ""
+
+    def __init__(self, watched: Watched, strategy: str, report: Report) -> None:
+        self._watched, self._strategy, self._report = watched, strategy, report
+
+    @property
+    def active(self) -> bool:
+        return self._watched.report is self._report
+
+    def start(self) -> None:
+        with self._watched.changed:
+            self._watched.report, self._watched.strategy = self._report, self._strategy
+            self._watched.changed.notify_all()
+
+    def stop(self) -> None:
+        with self._watched.changed:
+            if self.active:
+                self._watched.report = None
+
+    def look(self) -> None:
+        """It is told of everything as it happens."""
+
+
+class Moment:
+    """What a job asks before each step: does something at one of the steps, and cancels at another."""
+
+    def __init__(self, at: int, then: Callable[[], None], cancel_at: int | None) -> None:
+        self._at, self._then, self._cancel_at = at, then, cancel_at
+        self._asked = 0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> bool:
+        with self._lock:
+            number, self._asked = self._asked, self._asked + 1
+            if number == self._at:
+                self._then()
+            return self._cancel_at is not None and number >= self._cancel_at
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository on disk whose branches `main` and `other` differ in every third file, to be copied."""
+
+    root: Path
+
+    @classmethod
+    def make(cls, root: Path) -> Repository:
+        room = Room(root, root, {}, None, [])  # type: ignore[arg-type]  # only its files and its git are of use
+        root.mkdir()
+        for number in range(FILES):
+            room.write(path_of(number), text_of(number))
+        room.write("README.md", "# Example\n\nCookies expire.\n")
+        room.git("init", "-q", "-b", "main")
+        room.git("add", ".")
+        room.git("commit", "-qm", "one")
+        room.git("checkout", "-qb", "other")
+        for number in range(0, FILES, 3):
+            (root / path_of(number)).unlink() if number % 2 else room.write(path_of(number), text_of(number + 500))
+            room.write(f"fresh/mod{number}.py", text_of(number + 900))
+        room.git("add", "-A")
+        room.git("commit", "-qm", "two")
+        room.git("checkout", "-q", "main")
+        return cls(root)
+
+
+_NUMBERS = st.integers(0, FILES + 4)
+_MOMENTS = st.integers(0, FOLDERS + 3)
+_EDITS = st.sampled_from(["switch", "write", "delete", "rename", "buffer", "commit", "rules"])
+
+
+class Life(RuleBasedStateMachine):
+    """One workspace from its first folder to the comparison at its end."""
+
+    def __init__(self, repository: Repository, models: Models, judge: Callable[[Life], None] | None = None) -> None:
+        super().__init__()
+        self._folder = Path(tempfile.mkdtemp(prefix="sidecar-life-"))
+        shutil.copytree(repository.root, self._folder / "work", symlinks=True)
+        self._watched = Watched()
+        self._models = models
+        self._stores: dict[Path, DictStore] = {}
+        self.room = Room(
+            self._folder / "work",
+            self._folder / "home",
+            {},
+            models,
+            [],
+            make_store=lambda folder, *_: self._store(folder),
+            watcher=True,
+            make_watcher=self._watched.make,
+        )
+        self._judge = judge
+        self._buffers: dict[str, str] = {}
+        self._strategy = "realtime"
+        self._branch = "main"
+        self._clock = 0
+        self._uncommitted = False
+        self.workspace: IndexedWorkspace = self.room.open()
+
+    # ------------------------------------------------------------ what happens to the files
+
+    @rule(number=_NUMBERS, text=st.integers(0, 99), old=st.booleans())
+    def write(self, number: int, text: int, old: bool) -> None:
+        path = path_of(number)
+        if (self.room.root / path).is_dir():
+            return
+        self.room.write(path, text_of(text))
+        if old:
+            self._clock += 1
+            os.utime(self.room.root / path, (_OLD_S + self._clock, _OLD_S + self._clock))
+        self.report([path])
+
+    @rule(number=_NUMBERS)
+    def delete(self, number: int) -> None:
+        (self.room.root / path_of(number)).unlink(missing_ok=True)
+        self.report([path_of(number)])
+
+    @rule(number=_NUMBERS, to=_NUMBERS)
+    def rename(self, number: int, to: int) -> None:
+        source, target = self.room.root / path_of(number), self.room.root / path_of(to)
+        if source.exists():
+            target.parent.mkdir(exist_ok=True)
+            source.replace(target)
+            self.report([path_of(number), path_of(to)])
+
+    @rule(folder=st.integers(0, FOLDERS - 1))
+    def move_folder(self, folder: int) -> None:
+        source, target = self.room.root / f"pkg{folder}", self.room.root / f"moved{folder}"
+        if source.is_dir() and not target.exists():
+            source.rename(target)
+            self.report([source.name, target.name], [source.name, target.name])
+
+    @rule()
+    def switch(self) -> None:
+        """Many files at once, and HEAD with them."""
+        self._branch = "other" if self._branch == "main" else "main"
+        self.room.git("checkout", "-qf", self._branch)
+        self._uncommitted = True  # what git does not know stays
+        self._watched.tell([path_of(0), "fresh"], ["fresh"], head_moved=True)
+
+    @rule()
+    def commit(self) -> None:
+        self.room.git("add", "-A")
+        self.room.git("commit", "-qm", "more", "--allow-empty")
+        self._uncommitted = False
+        self._watched.tell([], head_moved=True)
+
+    @rule(folder=st.integers(0, FOLDERS - 1))
+    def write_rules(self, folder: int) -> None:
+        self.room.write(".sidecarignore", f"pkg{folder}/\n")
+        self.report([".sidecarignore"])
+
+    @rule(number=_NUMBERS, text=st.integers(100, 199))
+    def buffer(self, number: int, text: int) -> None:
+        self._buffers[path_of(number)] = text_of(text)
+        self.workspace.set_buffer(path_of(number), text_of(text))
+
+    @rule(number=_NUMBERS)
+    def drop_buffer(self, number: int) -> None:
+        self._buffers.pop(path_of(number), None)
+        self.workspace.drop_buffer(path_of(number))
+
+    # ------------------------------------------------------------ what happens to the index
+
+    @initialize()
+    def first(self) -> None:
+        self.workspace.create(no_progress, lambda: False)
+        self._settle_in()
+
+    @rule(
+        job=st.sampled_from(["refresh", "rebuild", "rebuild", "match", "create"]),
+        edit=_EDITS,
+        number=_NUMBERS,
+        at=_MOMENTS,
+        cancelled_after=st.none() | st.integers(0, 3),
+        look=st.booleans(),
+    )
+    def work(self, job: str, edit: str, number: int, at: int, cancelled_after: int | None, look: bool) -> None:
+        """A job, amid which files change and somebody may search; it may be cancelled, as when its caller dies."""
+
+        def then() -> None:
+            self._edit(edit, number)
+            if look:
+                self.workspace.find_paths("**/*", 1)
+
+        moment = Moment(at, then, None if cancelled_after is None else at + cancelled_after)
+        with contextlib.suppress(Cancelled, IndexExists, IndexNotFound):
+            self._start(job, moment)
+        self._settle_in()
+
+    @rule(job=st.sampled_from(["refresh", "rebuild"]), edit=_EDITS, number=_NUMBERS, at=_MOMENTS)
+    def cut_short(self, job: str, edit: str, number: int, at: int) -> None:
+        self.work(job, edit, number, at, 0, True)
+
+    @rule(number=_NUMBERS)
+    def reindex_file(self, number: int) -> None:
+        with contextlib.suppress(FileNotFound, FileExcluded, IndexNotFound):
+            self.workspace.reindex_file(path_of(number))
+        self._settle_in()
+
+    @rule()
+    def delete_index(self) -> None:
+        try:
+            self.workspace.delete()
+        except IndexNotFound:
+            return
+        self._strategy = "realtime"  # its config went with it
+
+    @rule()
+    def rest(self) -> None:
+        self.workspace.rest(0.0)
+
+    @rule()
+    def reopen(self) -> None:
+        self.room.close()
+        self._wake_anew()
+
+    @rule()
+    def die(self) -> None:
+        """What a killed process leaves: nothing closed, nothing remembered. Its lock is free."""
+        self.workspace._upkeep.end(for_good=True)
+        generation = self.workspace._index.generation
+        if generation is not None and generation.writer is not None:
+            generation.writer.feeder.close()
+        self.workspace._index._release()
+        self.room.opened.remove(self.workspace)
+        self._wake_anew()
+
+    @precondition(lambda self: Path(self.workspace.config().config_path).exists())
+    @rule(strategy=st.sampled_from(["realtime", "lazy", "git"]))
+    def turn_to(self, strategy: str) -> None:
+        config = Path(self.workspace.config().config_path)
+        config.write_text(f'{{"indexingStrategy": "{strategy}"}}')
+        self._strategy = strategy
+        self.workspace.heed_settings()
+
+    @rule()
+    def search(self) -> None:
+        try:
+            notice = self.workspace.find_paths("**/*", 1).notice
+        except IndexNotFound:
+            return
+        self._settle_in()
+        if not notice and self._strategy != "git":
+            assert self._indexed() == self._on_disk(), "an answer that says nothing of it is stale"
+
+    # ------------------------------------------------------------ the end
+
+    def teardown(self) -> None:
+        try:
+            if self._judge is None:
+                self.compare()
+            else:
+                self._judge(self)
+        finally:
+            self.room.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def compare(self) -> None:
+        """Once nothing waits any more, the index is that of the files as they are."""
+        if self.workspace.status().status == "not_found":
+            self.workspace.create(no_progress, lambda: False)
+        if self._strategy == "git":
+            self.commit()
+        self.workspace.find_paths("**/*", 1)
+        self._settle_in()
+        answer = self.workspace.find_paths("**/*", 1)
+        assert answer.notice == "", answer.notice
+        here, there = self._indexed(), self._on_disk()
+        assert here == there, f"stale: {sorted(p for p in {*here, *there} if here.get(p) != there.get(p))}"
+        different = differences(image(self.workspace, WORDS), self._from_nothing())
+        assert not different, different
+
+    # ------------------------------------------------------------ small things
+
+    def _edit(self, edit: str, number: int) -> None:
+        if edit == "write":
+            self.write(number, number + 200, True)
+        elif edit == "rename":
+            self.rename(number, FILES - number % FILES)
+        elif edit == "buffer":
+            self.buffer(number, number + 300)
+        elif edit == "rules":
+            self.write_rules(number % FOLDERS)
+        elif edit == "delete":
+            self.delete(number)
+        elif edit == "commit":
+            self.commit()
+        else:
+            self.switch()
+
+    def _store(self, folder: Path) -> DictStore:
+        """The one that was left in this folder."""
+        mark = folder / "made"
+        if not mark.exists():
+            mark.touch()
+            self._stores[folder] = DictStore()
+        return self._stores[folder]
+
+    def _start(self, job: str, moment: Moment) -> Any:
+        if job == "refresh":
+            return self.workspace.refresh(no_progress, moment)
+        if job == "rebuild":
+            return self.workspace.rebuild(no_progress, moment)
+        if job == "create":
+            return self.workspace.create(no_progress, moment)
+        return self.workspace.index_matching(["pkg1/**", "fresh/**"], False, no_progress, moment)
+
+    def report(self, paths: list[str], folders: Iterable[str] = ()) -> None:
+        self._uncommitted = True
+        self._watched.tell(paths, folders)
+
+    def _wake_anew(self) -> None:
+        self._buffers.clear()
+        self.workspace = self.room.open()
+
+    def _settle_in(self) -> None:
+        """Waits for the watcher where one is on its way, so that every run of the model is the same."""
+        with self._watched.changed:
+            ready = self._watched.changed.wait_for(
+                lambda: self.workspace._upkeep._keeper is None or self._watched.report is not None, PATIENCE_S
+            )
+        assert ready, "the watcher never came"
+
+    def _indexed(self) -> dict[str, bytes]:
+        with self.workspace._index.readable().snapshots.open() as snapshot:
+            return dict(snapshot.connection.execute("SELECT path, sha256 FROM files"))
+
+    def _on_disk(self) -> dict[str, bytes]:
+        """As a walk finds it, unsaved text included."""
+        walker = self.workspace._parts.make_walker(str(self.room.root), self.workspace.settings())
+        found = {f.path: hashlib.sha256((self.room.root / f.path).read_bytes()).digest() for f in walker.walk().files}
+        for path, text in self._buffers.items():
+            if walker.decide(path).indexed:
+                found[path] = hashlib.sha256(text.encode()).digest()
+        return found
+
+    def _from_nothing(self) -> Image:
+        scratch = Room(
+            self.room.root, self._folder / "scratch", {}, self._models, [], make_store=lambda *_: DictStore()
+        )
+        try:
+            workspace = scratch.open()
+            for path, text in self._buffers.items():
+                workspace.set_buffer(path, text)
+            workspace.refresh(no_progress, lambda: False)
+            return image(workspace, WORDS)
+        finally:
+            scratch.close()
+            shutil.rmtree(self._folder / "scratch", ignore_errors=True)
+
+
+def differences(one: Image, other: Image) -> list[str]:
+    """Which parts of two images are not equal, with some of what differs."""
+    told = []
+    for part in fields(Image):
+        mine, theirs = getattr(one, part.name), getattr(other, part.name)
+        if mine != theirs:
+            some = [x for x in mine if x not in theirs][:2], [x for x in theirs if x not in mine][:2]
+            told.append(f"{part.name}: {len(mine)} and {len(theirs)}, {some}"[:160])
+    return told
+
+
+@dataclass
+class Tally:
+    """What many lives came to."""
+
+    lives: int = 0
+    stale: list[str] = field(default_factory=list)
+
+    def judge(self, life: Life) -> None:
+        self.lives += 1
+        try:
+            life.compare()
+        except (AssertionError, SidecarError) as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            said = str(error).partition("\n")[0][:200]
+            self.stale.append(f"{where.name}: {where.line or ''} {type(error).__name__} {said}")
+
+
+def live(repository: Repository, models: Models, lives: int, steps: int, number: int) -> Tally:
+    """So many lives of so many steps at most; `number` tells one series from another."""
+    tally = Tally()
+    some = settings(
+        max_examples=lives,
+        stateful_step_count=steps,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+    @seed(number)
+    class Judged(Life):
+        def __init__(self) -> None:
+            super().__init__(repository, models, tally.judge)
+
+    run_state_machine_as_test(Judged, settings=some)
+    return tally

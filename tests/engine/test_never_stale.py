@@ -1,0 +1,283 @@
+"""Whatever happens in whatever order, an index is brought up to the files or says that it is not."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from sidecar.engine.change_queue import EVERYTHING, ChangeQueue, Pending
+from sidecar.engine.keeper import Keeper
+from sidecar.engine.wiring import Models
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import Cancelled, FileNotFound
+from sidecar.model import IsCancelled, SearchRequest, never_cancelled, no_progress
+from sidecar.parts.watch import Changes, Notifier, Watcher
+from sidecar.settings.load import Settings
+from tests.engine.checkouts import Switcher
+from tests.engine.rooms import FILES, Room, find, index
+from tests.engine.stale import Life, Moment, Report, Repository
+
+NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
+
+SOME_LIVES = settings(
+    max_examples=25,
+    stateful_step_count=8,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    print_blob=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+# ---------------------------------------------------------------- a model of everything
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    return Repository.make(tmp_path_factory.mktemp("repository") / "work")
+
+
+@pytest.mark.slow
+def test_every_life_of_a_workspace_ends_with_the_index_that_is_made_from_nothing(
+    repository: Repository, models: Models
+) -> None:
+    run_state_machine_as_test(lambda: Life(repository, models), settings=SOME_LIVES)
+
+
+@pytest.mark.parametrize("cancelled_after", [None, 0], ids=["finished", "cancelled"])
+@pytest.mark.parametrize("job", ["refresh", "rebuild"])
+def test_a_switch_amid_a_job_is_in_the_index_afterwards(
+    repository: Repository, models: Models, job: str, cancelled_after: int | None
+) -> None:
+    life = Life(repository, models)
+    life.first()
+    life.search()
+    life.work(job, "switch", number=0, at=4, cancelled_after=cancelled_after, look=True)
+    life.teardown()  # which compares
+
+
+def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_it_ends(
+    repository: Repository, models: Models
+) -> None:
+    """Only the look at everything that the checkout asks for has to wait."""
+    life = Life(repository, models)
+    life.first()
+    life.search()
+    found: list[tuple[str, ...]] = []
+
+    def look() -> None:
+        life.switch()
+        life.workspace.find_paths("**/*", 1)
+        life.room.write("pkg0/saved.py", NEW)
+        life.buffer(0, 100)
+        life.report(["pkg0/saved.py"])
+        answer = life.workspace.search(SearchRequest("carburettor", mode="fts"), never_cancelled)
+        assert "being rebuilt" in answer.notice
+        found.append(tuple(hit.path for hit in answer.hits))
+
+    life.workspace.rebuild(no_progress, Moment(4, look, None))
+    assert found == [("pkg0/saved.py",)]
+    life.teardown()
+
+
+@pytest.mark.slow
+def test_checkouts_amid_jobs_that_end_are_cancelled_or_die_leave_no_index_stale(tmp_path: Path, models: Models) -> None:
+    outcome = Switcher(tmp_path, seed=3, models=models).run(12)
+    assert outcome.stale == []
+    assert {kind.split()[1] for kind in outcome.by_kind} == {"finish", "cancel", "kill"}
+
+
+def test_lives_differ_where_a_change_is_never_reported(repository: Repository, models: Models) -> None:
+    """The comparison itself can fail."""
+    life = Life(repository, models)
+    life.first()
+    life.search()
+    life.room.write("pkg0/unseen.py", NEW)
+    with pytest.raises(AssertionError, match="unseen"):
+        life.teardown()
+
+
+# ---------------------------------------------------------------- the queue
+
+
+def test_nothing_leaves_the_queue_but_what_was_not_noted_again_since_it_was_looked_at() -> None:
+    queue = ChangeQueue()
+    queue.note(Pending({"a.py", "b.py"}, {"src", EVERYTHING}))
+    batch = queue.look()
+    queue.note(Pending({"b.py", "c.py"}, {EVERYTHING}))
+    assert queue.settle(batch.pending, batch.moment) == Pending({"a.py"}, {"src"})
+    assert queue.pending() == Pending({"b.py", "c.py"}, {EVERYTHING})
+    assert queue.settle(batch.pending, batch.moment) == Pending()
+
+
+@contextlib.contextmanager
+def keeping(queue: ChangeQueue, apply: object, on_change: object = lambda: None) -> Iterator[Keeper]:
+    keeper = Keeper("/work", queue, apply, "realtime", lambda _: None, lambda _: None, on_change)  # type: ignore[arg-type]
+    keeper.start()
+    try:
+        yield keeper
+    finally:
+        keeper.stop()
+
+
+def test_a_batch_that_the_end_of_the_thread_interrupts_still_waits() -> None:
+    queue = ChangeQueue()
+    applying = threading.Event()
+
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
+        applying.set()
+        while not cancelled():
+            pass
+        raise Cancelled
+
+    with keeping(queue, apply) as keeper:
+        keeper.add(["a.py"])
+        assert applying.wait(30)
+    assert queue.pending() == Pending({"a.py"})
+
+
+def test_what_cannot_be_applied_now_is_applied_when_it_can_be_though_nobody_searches() -> None:
+    queue, busy, applied = ChangeQueue(), threading.Event(), threading.Event()
+    busy.set()
+
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
+        if busy.is_set():
+            return Pending(pending.paths)
+        applied.set()
+        return pending
+
+    with keeping(queue, apply) as keeper:
+        keeper.add(["a.py"], [EVERYTHING])
+        assert keeper.flush(30) is False
+        assert queue.pending() == Pending(rescan={EVERYTHING})
+        busy.clear()
+        keeper.go_on()
+        assert applied.wait(30)
+        assert keeper.flush(30) is True
+
+
+def test_one_path_that_cannot_be_dealt_with_does_not_hold_up_the_others() -> None:
+    """A look at everything does not go by the paths that are noted."""
+    queue = ChangeQueue()
+
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
+        if EVERYTHING not in pending.rescan:
+            raise ValueError("a path that no database takes")
+        return pending
+
+    with keeping(queue, apply) as keeper:
+        keeper.add(["bad\udcff.py", "good.py"])
+        keeper.flush(30)
+        assert keeper.flush(30) is True
+        assert not queue
+
+
+def test_a_listener_that_fails_ends_no_keeping_up() -> None:
+    queue = ChangeQueue()
+    told: list[int] = []
+
+    def fail() -> None:
+        told.append(1)
+        if threading.current_thread().name == "sidecar-keeper":
+            raise BrokenPipeError("the editor went away")
+
+    with keeping(queue, lambda pending, _: pending, fail) as keeper:
+        for path in ("a.py", "b.py"):
+            keeper.add([path])
+            assert keeper.flush(30) is True
+    assert len(told) == 4
+
+
+# ---------------------------------------------------------------- what nobody reports
+
+
+def paths(workspace: IndexedWorkspace) -> tuple[str, ...]:
+    """As the index has them, without bringing it up to date."""
+    with workspace._index.readable().snapshots.open() as snapshot:
+        return tuple(snapshot.paths)
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+def test_before_anything_watches_every_search_looks_for_itself(room: Room, strategy: str) -> None:
+    room.flags["indexingStrategy"] = strategy
+    workspace = room.open()
+    index(workspace)
+    assert find(workspace, "expire cookies")
+    room.write("src/engine.py", NEW)
+    assert find(workspace, "tune carburettor")[0] == "src/engine.py"
+
+
+def polled(room: Room) -> IndexedWorkspace:
+    """A workspace that the system refuses to watch, and that nobody looks at for an hour."""
+
+    def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
+        raise OSError("OS file watch limit reached")
+
+    def make(root: str, settings: Settings, report: Report) -> Watcher:
+        def tell(changes: Changes) -> None:
+            report(changes.paths, ("",) if changes.head_moved else changes.rescan)
+
+        strategy = "git" if settings.indexing_strategy == "git" else "files"
+        return Watcher(root, tell, lambda _: False, strategy, poll_seconds=3600.0, make_notifier=refuse)
+
+    room.watcher, room.make_watcher = True, make
+    workspace = room.open()
+    watched = threading.Event()
+    workspace.on_change(lambda status: watched.set() if status.watcher_active else None)
+    index(workspace)
+    assert watched.wait(60)
+    assert find(workspace, "expire cookies")
+    return workspace
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+def test_where_files_are_polled_a_search_looks_for_itself(room: Room, strategy: str) -> None:
+    room.flags["indexingStrategy"] = strategy
+    workspace = polled(room)
+    assert "file watch limit" in workspace.status().warning
+    room.write("src/engine.py", NEW)
+    answer = workspace.search(SearchRequest("tune carburettor"), never_cancelled)
+    assert (answer.hits[0].path, answer.notice) == ("src/engine.py", "")
+
+
+def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(room: Room) -> None:
+    room.flags["indexingStrategy"] = "git"
+    room.git("init", "-b", "main")
+    workspace = polled(room)
+    room.write("src/engine.py", NEW)
+    assert "src/engine.py" not in find(workspace, "tune carburettor")
+    room.git("add", ".")
+    room.git("commit", "-m", "one")
+    assert find(workspace, "tune carburettor")[0] == "src/engine.py"
+
+
+# ---------------------------------------------------------------- overlapping runs
+
+
+@pytest.mark.parametrize("count", [2, 8], ids=["inline", "in stages"])
+def test_a_new_file_that_goes_after_a_run_has_read_it_is_not_indexed(room: Room, count: int) -> None:
+    """Its going leaves no row by which that run could see it."""
+    names = [f"late/n{number}.py" for number in range(count)]
+
+    def go(path: str) -> None:
+        first = room.root / names[0]
+        if path == names[1] and first.exists():
+            first.unlink()
+            with contextlib.suppress(FileNotFound):  # it was never indexed
+                workspace.reindex_file(names[0])
+
+    room.before_reading = go
+    workspace = room.open()
+    index(workspace)
+    for name in names:
+        room.write(name, NEW)
+    index(workspace)
+    assert not (room.root / names[0]).exists()
+    assert set(paths(workspace)) == {*FILES, *names[1:]}
