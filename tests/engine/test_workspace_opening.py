@@ -163,6 +163,22 @@ def test_kept_vectors_that_are_gone_are_made_again(room: Room) -> None:
     assert image(again) == before
 
 
+def test_kept_vectors_that_prove_damaged_while_they_are_open_are_begun_anew(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    vectors = room.home / "vectors" / "vectors.sqlite"
+    with sqlite3.connect(vectors) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    with vectors.open("r+b") as file:
+        file.write(bytes(vectors.stat().st_size))
+    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+        workspace._index.readable().kept.count()
+    assert index(workspace).embedded > 0
+    assert image(workspace, store=False) == before
+
+
 def test_without_the_store_the_kept_vectors_are_searched(room: Room) -> None:
     workspace = room.open()
     index(workspace)
