@@ -318,7 +318,7 @@ class CollectionCounts:
 @dataclass(frozen=True, slots=True)
 class BuildReport:
     """What a create or a rebuild did. `embedded` counts chunks that went through the model, not the kept ones;
-    `refined` those of the second stage."""
+    `refined` those of the second stage. `notice`: what was damaged and made anew."""
 
     code: CollectionCounts
     docs: CollectionCounts
@@ -329,6 +329,7 @@ class BuildReport:
     removed: int = 0
     withheld: int = 0
     refined: int = 0
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

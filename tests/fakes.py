@@ -47,6 +47,7 @@ from sidecar.model import (
     Workspace,
 )
 from sidecar.parts.documents import DocumentFile
+from sidecar.parts.lexical.tfidf import count_words
 
 CHUNK_LINES = 10
 CONFIG: dict[str, object] = {
@@ -95,7 +96,7 @@ class FakeWorkspace:
         self._building: tuple[int, int] | None = None
         self._generation = 0
         self._listeners: list[Callable[[StatusAnswer], None]] = []
-        self.documents = DocumentIndexes(DocumentFile(Path(root) / "documents.sqlite"))
+        self.documents = DocumentIndexes(DocumentFile(Path(root) / "documents.sqlite", count_words))
 
     @property
     def root(self) -> str:

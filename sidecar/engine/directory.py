@@ -42,18 +42,23 @@ class IndexDirectory:
             raise disk_error(error, self.path) from error
 
     def current(self) -> int | None:
-        """The generation in force; None when there is no index."""
+        """The generation in force; None when there is no index. The newest where nobody can tell any more."""
+        number = 0
         try:
-            return int(self._current.read_text("ascii"))
+            number = int(self._current.read_text("ascii"))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError):
-            return max(self.generations(), default=None)
+            pass
+        there = self.generations()
+        return number if number in there else max(there, default=number)
 
     def set_current(self, number: int) -> None:
         """Swaps to a generation: before this everybody sees the former one, after it the new one."""
         new = self._current.with_suffix(".new")
         try:
+            if self._current.is_dir():
+                shutil.rmtree(self._current)
             with new.open("w", encoding="ascii") as file:
                 file.write(str(number))
                 file.flush()
@@ -128,14 +133,14 @@ class IndexDirectory:
         return all([self._bring_back(trash / name, self.path / name) for name in _KEPT])
 
     def _bring_back(self, kept: Path, home: Path) -> bool:
-        if not kept.is_dir():
+        if not kept.exists():
             return True
         try:
             self.make()
             # Refused when there are others by now; the rubbish then stays for a person to look at.
             kept.rename(home)
         except (OSError, SidecarError):
-            return not kept.is_dir()
+            return not kept.exists()
         return True
 
     def size(self) -> int:

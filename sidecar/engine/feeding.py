@@ -117,6 +117,14 @@ class StoreFeeder:
             except SidecarError as error:
                 tries = _TRIES
                 self._fail(StoreFailed(error.message), tries)
+            except OSError as error:
+                tries += 1
+                self._fail(StoreFailed(f"Its folder cannot be used: {error}.", rebuild=True), tries)
+            except Exception as error:
+                # Who waits for the store would wait for ever for a thread that has ended.
+                tries = _TRIES
+                self._log.exception("filling the vector store")
+                self._fail(StoreFailed(f"It cannot be filled ({type(error).__name__}: {error})."), tries)
         self._idle.set()
 
     def _wait(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from sidecar.parts.database import connect, copy_database, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
+
+REBUILD = "Run reindex_project to build it anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +70,10 @@ class Writer:
     feeder: StoreFeeder
 
     def close(self, clean: bool) -> None:
+        """Also where the manifest is damaged: then it is not noted as clean."""
         self.feeder.close()
         if clean:
-            with self.manifest.transaction():
+            with contextlib.suppress(SidecarError), self.manifest.transaction():
                 self.manifest.set_meta(clean=1)
         self.manifest.close()
 
@@ -137,24 +141,42 @@ class Generations:
         """
         path = self._directory.manifest(number)
         if not path.exists():
-            raise IndexCorrupt("Its manifest is missing. Run reindex_project to build it anew.")
+            raise IndexCorrupt(f"Its manifest is missing. {REBUILD}")
         meta = read_meta(path)
         self._check_versions(meta)
-        model = model_of(meta)
+        model, clean = self._described(meta)
         kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
-        generation = self._assemble(number, settings, model, kept, hindrance=hindrance, was_clean=bool(meta["clean"]))
-        if generation.writer is not None and meta["kept_uuid"] != kept.store_uuid:
-            link_by_hash(generation.writer.manifest, kept)
+        generation = None
+        try:
+            generation = self._assemble(number, settings, model, kept, hindrance=hindrance, was_clean=clean)
+            if generation.writer is not None and meta.get("kept_uuid") != kept.store_uuid:
+                link_by_hash(generation.writer.manifest, kept)
+        except BaseException:
+            kept.close() if generation is None else generation.close(clean=False)
+            raise
         return generation
+
+    def _described(self, meta: Mapping[str, object]) -> tuple[ModelFacts, bool]:
+        """Its model, and whether it was closed in order."""
+        try:
+            return model_of(meta), bool(meta["clean"])
+        except (KeyError, ValueError) as error:
+            raise IndexCorrupt(f"Its manifest lacks what it must know of its model ({error}). {REBUILD}") from error
+
+    def check(self, number: int) -> None:
+        """Raises IndexCorrupt where its manifest is gone, unreadable or of another schema by now."""
+        self._check_versions(read_meta(self._directory.manifest(number)))
 
     def model_of(self, number: int) -> ModelFacts:
         """Raises IndexCorrupt, KeyError."""
         return model_of(read_meta(self._directory.manifest(number)))
 
     def trim(self, generation: Generation, max_bytes: int) -> None:
-        """Drops vectors that no index of this home names, while there are too many of them."""
+        """Drops vectors that no index of this home names, while there are too many of them. Raises IndexCorrupt."""
         try:
             generation.kept.trim(max_bytes, lambda: named_vectors(self._directory.indexes, generation.kept.store_uuid))
+        except IndexCorrupt:
+            raise
         except SidecarError as error:
             self._log.warning("kept vectors were not trimmed: %s", error.message)
 
@@ -169,8 +191,9 @@ class Generations:
                 kept.release(np.setdiff1d(own, others))
             finally:
                 kept.close()
-        except (SidecarError, KeyError) as error:
-            self._log.warning("kept vectors of a deleted index stay: %s", error)
+        except (SidecarError, KeyError, ValueError) as error:
+            # What it named, nobody names any more: it goes when there is too much of it.
+            self._log.warning("kept vectors of a deleted index stay for now: %s", error)
 
     def _assemble(
         self, number: int, settings: Settings, model: ModelFacts, kept: Kept, *, was_clean: bool, hindrance: str = ""
@@ -194,8 +217,12 @@ class Generations:
         was_clean: bool,
     ) -> Writer:
         manifest = Manifest(path)
-        with manifest.transaction():
-            manifest.set_meta(clean=0)
+        try:
+            with manifest.transaction():
+                manifest.set_meta(clean=0)
+        except BaseException:
+            manifest.close()
+            raise
 
         def make_store(directory: Path) -> VectorStore:
             return self._parts.make_store(directory, model.dimension, model.model_id)

@@ -60,8 +60,7 @@ class OpenIndex:
     def readable(self) -> Generation:
         """The generation in force. Raises IndexNotFound, IndexCorrupt."""
         with self.gate:
-            if self.generation is not None and self._is_outdated(self.generation):
-                self._close_generation()
+            self._leave_outdated()
             if self.generation is None:
                 self.generation = self._open_current()
                 self._on_open()
@@ -90,6 +89,9 @@ class OpenIndex:
         with self.gate:
             self.take_lease()
             self._directory.write_config_once(self._default_config())
+            self._leave_outdated()
+            if self.generation is not None:
+                self._generations.check(self.generation.number)
             if self.generation is None and self.exists():
                 self.generation = self._generations.open(self._current(), self._settings())
             if self.generation is None:
@@ -111,7 +113,7 @@ class OpenIndex:
             self._directory.set_current(fresh.number)
             old, self.generation = self.generation, fresh
         if old is not None:
-            old.close()
+            old.close(clean=False)
         self._directory.sweep()
 
     def drop(self, fresh: Generation) -> None:
@@ -122,7 +124,7 @@ class OpenIndex:
     def delete(self) -> None:
         with self.gate:
             self.take_lease()
-            self._close_generation()
+            self._close_generation(clean=False)
             number = self._directory.current()
             if number is not None:
                 self._generations.release(number)
@@ -177,12 +179,18 @@ class OpenIndex:
             return self.generation.model
         try:
             return self._generations.model_of(self._current())
-        except (SidecarError, KeyError, ValueError):
+        except (SidecarError, KeyError, ValueError, TypeError):
             return None
 
-    def _is_outdated(self, generation: Generation) -> bool:
-        """Another process, which holds the lease, has rebuilt or deleted the index since."""
-        return generation.writer is None and self._directory.current() != generation.number
+    def _leave_outdated(self) -> None:
+        """Closes the generation where another process, which holds the lease, has rebuilt or deleted the index since,
+        and where the file of its vectors proved damaged: opened again, it finds what a new one has."""
+        generation = self.generation
+        if generation is None:
+            return
+        replaced = generation.writer is None and self._directory.current() != generation.number
+        if replaced or generation.kept.damaged:
+            self._close_generation(clean=not generation.kept.damaged)
 
     def _hindrance(self) -> str:
         """Takes the lease; why that cannot be, where it can not."""
@@ -201,7 +209,7 @@ class OpenIndex:
         if lease is not None:
             lease.release()
 
-    def _close_generation(self) -> None:
+    def _close_generation(self, *, clean: bool = True) -> None:
         generation, self.generation = self.generation, None
         if generation is not None:
-            generation.close()
+            generation.close(clean=clean)

@@ -63,6 +63,10 @@ class Kept(Protocol):
     @property
     def store_uuid(self) -> str: ...
 
+    @property
+    def damaged(self) -> bool:
+        """Whether damage was found in its file: who opens it next begins a new one."""
+
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]: ...
 
     def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]: ...

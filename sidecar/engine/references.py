@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import numpy as np
 
+from sidecar.errors import IndexCorrupt
 from sidecar.model import Ids
 from sidecar.parts.database import connect, translated
 
@@ -13,12 +15,14 @@ from sidecar.parts.database import connect, translated
 def named_vectors(indexes: Path, store_uuid: str, without: Path | None = None) -> Ids:
     """Ids of the file with this uuid that manifests below `indexes` name, ascending; `without` leaves one index out.
 
-    Raises `SidecarError` when a manifest cannot be read: then nobody knows what it names.
+    A damaged manifest names none: nobody can read them by it, and making the index anew finds them by their texts.
+    Raises `SidecarError` when one cannot be read for another reason: then nobody knows what it names.
     """
     found = [np.zeros(0, np.int64)]
     for manifest in indexes.glob("*/generations/*/manifest.sqlite"):
         if without is None or not manifest.is_relative_to(without):
-            found.append(vectors_in(manifest, store_uuid))
+            with contextlib.suppress(IndexCorrupt):
+                found.append(vectors_in(manifest, store_uuid))
     return np.unique(np.concatenate(found))
 
 
@@ -32,5 +36,7 @@ def vectors_in(manifest: Path, store_uuid: str) -> Ids:
                 return np.zeros(0, np.int64)
             rows = connection.execute("SELECT vector_id FROM chunks UNION SELECT path_vector FROM files")
             return np.fromiter((row[0] for row in rows), np.int64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise IndexCorrupt(f"{manifest} names vectors that cannot be.") from error
         finally:
             connection.close()

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sidecar.engine.vector_cache import VectorCache
 from sidecar.errors import IndexCorrupt
 from sidecar.model import Ids, Vectors
-from sidecar.parts.database import connect, translated
+from sidecar.parts.database import blamed, connect, translated
 from sidecar.parts.manifest import unpack_names
 
 Int32s = NDArray[np.int32]
@@ -198,7 +198,7 @@ class Snapshots:
         with self._reading():
             connection = self._borrow()
             try:
-                with translated(self._path):
+                with translated(self._path), blamed(self._path):
                     connection.execute("BEGIN")
                     try:
                         arrays = self._current(connection)

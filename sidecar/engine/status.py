@@ -16,7 +16,7 @@ import numpy as np
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.freshness import one_line, unread_notice
 from sidecar.engine.generation import Generation, read_meta
-from sidecar.errors import Cancelled, SidecarError
+from sidecar.errors import Cancelled, IndexCorrupt, SidecarError
 from sidecar.model import (
     COULD_NOT_BE,
     CollectionCounts,
@@ -109,12 +109,14 @@ class Reporter:
         self._activity = activity
 
     def is_complete(self) -> bool:
-        """Whether there is an index that was once brought up to the whole workspace."""
+        """Whether there is an index that can be read and was once brought up to the whole workspace."""
         number = self._directory.current()
         if number is None:
             return False
         try:
             return bool(read_meta(self._directory.manifest(number)).get("complete"))
+        except IndexCorrupt:
+            return False
         except SidecarError:
             return True
 

@@ -27,6 +27,7 @@ from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.index import LexicalIndex
+from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
 from sidecar.parts.paths import normalise_root
 from sidecar.parts.read import read_file
@@ -74,7 +75,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         make_searcher=lambda embedder, store: make_searcher(embedder, store, env.get("SIDECAR_RANKER", "")),
         make_watcher=make_watcher,
         open_memories=MemoryFile,
-        open_documents=DocumentFile,
+        open_documents=lambda path: DocumentFile(path, count_words),
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version},
         prepare_apart=prepare_apart,
     )

@@ -28,6 +28,7 @@ from sidecar.engine.patterns import index_matched, match_patterns
 from sidecar.engine.ports import Parts
 from sidecar.engine.reading import Reading
 from sidecar.engine.refining import Refining
+from sidecar.engine.renewal import Build, make_anew, up_to_date_or_anew
 from sidecar.engine.status import Activity, Reporter
 from sidecar.engine.turns import Turns
 from sidecar.engine.upkeep import Upkeep
@@ -48,6 +49,7 @@ from sidecar.model import (
     SymbolsAnswer,
     no_progress,
 )
+from sidecar.parts.database import blamed
 from sidecar.parts.paths import relative_path
 from sidecar.settings.load import Settings
 
@@ -142,7 +144,7 @@ class IndexedWorkspace:
 
     def _first_stage(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         with self._only_job("refresh" if self._index.exists() else "create"), self._turns.taking(cancelled) as stop:
-            return self._bring_up_to_date(self._index.ready(), progress, stop)
+            return up_to_date_or_anew(self._index, self._builds(progress, stop), self._upkeep.end)
 
     @counted
     def index_matching(
@@ -162,16 +164,10 @@ class IndexedWorkspace:
         if not self._index.exists():
             raise IndexNotFound("Run create_index first.")
         with self._only_job("rebuild"), self._turns.taking(cancelled) as stop:
-            fresh = self._index.aside()
-            try:
-                report = self._bring_up_to_date(fresh, progress, stop)
-            except BaseException:
-                self._index.drop(fresh)
-                raise
-            with self._index.gate:
-                self._upkeep.end()
-                self._index.swap(fresh)
-            return report
+            return make_anew(self._index, self._builds(progress, stop), self._upkeep.end)
+
+    def _builds(self, progress: Progress, stop: IsCancelled) -> Build:
+        return lambda generation: self._bring_up_to_date(generation, progress, stop)
 
     @counted
     def reindex_file(self, path: str) -> FileReport:
@@ -218,11 +214,11 @@ class IndexedWorkspace:
             return self._status_of(None, "")
         try:
             self._index.readable()
+            self._refining.consider()
+            self.heed_settings()
+            return self._index.on_current(lambda generation: self._status_of(generation, ""))
         except SidecarError as error:
             return self._status_of(None, error.message)
-        self._refining.consider()
-        self.heed_settings()
-        return self._index.on_current(lambda generation: self._status_of(generation, ""))
 
     def config(self) -> ConfigAnswer:
         self.heed_settings()
@@ -338,12 +334,13 @@ class IndexedWorkspace:
         self, generation: Generation, progress: Progress, cancelled: IsCancelled, *, wait_for_store: bool = True
     ) -> BuildReport:
         settings = self.settings()
-        dirty = generation.writer.manifest.dirty() if generation.writer is not None else []
-        report = self._builder.bring_up_to_date(
-            generation, settings, progress, cancelled, wait_for_store=wait_for_store
-        )
-        if generation.writer is not None:
-            generation.writer.manifest.settle_dirty(dirty)
+        with blamed(self._directory.manifest(generation.number)):
+            dirty = generation.writer.manifest.dirty() if generation.writer is not None else []
+            report = self._builder.bring_up_to_date(
+                generation, settings, progress, cancelled, wait_for_store=wait_for_store
+            )
+            if generation.writer is not None:
+                generation.writer.manifest.settle_dirty(dirty)
         self._generations.trim(generation, settings.vectors_megabytes * 1024**2)
         return report
 
@@ -392,9 +389,9 @@ class IndexedWorkspace:
         generation = self._index.generation
         try:
             status = self._status_of(generation, "")
-        except SidecarError:
-            if generation is self._index.generation:
-                raise
-            return  # another generation has taken its place, which is told next
+        except SidecarError as error:
+            if generation is not self._index.generation:
+                return  # another generation has taken its place, which is told next
+            status = self._status_of(None, error.message)
         for listener in list(self._listeners):
             listener(status)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied, SidecarError
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _CLOSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
+_CACHE_KIB = 8 * 1024
+_PROBED = 100_000
+_FILES = ("", "-wal", "-shm")
 _REBUILD = "{path.name}: {error}. Run reindex_project to build it anew."
 
 
@@ -31,18 +34,26 @@ def _translate(error: sqlite3.Error, path: Path, corrupt: str) -> SidecarError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return DiskFull(f"Free some space on the disk that holds {path.parent} and try again.")
-    if code in _CLOSED:
+    if code in _CLOSED and not _is_broken_place(path):
         return PermissionDenied(f"{path} cannot be written: {error}.")
     if code in _BUSY:
         return IndexLocked(f"{path} is being written by another process. Try again.")
     return IndexCorrupt(corrupt.format(path=path, error=error))
 
 
+def _is_broken_place(path: Path) -> bool:
+    """Whether no database can lie there, whatever anybody is allowed: it is gone, or a folder has its name."""
+    if any(Path(f"{path}{ending}").is_dir() for ending in _FILES):
+        return True
+    return not os.path.lexists(path) and os.access(path.parent, os.R_OK | os.W_OK)
+
+
 def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> sqlite3.Connection:
     """A connection in autocommit mode that several threads may use one at a time."""
     with translated(path, corrupt):
         connection = connect_readonly(path) if readonly else _connect(path, "mode=rwc")
-        connection.execute("PRAGMA mmap_size=268435456")
+        # Not a memory map, which a file that somebody cuts short turns into the end of the process.
+        connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         if not readonly:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
@@ -89,73 +100,43 @@ def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def make_schema(connection: sqlite3.Connection, statements: Sequence[str]) -> None:
-    """Runs them where nobody has; the last one sets the file's user_version."""
-    if connection.execute("PRAGMA user_version").fetchone()[0]:
-        return
-    with all_or_nothing(connection):
-        # Another process may have been quicker.
-        if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            for statement in statements:
-                connection.execute(statement)
+def find_fault(path: Path) -> str:
+    """What SQLite finds wrong with a whole file, one line; empty when it finds nothing or cannot look just now."""
+    try:
+        with contextlib.closing(connect_readonly(path)) as connection:
+            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.Error as error:
+        busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
+        return "" if busy else str(error)
+    return "" if found == "ok" else str(found).replace("\n", " ")
 
 
-class OwnFile:
-    """A SQLite file of its own that several processes may use. It and its folder come into being with the first
-    writing; until then there are none. Thread-safe. `what` is in it: nothing can make it again.
+@contextmanager
+def blamed(path: Path) -> Iterator[None]:
+    """Where something fails that should not and the file proves damaged, IndexCorrupt says so instead."""
+    try:
+        yield
+    except (SidecarError, sqlite3.Error):
+        raise
+    except Exception as error:
+        fault = find_fault(path)
+        if fault:
+            raise IndexCorrupt(_REBUILD.format(path=path, error=fault)) from error
+        raise
 
-    Its methods raise DiskFull, IndexCorrupt, IndexLocked, PermissionDenied.
-    """
 
-    def __init__(self, path: Path, schema: Sequence[str], what: str) -> None:
-        self._path = path
-        self._schema = schema
-        self._corrupt = (
-            f"The {what} in {{path}} cannot be read ({{error}}). Put a backup in its place,"
-            f" or move the file away to begin without {what}."
-        )
-        self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-
-    def close(self) -> None:
-        """Lets go of the file; it is opened again when it is needed."""
-        with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """One view of the file from start to end, whoever writes; None while there is no file."""
-        with self._lock, translated(self._path, self._corrupt):
-            if self._connection is not None and self._connection.in_transaction:
-                yield self._connection
-                return
-            if not self._path.exists():
-                self.close()
-                yield None
-                return
-            connection = self._open()
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                connection.execute("COMMIT")
-
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing."""
-        with self._lock, translated(self._path, self._corrupt):
-            if not self._path.exists():
-                self.close()
-            connection = self._open()
-            with all_or_nothing(connection):
-                yield connection
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            connection = connect(self._path, corrupt=self._corrupt)
-            make_schema(connection, self._schema)
-            self._connection = connection
-        return self._connection
+def readable_rows(connection: sqlite3.Connection, table: str, key: str, columns: str) -> Iterator[tuple[Any, ...]]:
+    """Every row of a damaged table that can still be read, by its integer key: first from both ends, then one by one
+    what lies between."""
+    low = high = None
+    for order in ("ASC", "DESC"):
+        beyond = "" if low is None else f"WHERE {key} > {low}"
+        with contextlib.suppress(sqlite3.Error):
+            for row in connection.execute(f"SELECT {key}, {columns} FROM {table} {beyond} ORDER BY {key} {order}"):
+                low, high = (row[0], high) if order == "ASC" else (low, row[0])
+                yield row
+            return
+    start = (low or 0) + 1
+    for number in range(start, min(high if high is not None else start + _PROBED, start + _PROBED)):
+        with contextlib.suppress(sqlite3.Error):
+            yield from connection.execute(f"SELECT {key}, {columns} FROM {table} WHERE {key} = ?", (number,))

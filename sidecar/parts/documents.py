@@ -6,13 +6,16 @@ memory (`engine/documents.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sidecar.errors import IndexCorrupt
-from sidecar.parts.database import OwnFile
+from sidecar.parts.database import readable_rows
+from sidecar.parts.own_file import OwnFile
 
 SCHEMA_VERSION = 1
 _SCHEMA = f"""
@@ -32,11 +35,20 @@ PRAGMA user_version = {SCHEMA_VERSION}
 """
 
 
+CountWords = Callable[[str, bool, int], Mapping[str, int]]
+"""Of a text, whether upper and lower case are the same, and how short a word is left out."""
+
+
 class DocumentFile:
     """Thread-safe. The file and its folder come into being with the first index; until then there are none."""
 
-    def __init__(self, path: Path) -> None:
-        file = OwnFile(path, _SCHEMA.split(";"), "documents")
+    def __init__(self, path: Path, count: CountWords) -> None:
+        """`count` is how a text's words are counted, for documents that are rescued from a damaged file."""
+
+        def rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> int:
+            return _rescue(old, new, count)
+
+        file = OwnFile(path, _SCHEMA.split(";"), SCHEMA_VERSION, "documents", rescue)
         self.reading, self.writing, self.close = file.reading, file.writing, file.close
 
     def create(self, name: str, lowercase: bool, min_length: int) -> bool:
@@ -107,10 +119,36 @@ class KeptDocuments:
         return str(self._one("SELECT metadata FROM documents WHERE index_id = ? AND number = ?", number)[0])
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...]:
-        return self._all(statement, *values)[0]
+        with self._file.reading():
+            rows = self._all(statement, *values)
+            if not rows:
+                raise sqlite3.DatabaseError("a document is missing that the words name")
+            return rows[0]
 
     def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with self._file.reading() as connection:
             if connection is None:
                 raise IndexCorrupt("The file of the documents was removed while it was read. Create the index again.")
             return connection.execute(statement, (self._id, *values)).fetchall()
+
+
+def _rescue(old: sqlite3.Connection, new: sqlite3.Connection, count: CountWords) -> int:
+    """Indexes and documents; the postings are made again. A document whose index is lost has no place."""
+    rules: dict[int, tuple[bool, int]] = {}
+    for number, name, lowercase, shortest in readable_rows(old, "indexes", "id", "name, lowercase, min_length"):
+        with contextlib.suppress(sqlite3.IntegrityError):
+            new.execute("INSERT INTO indexes VALUES(?, ?, ?, ?)", (number, name, lowercase, shortest))
+            rules[number] = bool(lowercase), int(shortest)
+    rescued = 0
+    for number, index, *row in readable_rows(old, "documents", "number", "index_id, doc_id, content, metadata"):
+        if index not in rules:
+            continue
+        with contextlib.suppress(sqlite3.IntegrityError):
+            new.execute("INSERT INTO documents VALUES(?, ?, ?, ?, ?)", (number, index, *row))
+            counts = count(str(row[1]), *rules[index])
+            new.executemany(
+                "INSERT INTO postings VALUES(?, ?, ?, ?)",
+                sorted((index, token, number, times) for token, times in counts.items()),
+            )
+            rescued += 1
+    return rescued

@@ -68,6 +68,8 @@ class Lease:
         """The locked file, or None when somebody else has it."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self._path.is_dir():
+                self._path.rmdir()  # nobody's lock
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         except OSError as error:
             raise PermissionDenied(

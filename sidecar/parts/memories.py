@@ -5,6 +5,7 @@ Not here: what a memory means (`engine/memory.py` ranks), how a tool spells it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sqlite3
@@ -18,7 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from sidecar.model import Memory
-from sidecar.parts.database import OwnFile, make_schema
+from sidecar.parts.database import readable_rows
+from sidecar.parts.own_file import OwnFile
 
 SCHEMA_VERSION = 1
 _SCHEMA = (
@@ -65,7 +67,7 @@ class MemoryFile:
     """Thread-safe. The file and its folder come into being with the first memory; until then there are none."""
 
     def __init__(self, path: Path) -> None:
-        self._file = OwnFile(path, _SCHEMA, "memories")
+        self._file = OwnFile(path, _SCHEMA, SCHEMA_VERSION, "memories", _rescue)
 
     # ------------------------------------------------------------ keeping
 
@@ -83,10 +85,7 @@ class MemoryFile:
                 " tags = excluded.tags, updated = excluded.updated RETURNING id",
                 (old[0] if old else None, *row),
             ).fetchone()[0]
-            connection.execute(
-                "INSERT INTO words(rowid, key, summary, text, tags) VALUES(?, ?, ?, ?, ?)",
-                (number, *map(_spaced, (key, summary, text, " ".join(tags)))),
-            )
+            _note_words(connection, number, key, summary, text, tags)
         return _memory(row), old is None
 
     def delete(self, key: str) -> bool:
@@ -206,10 +205,32 @@ class MemoryFile:
                 return
             empty = sqlite3.connect(":memory:", isolation_level=None)
             try:
-                make_schema(empty, _SCHEMA)
+                for statement in _SCHEMA:
+                    empty.execute(statement)
                 yield empty
             finally:
                 empty.close()
+
+
+def _rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> int:
+    """The vectors are made again, the words are noted anew."""
+    rescued = 0
+    for number, *row in readable_rows(old, "memories", "id", "key, summary, text, tags, created, updated"):
+        memory = _memory(row)
+        with contextlib.suppress(sqlite3.IntegrityError):  # two rows of one key, or one that is half there
+            new.execute("INSERT INTO memories VALUES(?, ?, ?, ?, ?, ?, ?)", (number, *row))
+            _note_words(new, number, memory.key, memory.summary, memory.text, memory.tags)
+            rescued += 1
+    return rescued
+
+
+def _note_words(
+    connection: sqlite3.Connection, number: int, key: str, summary: str, text: str, tags: Sequence[str]
+) -> None:
+    connection.execute(
+        "INSERT INTO words(rowid, key, summary, text, tags) VALUES(?, ?, ?, ?, ?)",
+        (number, *map(_spaced, (key, summary, text, " ".join(tags)))),
+    )
 
 
 def _forget_words(connection: sqlite3.Connection, number: int) -> None:
@@ -245,8 +266,20 @@ def _excerpt(in_text: str, anywhere: str, beginning: str) -> str:
 
 def _memory(row: Sequence[object]) -> Memory:
     key, summary, text, tags, created, updated = row
-    return Memory(str(key), str(summary), str(text), tuple(json.loads(str(tags))), _iso(created), _iso(updated))
+    return Memory(str(key), str(summary), str(text), _tags(str(tags)), _iso(created), _iso(updated))
+
+
+def _tags(packed: str) -> tuple[str, ...]:
+    """None of a memory whose tags are damaged: its text is worth more than they are."""
+    with contextlib.suppress(ValueError, TypeError):
+        return tuple(map(str, json.loads(packed)))
+    return ()
 
 
 def _iso(moment: object) -> str:
-    return datetime.fromtimestamp(float(str(moment)), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """The beginning of time for one that is damaged."""
+    try:
+        at = datetime.fromtimestamp(float(str(moment)), UTC)
+    except (ValueError, OverflowError, OSError):
+        at = datetime.fromtimestamp(0, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -56,6 +56,7 @@ def create_index(context: Context, params: NoParams) -> CreateResult:
         index_path=context.workspace.status().index_path,
         stats=_stats(report),
         docs_stats=_docs_stats(report),
+        message=report.notice or None,
     )
 
 
@@ -105,7 +106,7 @@ def ask_to_reindex(context: Context, params: NoParams) -> Question:
         context,
         "reindex_project",
         deed="rebuild the search index of",
-        detail=f"All {status.files} files are read again; searches use the present index until the new one is done.",
+        detail=_what_is_read(status),
         accept="Rebuild",
     )
 
@@ -143,8 +144,8 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
         context,
         "delete_index",
         deed="permanently delete the search index of",
-        detail=f"{status.files} files and {status.chunks} chunks at {status.index_path} are lost. This cannot be "
-        "undone; your source files, memories and added documents are not touched.",
+        detail=f"{_what_is_lost(status)} This cannot be undone; your source files, memories and added documents are "
+        "not touched.",
         accept="Delete index",
         destructive=True,
     )
@@ -217,6 +218,23 @@ def _existing(context: Context) -> StatusAnswer:
     if status.status == "not_found":
         raise IndexNotFound("Create one with create_index.")
     return status
+
+
+def _is_damaged(status: StatusAnswer) -> bool:
+    """It cannot be opened: nobody knows what it holds."""
+    return status.status == "failed" and not status.generation
+
+
+def _what_is_lost(status: StatusAnswer) -> str:
+    if _is_damaged(status):
+        return f"The index at {status.index_path} cannot be read: {status.warning} What is left of it is removed."
+    return f"{status.files} files and {status.chunks} chunks at {status.index_path} are lost."
+
+
+def _what_is_read(status: StatusAnswer) -> str:
+    if _is_damaged(status):
+        return f"All files are read again. The present index cannot be read: {status.warning}"
+    return f"All {status.files} files are read again; searches use the present index until the new one is done."
 
 
 def _refuse_while_indexing(status: StatusAnswer) -> None:

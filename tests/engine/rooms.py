@@ -196,7 +196,13 @@ class Image:
     stored: tuple[int, int]
 
 
-def image(workspace: IndexedWorkspace, terms: tuple[str, ...] = ("cooki", "expir", "retri", "return", "serv")) -> Image:
+def image(
+    workspace: IndexedWorkspace,
+    terms: tuple[str, ...] = ("cooki", "expir", "retri", "return", "serv"),
+    *,
+    store: bool = True,
+) -> Image:
+    """Without `store` nobody asks the vector store, which is a process to start."""
     generation = workspace._index.readable()  # the image looks behind the surface on purpose
     with generation.snapshots.open() as snapshot:
         vectors, found = snapshot.vectors(np.arange(len(snapshot.chunk_ids), dtype=np.int32))
@@ -214,7 +220,7 @@ def image(workspace: IndexedWorkspace, terms: tuple[str, ...] = ("cooki", "expir
             vectors={p: np.round(v, 3).tobytes() for p, v in zip(where, vectors, strict=True)},
             lexical={t: _postings(snapshot, t) for t in terms},
             definitions=_definitions(snapshot),
-            stored=_stored(workspace, snapshot),
+            stored=_stored(workspace, snapshot) if store else (0, 0),
         )
 
 

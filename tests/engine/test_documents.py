@@ -16,6 +16,7 @@ from sidecar.engine.documents import DocumentIndexes
 from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, IndexCorrupt, UnknownBackend
 from sidecar.model import DocumentsAnswer, never_cancelled
 from sidecar.parts.documents import DocumentFile
+from sidecar.parts.lexical.tfidf import count_words
 from tests.engine.rooms import Room, index
 
 TEXTS = {
@@ -27,7 +28,7 @@ TEXTS = {
 
 
 def indexes(folder: Path) -> DocumentIndexes:
-    return DocumentIndexes(DocumentFile(folder / "documents" / "documents.sqlite"))
+    return DocumentIndexes(DocumentFile(folder / "documents" / "documents.sqlite", count_words))
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -201,7 +202,7 @@ def test_a_file_that_is_no_database_is_named_and_what_is_in_memory_goes_on(tmp_p
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "documents.sqlite").write_bytes(b"no database at all, but long enough to be read" * 99)
     documents = indexes(tmp_path)
-    with pytest.raises(IndexCorrupt, match="move the file away"):
+    with pytest.raises(IndexCorrupt, match="Ask again"):
         ask(documents, "x", name="kept")
     documents.add("default", "a", "text", {})
     assert find(documents, "text", name="default") == ["a"]

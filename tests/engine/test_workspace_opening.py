@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from sidecar.engine.passage import Passage
 from sidecar.engine.upkeep import Upkeep
+from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
 from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
 from sidecar.parts.vectors.chroma import ChromaStore
@@ -118,6 +120,94 @@ def test_a_damaged_manifest_is_corrupt_and_a_rebuild_mends_it(room: Room) -> Non
     assert image(again) == before
 
 
+def zero_every_page_but_those_of_meta(path: Path) -> None:
+    """What one needs to open it stays; nothing else does."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (meta,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'meta'").fetchone()
+    connection.close()
+    held = path.read_bytes()
+    pages = [held[start : start + 4096] for start in range(0, len(held), 4096)]
+    path.write_bytes(b"".join(p if n in (0, meta - 1) else bytes(4096) for n, p in enumerate(pages)))
+
+
+WAYS_OUT: dict[str, Callable[[IndexedWorkspace], object]] = {
+    "index": index,
+    "create": lambda workspace: workspace.create(no_progress, never_cancelled),
+    "rebuild": lambda workspace: workspace.rebuild(no_progress, never_cancelled),
+    "delete": lambda workspace: (workspace.delete(), index(workspace)),
+}
+
+
+@pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
+@pytest.mark.parametrize("way", ["index", "rebuild", "delete"])
+def test_of_a_manifest_with_zeroed_pages_status_tells_and_every_way_out_works(
+    room: Room, way: str, opened: bool
+) -> None:
+    workspace = room.open()
+    index(workspace)
+    workspace.memories.save("build", "", "Run make.", [])
+    before = image(workspace, store=False)
+    if not opened:
+        workspace.close()
+        workspace = room.open()
+    zero_every_page_but_those_of_meta(manifest_of(room))
+    status = workspace.status()
+    if not opened:
+        assert (status.status, "reindex_project" in status.warning) == ("failed", True)
+        with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+            find(workspace, "expire cookies")
+    WAYS_OUT[way](workspace)
+    assert workspace.status().status == "ready"
+    assert image(workspace, store=False) == before
+    kept = workspace.memories.get("build")
+    assert kept is not None
+    assert kept.text == "Run make."
+
+
+def test_indexing_makes_a_damaged_index_anew_and_says_so_without_embedding_anything_twice(room: Room) -> None:
+    index(room.open())
+    room.close()
+    manifest_of(room).write_bytes(b"not a database" * 1000)
+    for log in room.home.glob("indexes/*/generations/1/manifest.sqlite-*"):
+        log.unlink()
+    report = index(room.open())
+    assert "was made anew" in report.notice
+    assert report.embedded == 0
+    assert index(room.opened[-1]).notice == ""
+
+
+def test_creating_is_not_refused_where_the_index_is_damaged(room: Room) -> None:
+    index(room.open())
+    room.close()
+    manifest_of(room).write_bytes(b"")
+    assert WAYS_OUT["create"](room.open())
+
+
+def test_an_index_of_another_model_is_no_damage_and_is_not_made_anew_unasked(room: Room) -> None:
+    index(room.open())
+    room.close()
+    room.flags.update(model=SLOW, twoStage=False)
+    with pytest.raises(IndexCorrupt, match="or set the model back"):
+        index(room.open())
+
+
+@pytest.mark.parametrize("content", ["", "rubbish", "7", "-1", None])
+def test_whatever_the_note_of_the_generation_in_force_says_the_index_is_found(room: Room, content: str | None) -> None:
+    index(room.open())
+    room.close()
+    (note,) = room.home.glob("indexes/*/current")
+    if content is None:
+        note.unlink()
+        note.mkdir()
+    else:
+        note.write_text(content)
+    workspace = room.open()
+    assert find(workspace, "expire cookies")
+    workspace.rebuild(no_progress, never_cancelled)
+    assert workspace.status().generation == 2
+
+
 def test_a_store_that_is_damaged_is_filled_again_without_the_model(room: Room) -> None:
     workspace = room.open()
     index(workspace)
@@ -161,6 +251,22 @@ def test_kept_vectors_that_are_gone_are_made_again(room: Room) -> None:
     again = room.open()
     assert index(again).embedded > 0
     assert image(again) == before
+
+
+def test_kept_vectors_that_prove_damaged_while_they_are_open_are_begun_anew(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    vectors = room.home / "vectors" / "vectors.sqlite"
+    with sqlite3.connect(vectors) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    with vectors.open("r+b") as file:
+        file.write(bytes(vectors.stat().st_size))
+    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+        workspace._index.readable().kept.count()
+    assert index(workspace).embedded > 0
+    assert image(workspace, store=False) == before
 
 
 def test_without_the_store_the_kept_vectors_are_searched(room: Room) -> None:

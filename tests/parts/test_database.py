@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import IndexCorrupt, IndexLocked, PermissionDenied
-from sidecar.parts.database import OwnFile, connect, translated
+from sidecar.parts.database import blamed, connect, translated
 
 
 def test_a_file_that_another_writes_is_locked_and_not_corrupt(tmp_path: Path) -> None:
@@ -28,9 +28,28 @@ def test_a_damaged_file_says_what_may_be_done_about_it(tmp_path: Path) -> None:
     path.write_bytes(b"no database" * 1000)
     with pytest.raises(IndexCorrupt, match="Run reindex_project"):
         connect(path)
-    poems = OwnFile(path, ("PRAGMA user_version = 1",), "poems")
-    with pytest.raises(IndexCorrupt, match=r"The poems in .*\{odd\}\.sqlite cannot be read"), poems.reading():
-        pass
+
+
+def test_a_folder_in_the_place_of_a_file_or_of_its_log_is_damage(tmp_path: Path) -> None:
+    (tmp_path / "a.sqlite").mkdir()
+    (tmp_path / "b.sqlite-wal").mkdir()
+    for name in ("a.sqlite", "b.sqlite"):
+        with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+            connect(tmp_path / name)
+
+
+def test_what_a_damaged_file_makes_fail_is_blamed_on_the_file_and_nothing_else_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    connection = connect(path)
+    connection.execute("CREATE TABLE t(x)")
+    connection.executemany("INSERT INTO t VALUES(?)", [("word " * 500,)] * 20)
+    connection.close()
+    with pytest.raises(ZeroDivisionError), blamed(path):
+        raise ZeroDivisionError
+    held = path.read_bytes()
+    path.write_bytes(held[: 2 * 4096] + bytes(4096) + held[3 * 4096 :])
+    with pytest.raises(IndexCorrupt, match=r"a\.sqlite.*Run reindex_project"), blamed(path):
+        raise ZeroDivisionError
 
 
 def test_a_folder_that_is_not_there_is_no_damage(tmp_path: Path) -> None:

@@ -25,7 +25,14 @@ from numpy.typing import NDArray
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.model import Ids, Vectors
 from sidecar.parts.database import all_or_nothing, connect_readonly
-from sidecar.parts.embed.kept_file import is_readonly, mark_damaged, set_damaged_aside, translated
+from sidecar.parts.embed.kept_file import (
+    ADVICE,
+    is_damage,
+    is_readonly,
+    mark_damaged,
+    set_damaged_aside,
+    translated,
+)
 
 HASH_BYTES = 16
 _VERSION = 2
@@ -81,7 +88,7 @@ class KeptVectors:
         self._idle_lock = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._readonly = is_readonly(path)
-        self.damaged = False
+        self._damaged = False
         if not self._readonly:
             set_damaged_aside(path)
         with self._noticing(), translated(path):
@@ -90,6 +97,7 @@ class KeptVectors:
                 self._prepare(max_bytes)
                 self._uuid = self._meta("store_uuid")
                 self._model = self._model_row(model_id)
+                self._inode = path.stat().st_ino
             except BaseException:
                 self._writer.close()
                 raise
@@ -106,6 +114,13 @@ class KeptVectors:
     @property
     def dimension(self) -> int:
         return self._dimension
+
+    @property
+    def damaged(self) -> bool:
+        """Whether who opens the file next finds another one: damage was found in this one, or it is gone."""
+        with contextlib.suppress(OSError):
+            return self._damaged or self._path.stat().st_ino != self._inode
+        return True
 
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
         """The ids of those hashes that have a vector."""
@@ -300,11 +315,8 @@ class KeptVectors:
         try:
             yield
         except IndexCorrupt as error:
-            if getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF in (
-                sqlite3.SQLITE_CORRUPT,
-                sqlite3.SQLITE_NOTADB,
-            ):
-                self.damaged = True
+            if is_damage(error):
+                self._damaged = True
                 mark_damaged(self._path)
             raise
 
@@ -317,7 +329,7 @@ class KeptVectors:
         if version == 0 and not self._readonly:
             self._create()
         elif version != _VERSION:
-            raise IndexCorrupt(f"{self._path} was made by another version of sidecar (format {version}). Reindex.")
+            raise IndexCorrupt(f"{self._path} was made by another version of sidecar (format {version}). {ADVICE}")
 
     def _create(self) -> None:
         self._writer.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
@@ -334,7 +346,7 @@ class KeptVectors:
     def _meta(self, key: str) -> str:
         row = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         if row is None:
-            raise IndexCorrupt(f"{self._path} lacks its {key}. Reindex.")
+            raise IndexCorrupt(f"{self._path} lacks its {key}. {ADVICE}")
         return str(row[0])
 
     def _model_row(self, model_id: str) -> int:
@@ -351,13 +363,15 @@ class KeptVectors:
         if dimension != self._dimension:
             raise IndexCorrupt(
                 f"{self._path} keeps vectors of {dimension} numbers for {model_id}, not {self._dimension}."
+                " Run reindex_project; if that does not help, move the file away and run it again.",
+                asked_wrongly=True,
             )
         return int(number)
 
     def _unpack(self, rows: Sequence[tuple[int, bytes]]) -> tuple[Ids, Vectors]:
         joined = b"".join(blob for _, blob in rows)
         if len(joined) != len(rows) * self._dimension * 2:
-            raise IndexCorrupt(f"{self._path} holds vectors of the wrong length. Reindex.")
+            raise IndexCorrupt(f"{self._path} holds vectors of the wrong length. {ADVICE}")
         ids = np.fromiter((key for key, _ in rows), dtype=np.int64, count=len(rows))
         return ids, np.frombuffer(joined, dtype="<f2").reshape(len(rows), self._dimension).astype(np.float32)
 

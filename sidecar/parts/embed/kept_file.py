@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import sqlite3
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from sidecar.errors import IndexCorrupt
 from sidecar.parts import database
+
+ADVICE = "Run reindex_project: the vectors are made again, nothing but time is lost."
 
 
 def is_readonly(path: Path) -> bool:
@@ -18,6 +23,13 @@ def is_readonly(path: Path) -> bool:
 
 def _mark_of(path: Path) -> Path:
     return path.with_suffix(".damaged")
+
+
+def is_damage(error: IndexCorrupt) -> bool:
+    """Of the file: neither a question for the wrong dimension nor a disk that does not answer just now."""
+    code = getattr(error.__cause__, "sqlite_errorcode", 0)
+    unread = code & 0xFF == sqlite3.SQLITE_IOERR and code != sqlite3.SQLITE_IOERR_SHORT_READ
+    return not (unread or error.facts.get("asked_wrongly"))
 
 
 def mark_damaged(path: Path) -> None:
@@ -31,9 +43,16 @@ def set_damaged_aside(path: Path) -> None:
     if mark.exists():
         with contextlib.suppress(OSError):
             for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-                path.with_name(name).unlink(missing_ok=True)
+                _remove(path.with_name(name))
             mark.unlink()
 
 
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def translated(path: Path) -> AbstractContextManager[None]:
-    return database.translated(path, "{path} cannot be read ({error}). Reindex: nothing but time is lost.")
+    return database.translated(path, f"{{path}} cannot be read ({{error}}). {ADVICE}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.errors import DiskFull, PermissionDenied
+from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied
 from sidecar.model import Ids, Vectors
 from sidecar.parts.embed.kept import KeptVectors
 
+_LOG = logging.getLogger(__name__)
 _Key: TypeAlias = tuple[Path, str, int]
 
 
@@ -31,7 +33,7 @@ class SharedKept:
             kept, users = self._open.get(key, (None, 0))
             if kept is None or kept.damaged:
                 _make_folder(path.parent)
-                kept, users = KeptVectors.open(path, model_id, dimension), 0
+                kept, users = _open(path, model_id, dimension), 0
             self._open[key] = kept, users + 1
         return LentKept(kept, lambda: self._give_back(key, kept))
 
@@ -59,6 +61,11 @@ class LentKept:
     def store_uuid(self) -> str:
         return self._kept.store_uuid
 
+    @property
+    def damaged(self) -> bool:
+        """Whether damage was found in the file: who opens it next begins a new one."""
+        return self._kept.damaged
+
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
         return self._kept.find(hashes)
 
@@ -81,6 +88,15 @@ class LentKept:
         if not self._closed:
             self._closed = True
             self._give_back()
+
+
+def _open(path: Path, model_id: str, dimension: int) -> KeptVectors:
+    """Begins a new file where the one that is there cannot be opened: nothing in it is the only copy."""
+    try:
+        return KeptVectors.open(path, model_id, dimension)
+    except IndexCorrupt as error:
+        _LOG.warning("%s", error.message)
+        return KeptVectors.open(path, model_id, dimension)
 
 
 def _make_folder(folder: Path) -> None:

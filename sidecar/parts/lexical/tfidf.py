@@ -6,6 +6,7 @@ query's tokens; a token that stands twice in the query counts twice. Not here: w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log
@@ -30,6 +31,11 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[str]:
         return [word for word in self.words(text) if len(word) >= self.min_length]
+
+
+def count_words(text: str, lowercase: bool, min_length: int) -> Counter[str]:
+    """How often each token stands in it."""
+    return Counter(Tokenizer(lowercase, min_length).tokens(text))
 
 
 class Postings(Protocol):

@@ -14,7 +14,7 @@ from sidecar.surfaces.cli import render
 from sidecar.surfaces.cli.formats import Table, index_table, query_table, yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.session import Session, interruptible, write_json
-from sidecar.surfaces.cli.terminal import one_line
+from sidecar.surfaces.cli.terminal import in_shell_words, one_line
 
 if TYPE_CHECKING:
     from sidecar.model import BuildReport
@@ -37,7 +37,9 @@ def index(session: Session) -> int:
         "withheld": report.withheld,
         "errors": report.errors,
         "seconds": round(seconds, 3),
+        **({"notice": report.notice} if report.notice else {}),
     }
+    session.note(in_shell_words(one_line(report.notice)))
     session.show(value, render.build_lines(report, seconds, session.style))
     _note_settings(session)
     return 0

@@ -1,0 +1,206 @@
+"""A SQLite file of what nothing can make again. One that is damaged is set aside under another name, never thrown away,
+and what can still be read of it goes on being used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from sidecar.errors import IndexCorrupt, PermissionDenied, SidecarError
+from sidecar.parts.database import all_or_nothing, connect, connect_readonly, find_fault, translated
+
+Rescue = Callable[[sqlite3.Connection, sqlite3.Connection], int]
+"""Copies what can be read of the damaged file, the first, into a new one; returns how many."""
+
+
+class OwnFile:
+    """Several processes may use it. It and its folder come into being with the first writing; until then there are
+    none. Thread-safe. `what` is in it; the schema's last statement sets `user_version` to `version`.
+
+    Its methods raise DiskFull, IndexCorrupt, IndexLocked, PermissionDenied. IndexCorrupt tells who meets the damage
+    what became of the file; whoever asks again works with what could be rescued.
+    """
+
+    def __init__(self, path: Path, schema: Sequence[str], version: int, what: str, rescue: Rescue) -> None:
+        self._path = path
+        self._schema = schema
+        self._version = version
+        self._what = what
+        self._rescue = rescue
+        self._corrupt = (
+            f"The {what} in {{path}} cannot be read ({{error}}). Put a backup in its place,"
+            f" or move the file away to begin without {what}."
+        )
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._connection: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """Lets go of the file; it is opened again when it is needed."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection | None]:
+        """One view of the file from start to end, whoever writes; None while there is no file."""
+        with self._noticing():
+            if self._connection is not None and self._connection.in_transaction:
+                yield self._connection
+                return
+            if not os.path.lexists(self._path):
+                self.close()
+                yield None
+                return
+            connection = self._open()
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """All of it or nothing."""
+        with self._noticing():
+            if not os.path.lexists(self._path):
+                self.close()
+            connection = self._open()
+            with all_or_nothing(connection):
+                yield connection
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            if not os.path.lexists(self._path):
+                self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self._put_new()
+            connection = connect(self._path, corrupt=self._corrupt)
+            try:
+                self._check_version(connection)
+            except BaseException:
+                connection.close()
+                raise
+            connection.text_factory = _readable
+            self._connection = connection
+        return self._connection
+
+    def _check_version(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > self._version and not find_fault(self._path):
+            raise IndexCorrupt(
+                f"The {self._what} in {self._path} were written by a newer sidecar (format {version}, this one knows"
+                f" {self._version}). Use that one, or move the file away to begin without {self._what}."
+            )
+        if version != self._version:
+            raise sqlite3.DatabaseError(f"it is no file of {self._what}")
+
+    def _put_new(self, old: sqlite3.Connection | None = None) -> int:
+        """A whole new file in place of what is there; with what could be rescued of `old`, and how many that are."""
+        new = self._path.with_suffix(f".{uuid.uuid4().hex[:8]}.new")
+        try:
+            with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
+                for statement in self._schema:
+                    connection.execute(statement)
+                with all_or_nothing(connection):
+                    rescued = 0 if old is None else self._rescue(old, connection)
+            if old is not None:
+                new.replace(self._path)
+            else:
+                self._place(new)
+        finally:
+            new.unlink(missing_ok=True)
+        return rescued
+
+    def _place(self, new: Path) -> None:
+        """Where another process was quicker, its file stays."""
+        with contextlib.suppress(FileExistsError):
+            try:
+                os.link(new, self._path)
+            except FileExistsError:
+                raise
+            except OSError:  # a file system without links
+                new.rename(self._path)
+
+    # ------------------------------------------------------------ damage
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        with self._lock:
+            self._depth += 1
+            try:
+                with translated(self._path, self._corrupt):
+                    yield
+            except IndexCorrupt as error:
+                if self._depth > 1 or not isinstance(error.__cause__, sqlite3.Error):
+                    raise
+                raise self._mended(error) from error
+            finally:
+                self._depth -= 1
+
+    def _mended(self, error: IndexCorrupt) -> SidecarError:
+        """Sets a damaged file aside; the error that says what became of it."""
+        self.close()
+        fault = self._fault()
+        if not fault:
+            return error  # another process has mended it meanwhile, or it is not the file
+        aside = self._free_name()
+        try:
+            rescued = self._set_aside(aside)
+        except (OSError, sqlite3.Error) as problem:
+            return PermissionDenied(f"{self._path} is damaged ({fault}) and cannot be set aside: {problem}.")
+        return IndexCorrupt(
+            f"The {self._what} in {self._path} cannot be read ({fault}). The file is now {aside.name} in the same"
+            f" folder; {rescued} of the {self._what} could be rescued and are in use. Ask again."
+        )
+
+    def _fault(self) -> str:
+        if self._path.is_dir():
+            return "it is a folder"
+        fault = find_fault(self._path)
+        if fault:
+            return fault
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(connect_readonly(self._path)) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            return "" if version >= self._version else f"it is no file of {self._what}"
+        return ""
+
+    def _free_name(self) -> Path:
+        number = 1
+        while os.path.lexists(aside := self._path.with_name(f"{self._path.stem}.damaged-{number}.sqlite")):
+            number += 1
+        return aside
+
+    def _set_aside(self, aside: Path) -> int:
+        """The logs first: a new file must not find those of another one."""
+        for ending in ("-wal", "-shm"):
+            part = Path(f"{self._path}{ending}")
+            if os.path.lexists(part):
+                part.rename(f"{aside}{ending}")
+        try:
+            os.link(self._path, aside)  # until the new one takes its place, so that there is always one
+        except OSError:  # a folder, or a file system without links
+            self._path.rename(aside)
+        with contextlib.closing(_opened_for_rescue(aside)) as old:
+            return self._put_new(old)
+
+
+def _opened_for_rescue(aside: Path) -> sqlite3.Connection:
+    """One that reads as much as it can."""
+    connection = sqlite3.connect(f"{aside.as_uri()}?mode=ro", uri=True) if aside.is_file() else sqlite3.connect("")
+    connection.text_factory = _readable
+    connection.execute("PRAGMA writable_schema = ON")  # also reads a file that is shorter than it says
+    return connection
+
+
+def _readable(text: bytes) -> str:
+    """One letter that is damaged must not hide all the others."""
+    return text.decode("utf-8", "replace")

@@ -1,0 +1,538 @@
+"""Damage at random places of a data folder: one file of it is broken, then a person does what a person would do.
+
+A process that holds the real engine answers, a program of its own for each question now and then: status, search, and
+one way out (index, rebuild, or delete and index). Afterwards the index must equal one from nothing, and memories,
+documents and the index of another workspace must be as they were.
+
+Used by test_damage.py (some 20 cases) and scripts/check-damage (any number).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.wiring import Models, make_embedder
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import SidecarError
+from sidecar.tools.assemble import make_service
+from sidecar.tools.service import Done, Service
+from tests.engine.rooms import FILES, Image, Room, image, index
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 120
+PAGE = 4096
+QUESTION = {"query": "call again with backoff"}
+PROGRAMS_EVERY = 10
+MEMORIES = {f"build/{n}": f"Memory number {n}. " + "Run the build with clang. " * 300 for n in range(4)}
+DOCUMENTS = {f"doc-{n}": f"Document number {n} of the handbook. " + "Buckets of tokens. " * 400 for n in range(4)}
+WAYS = ("index", "reindex_project", "delete_index")
+TOLD = ("reindex_project", "create_index", "sidecar index", "sidecar reindex", "move ")
+"""What an error may tell a person to do."""
+
+KINDS = ("zeroed", "flipped", "truncated", "empty", "folder", "missing", "foreign", "newer", "garbage")
+PLACES = (
+    *("manifest",) * 8,
+    *("manifest-log", "vectors", "vectors", "vectors", "vectors-log", "store", "store", "current", "config", "lock"),
+    *("memories", "memories", "documents", "documents", "generation"),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One damage. `opened`: whoever answers has both workspaces open while it happens. `programs`: the command line
+    answers."""
+
+    number: int
+    place: str
+    kind: str
+    opened: bool
+    way: str
+    path: str
+    programs: bool
+
+    def __str__(self) -> str:
+        state = "open" if self.opened else "closed"
+        return f"case {self.number}: {self.path} {self.kind} while {state}, then {self.way}"
+
+
+@dataclass
+class Outcome:
+    """What a series of cases came to. `told`: a search said what to do; `healed`: it answered and said that something
+    was missing; `unseen`: it answered as before. `silent`: bits of a text or a vector were turned round, which SQLite
+    does not notice. `faults`: what went wrong, each with its case."""
+
+    cases: int = 0
+    healed: int = 0
+    told: int = 0
+    unseen: int = 0
+    silent: int = 0
+    faults: list[str] = field(default_factory=list)
+    by_place: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a call answered: its result, or the error's code and message."""
+
+    name: str
+    value: Any = None
+    code: str = ""
+    message: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.code} {self.message}"[:500]
+
+
+class Fault(AssertionError):
+    """An answer that nobody should get."""
+
+
+class Changed(Fault):
+    """What an index holds is not what the files say, and nobody says so."""
+
+
+class Asked(Protocol):
+    """Whoever answers in one case: tools by name, `index`, and `image` (with or without the vector store)."""
+
+    def ask(self, what: str, root: Path, given: Mapping[str, Any]) -> Said: ...
+
+    def end(self) -> None: ...
+
+
+class OneProcess:
+    """The service in a process of its own, as in a daemon."""
+
+    def __init__(self, home: Path) -> None:
+        processes = multiprocessing.get_context("forkserver")
+        processes.set_forkserver_preload(["tests.engine.damage"])
+        self._ours, theirs = processes.Pipe()
+        self._process = processes.Process(target=_answer, args=(home, theirs))
+        self._process.start()
+        theirs.close()
+
+    def ask(self, what: str, root: Path, given: Mapping[str, Any]) -> Said:
+        try:
+            self._ours.send((what, str(root), given))
+            if not self._ours.poll(LIMIT_S):
+                raise Fault(f"{what} does not answer in {LIMIT_S} s")
+            value, code, message = self._ours.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            raise Fault(f"{what} ends the process with status {self._process.exitcode}") from None
+        return Said(what, value, code, message)
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):
+            self._ours.send(None)
+        self._process.join(LIMIT_S)
+        self._process.kill()
+        self._ours.close()
+
+
+class Programs:
+    """The command line, a program for each question; through a daemon where one was started."""
+
+    def __init__(self, home: Path, *, daemon: bool) -> None:
+        self._env = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("SIDECAR_")},
+            "CI": "",
+            "XDG_RUNTIME_DIR": "",
+            "SIDECAR_HOME": str(home),
+            "PYTHONPATH": str(ROOT),
+            "SIDECAR_DAEMON_IDLE_MINUTES": "2",
+        }
+        self._images = partial(OneProcess, home)
+        self._daemon = daemon
+        if daemon:
+            self._run("daemon", "start")
+
+    def ask(self, what: str, root: Path, given: Mapping[str, Any]) -> Said:
+        if what == "image":
+            self.end()
+            images = self._images()
+            try:
+                return images.ask(what, root, given)
+            finally:
+                images.end()
+        words = ["--json", "index"] if what == "index" else ["call", what, json.dumps(given)]
+        done = self._run("-y", "-w", str(root), *words)
+        if "Traceback" in done.stderr or done.returncode < 0:
+            raise Fault(f"{what}: exit {done.returncode} {done.stderr[-600:]}")
+        if not done.returncode:
+            return Said(what, json.loads(done.stdout))
+        return Said(what, None, *_error_in(done.stderr))
+
+    def end(self) -> None:
+        if self._daemon:
+            self._daemon = False
+            self._run("daemon", "stop")
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "sidecar", *words],
+            cwd=ROOT,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+
+class Breaker:
+    """Makes one data folder with two workspaces, and breaks a copy of it again and again."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self._seed = seed
+        self._work, self._other = folder / "work", folder / "other"
+        self._template, self._home = folder / "template", folder / "home"
+        for root, extra in ((self._work, "one"), (self._other, "two")):
+            _write_workspace(root, extra)
+        self._make_template()
+        asked = OneProcess(self._home)
+        self._hits = _hits(asked.ask("search_code", self._work, QUESTION))
+        self._images = {root: self._image(asked, root) for root in (self._work, self._other)}
+        asked.end()
+
+    def run(self, cases: int, only: int | None = None, tell: Callable[[str], None] = lambda _: None) -> Outcome:
+        outcome = Outcome()
+        for number in [only] if only is not None else range(cases):
+            chance = random.Random(f"{self._seed}/{number}")
+            case = self._choose(number, chance)
+            outcome.cases += 1
+            outcome.by_place[case.place] += 1
+            asked: Asked = Programs(self._home, daemon=case.opened) if case.programs else OneProcess(self._home)
+            try:
+                self._one(case, asked, chance, outcome)
+            except Changed as change:
+                if case.kind == "flipped":
+                    outcome.silent += 1
+                else:
+                    outcome.faults.append(f"{case}: {change}")
+                    tell(outcome.faults[-1])
+            except (AssertionError, subprocess.TimeoutExpired) as error:
+                outcome.faults.append(f"{case}: {error}")
+                tell(outcome.faults[-1])
+            finally:
+                asked.end()
+        return outcome
+
+    def _make_template(self) -> None:
+        self._home.mkdir(parents=True)
+        models = Models(make_embedder)
+        for root in (self._work, self._other):
+            room = Room(root, self._home, {}, models, [])
+            workspace = room.open()
+            index(workspace)
+            workspace.documents.create("kept", "sqlite", True, 2)
+            for key, text in MEMORIES.items():
+                workspace.memories.save(key, "", text, [])
+            for name, text in DOCUMENTS.items():
+                workspace.documents.add("kept", name, text, {})
+            room.close()
+        models.close()
+        shutil.copytree(self._home, self._template)
+
+    # ------------------------------------------------------------ one case
+
+    def _choose(self, number: int, chance: random.Random) -> Case:
+        shutil.rmtree(self._home)
+        shutil.copytree(self._template, self._home)
+        if chance.random() < 0.85:
+            _write_back(self._home)
+        place = chance.choice(PLACES)
+        path = chance.choice(self._paths(place) or self._paths("manifest"))
+        kind = chance.choice(KINDS)
+        if path.is_dir() or (kind == "newer" and path.suffix != ".sqlite"):
+            kind = "missing"
+        return Case(
+            number,
+            place,
+            kind,
+            opened=chance.random() < 0.4,
+            way=chance.choice(WAYS),
+            path=str(path.relative_to(self._home)),
+            programs=number % PROGRAMS_EVERY == 0,
+        )
+
+    def _paths(self, place: str) -> list[Path]:
+        index = IndexDirectory(self._home, str(self._work))
+        generation = index.generation(1)
+        logs = ("-wal", "-shm")
+        found = {
+            "manifest": [index.manifest(1)],
+            "manifest-log": [Path(f"{index.manifest(1)}{log}") for log in logs],
+            "vectors": [index.vectors],
+            "vectors-log": [Path(f"{index.vectors}{log}") for log in logs],
+            "store": sorted(path for path in (generation / "store").rglob("*") if path.is_file()),
+            "current": [index.path / "current"],
+            "config": [index.config],
+            "lock": [index.path / "lock"],
+            "memories": [index.memories],
+            "documents": [index.documents],
+            "generation": [generation, generation.parent, generation / "store", index.vectors.parent],
+        }
+        return [path for path in found[place] if path.exists()]
+
+    def _one(self, case: Case, asked: Asked, chance: random.Random, outcome: Outcome) -> None:
+        if case.opened:
+            for root in (self._work, self._other):
+                self._must(asked, "search_code", QUESTION, root)
+        break_file(self._home / case.path, case.kind, chance, self._foreign(case))
+        state = self._must(asked, "get_index_status").value
+        if state["status"] == "failed" and not _tells(state.get("warning") or ""):
+            raise Fault(f"status does not say what to do: {state.get('warning')}")
+        self._judge(self._ask(asked, "search_code", QUESTION), outcome)
+        said = self._take(asked, case.way)
+        after = self._must(asked, "get_index_status").value
+        if after["status"] != "ready":
+            raise Fault(f"after {case.way} it is {after['status']}: {after.get('warning')}; {said}")
+        self._compare(asked, case)
+
+    def _judge(self, found: Said, outcome: Outcome) -> None:
+        """A search answers as before, or says that its answer is short, or says what to do."""
+        if found.code:
+            if found.code not in {"INDEX_CORRUPT", "INDEX_NOT_FOUND"} or not _tells(found.message):
+                raise Fault(f"this says nothing of what to do: {found}")
+            outcome.told += 1
+            return
+        said = bool(found.value.get("notice"))
+        if _hits(found) != self._hits and not said:
+            raise Changed(f"search answers something else: {[hit[0] for hit in _hits(found)]}")
+        outcome.healed += said
+        outcome.unseen += not said
+
+    def _take(self, asked: Asked, way: str) -> str:
+        """What a person is told to do, whatever state the index is in."""
+        if way == "index":
+            return str(self._must(asked, "index"))
+        said = self._ask(asked, way, {})
+        if said.code and said.code != "INDEX_NOT_FOUND":
+            raise Fault(str(said))
+        again = self._must(asked, "index") if said.code or way == "delete_index" else ""
+        return f"{said}; {again}"
+
+    def _compare(self, asked: Asked, case: Case) -> None:
+        self._compare_kept(asked, case)
+        if case.path.startswith("vectors"):
+            self._must(asked, "index", {}, self._other)  # both share them
+        asked.end()
+        fresh = OneProcess(self._home)
+        try:
+            for root in (self._work, self._other):
+                now, before = self._image(fresh, root), self._images[root]
+                differs = [part.name for part in fields(Image) if getattr(now, part.name) != getattr(before, part.name)]
+                if differs:
+                    raise Changed(f"the index of {root.name} is not equal to one from nothing: {', '.join(differs)}")
+        finally:
+            fresh.end()
+
+    def _compare_kept(self, asked: Asked, case: Case) -> None:
+        """Memories and documents are as they were. Of a damaged file, what could not be rescued is missing; nothing
+        else is, and saving goes on."""
+        if _kept_in(IndexDirectory(self._home, str(self._other))) != (MEMORIES, DOCUMENTS):
+            raise Fault("memories or documents of the other workspace are gone")
+        memories, documents = self._kept(asked)
+        for place, now, before in (("memories", memories, MEMORIES), ("documents", documents, DOCUMENTS)):
+            if now != before and case.place != place:
+                raise Fault(f"{place} are gone: {len(now)} of {len(before)} are left")
+        if case.place in {"memories", "documents"}:
+            self._must(asked, "memory_save", {"key": "after/all", "text": "It goes on."})
+            self._must(asked, "memory_delete", {"key": "after/all"})
+
+    def _kept(self, asked: Asked) -> tuple[dict[str, str], dict[str, str]]:
+        """As they are told; where a file of them cannot be read, after what the error says to do."""
+        listed = self._kept_call(asked, "memory_list", {"limit": 100})
+        keys = [one["key"] for one in listed.value["data"]["memories"]]
+        memories = {key: self._kept_call(asked, "memory_get", {"key": key}).value["data"]["text"] for key in keys}
+        said = self._kept_call(asked, "search_index", {"query": "handbook", "index_name": "kept", "k": 100})
+        found = [hit["doc_id"] for hit in said.value["results"]] if not said.code else []
+        return memories, {name: DOCUMENTS.get(name, "") for name in found}
+
+    def _kept_call(self, asked: Asked, tool: str, given: Mapping[str, Any]) -> Said:
+        said = self._ask(asked, tool, given)
+        if said.code == "INDEX_CORRUPT" and "Ask again" in said.message:
+            said = self._ask(asked, tool, given)
+        elif said.code == "INDEX_CORRUPT" and "move the file away" in said.message:
+            index = IndexDirectory(self._home, str(self._work))
+            away = index.memories if tool.startswith("memory") else index.documents
+            away.rename(away.with_suffix(".away"))
+            said = self._ask(asked, tool, given)
+        if said.code not in {"", "DOCUMENT_INDEX_NOT_FOUND"}:
+            raise Fault(str(said))
+        return said
+
+    # ------------------------------------------------------------ asking
+
+    def _ask(
+        self, asked: Asked, what: str, given: Mapping[str, Any] = MappingProxyType({}), root: Path | None = None
+    ) -> Said:
+        said = asked.ask(what, root or self._work, dict(given))
+        if said.code == "INTERNAL":
+            raise Fault(str(said))
+        return said
+
+    def _must(
+        self, asked: Asked, what: str, given: Mapping[str, Any] = MappingProxyType({}), root: Path | None = None
+    ) -> Said:
+        said = self._ask(asked, what, given, root)
+        if said.code:
+            raise Fault(str(said))
+        return said
+
+    def _image(self, asked: Asked, root: Path) -> Image:
+        made = self._must(asked, "image", {"store": root == self._work}, root).value
+        assert isinstance(made, Image)
+        return made
+
+    def _foreign(self, case: Case) -> Path:
+        """The same file of the other workspace; for what both share, another file altogether."""
+        ours, theirs = (IndexDirectory(self._home, str(root)).path for root in (self._work, self._other))
+        path = self._home / case.path
+        if not path.is_relative_to(ours):
+            return theirs / "memories" / "memories.sqlite"
+        other = theirs / path.relative_to(ours)
+        return other if other.is_file() else theirs / "config.json"
+
+
+def _answer(home: Path, asked: Connection) -> None:
+    """Runs in the process that answers, until it is told to end."""
+    env = {"SIDECAR_HOME": str(home), "HOME": str(home), "SIDECAR_CONFIRM": "never"}
+    service = make_service(env=env, toolsets="all")
+    while (question := asked.recv()) is not None:
+        what, root, given = question
+        try:
+            asked.send((_result(service, what, root, given), "", ""))
+        except SidecarError as error:
+            asked.send(
+                (None, error.code, f"{error.message} {_frames(error)}" if error.code == "INTERNAL" else error.message)
+            )
+        except Exception as error:
+            asked.send((None, "INTERNAL", f"{type(error).__name__}: {error} {_frames(error)}"))
+    service.close()
+
+
+def _result(service: Service, what: str, root: str, given: Mapping[str, Any]) -> Any:
+    if what == "index":
+        return asdict(service.refresh(root))
+    if what == "image":
+        workspace = service.workspace(root)
+        assert isinstance(workspace, IndexedWorkspace)
+        return image(workspace, store=given["store"])
+    done = service.call(what, given, workspace=root)
+    assert isinstance(done, Done)
+    return done.value
+
+
+def _frames(error: BaseException) -> str:
+    """Where it came from, the last of ours first."""
+    cause = error.__cause__ or error
+    frames = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(cause.__traceback__)]
+    return f"{type(cause).__name__}: {cause} at {' < '.join(reversed(frames[-6:]))}"
+
+
+def break_file(path: Path, kind: str, chance: random.Random, foreign: Path) -> None:
+    """Breaks it in place: a process that has it open goes on with the same file, as with a failing disk."""
+    if kind in {"missing", "folder"}:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if kind == "folder":
+            path.mkdir()
+        return
+    if kind == "newer":
+        _pretend_newer(path)
+        return
+    held = path.read_bytes()
+    new = {
+        "zeroed": lambda: _zeroed(held, chance),
+        "flipped": lambda: _flipped(held, chance),
+        "truncated": lambda: held[: chance.randrange(len(held) or 1)],
+        "empty": lambda: b"",
+        "foreign": foreign.read_bytes,
+        "garbage": lambda: chance.randbytes(min(len(held), 100)) + held[100:],
+    }[kind]()
+    with path.open("r+b") as file:
+        file.write(new)
+        file.truncate()
+
+
+def _zeroed(held: bytes, chance: random.Random) -> bytes:
+    start = chance.randrange(max(1, -(-len(held) // PAGE))) * PAGE
+    return held[:start] + bytes(len(held[start : start + PAGE])) + held[start + PAGE :]
+
+
+def _flipped(held: bytes, chance: random.Random) -> bytes:
+    new = bytearray(held)
+    for _ in range(chance.randrange(1, 9) if held else 0):
+        new[chance.randrange(len(new))] ^= 1 << chance.randrange(8)
+    return bytes(new)
+
+
+def _pretend_newer(path: Path) -> None:
+    with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
+        if path.name == "manifest.sqlite":
+            connection.execute("UPDATE meta SET value = 99 WHERE key = 'schema'")
+        else:
+            connection.execute("PRAGMA user_version = 99")
+
+
+def _write_back(home: Path) -> None:
+    """Everything into the database files themselves, none of it in their logs."""
+    for path in home.rglob("*.sqlite"):
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _tells(text: str, steps: tuple[str, ...] = TOLD) -> bool:
+    return any(step in text for step in steps)
+
+
+def _error_in(stderr: str) -> tuple[str, str]:
+    """Its code and what it says."""
+    plain = re.search(r"^sidecar: (.*) \[([A-Z_]+)\]$", stderr, re.MULTILINE | re.DOTALL)
+    if plain:
+        return plain[2], plain[1]
+    error = json.loads(stderr[stderr.index("{") :])["error"]
+    return error["code"], f"{error['userMessage']} {error.get('detail', '')}"
+
+
+def _hits(found: Said) -> list[tuple[Any, ...]]:
+    return [(hit["path"], hit["content"]) for hit in found.value["results"]]
+
+
+def _kept_in(index: IndexDirectory) -> tuple[dict[str, str], dict[str, str]]:
+    """As the files have them."""
+    with closing(sqlite3.connect(index.memories)) as memories, closing(sqlite3.connect(index.documents)) as documents:
+        return (
+            dict(memories.execute("SELECT key, text FROM memories").fetchall()),
+            dict(documents.execute("SELECT doc_id, content FROM documents").fetchall()),
+        )
+
+
+def _write_workspace(root: Path, extra: str) -> None:
+    more = {f"src/{extra}{n}.py": f"def {extra}_{n}(value):\n    return value + {n}\n" for n in range(60)}
+    for name, text in {**FILES, **more}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

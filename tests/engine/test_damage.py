@@ -1,0 +1,96 @@
+"""Whatever file of a data folder is damaged, and however: there is a way out, and nothing that cannot be made again is
+lost."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.references import named_vectors, vectors_in
+from sidecar.model import never_cancelled, no_progress
+from sidecar.tools.assemble import make_service
+from sidecar.tools.service import Done, Service
+from sidecar.tools.spec import Question
+from tests.engine.damage import Breaker
+from tests.engine.rooms import FILES, Room, index
+
+CASES = 20
+
+
+@pytest.mark.slow
+def test_every_one_of_twenty_damages_has_a_way_out_that_ends_with_a_whole_index(tmp_path: Path) -> None:
+    outcome = Breaker(tmp_path, seed=20_26).run(CASES)
+    assert outcome.faults == []
+    assert outcome.cases == CASES
+    assert outcome.told > 0, "some damage must be met by a search"
+
+
+@pytest.fixture
+def damaged(room: Room) -> Iterator[Service]:
+    """What every door calls, over an index whose manifest is no database any more."""
+    index(room.open())
+    room.close()
+    IndexDirectory(room.home, str(room.root)).manifest(1).write_bytes(b"not a database" * 1000)
+    service = make_service(env={"SIDECAR_HOME": str(room.home), "HOME": str(room.home)})
+    yield service
+    service.close()
+
+
+def test_a_person_is_asked_before_a_damaged_index_is_deleted_and_is_told_that_it_is(
+    damaged: Service, room: Room
+) -> None:
+    where = str(room.root)
+    question = damaged.call("delete_index", {}, workspace=where)
+    assert isinstance(question, Question)
+    assert question.destructive
+    assert "cannot be read" in question.detail
+    assert "memories and added documents are not touched" in question.detail
+    for answer in ("decline", "timeout", "nobody"):
+        kept = damaged.call("delete_index", {}, workspace=where, answers={question.id: answer})  # type: ignore[dict-item]
+        assert isinstance(kept, Done)
+        assert kept.value["status"] == "cancelled"
+    deleted = damaged.call("delete_index", {}, workspace=where, answers={question.id: "accept"})
+    assert isinstance(deleted, Done)
+    assert deleted.value["status"] == "deleted"
+    status = damaged.call("get_index_status", {}, workspace=where)
+    assert isinstance(status, Done)
+    assert status.value["status"] == "not_found"
+
+
+def test_the_question_of_a_rebuild_says_what_is_damaged_and_names_no_number_of_files(
+    damaged: Service, room: Room
+) -> None:
+    question = damaged.call("reindex_project", {}, workspace=str(room.root))
+    assert isinstance(question, Question)
+    assert question.detail.startswith("All files are read again. The present index cannot be read:")
+
+
+def test_a_damaged_index_holds_back_no_vectors_and_takes_none_from_another(room: Room, tmp_path: Path) -> None:
+    other = Room(tmp_path / "beside", room.home, {}, room.models, [])
+    for name, text in {**FILES, "src/own.py": "def only_here(value):\n    return value\n"}.items():
+        other.write(name, text)
+    index(room.open())
+    index(other.open())
+    other.close()
+    room.close()
+    ours, theirs = (IndexDirectory(room.home, str(one.root)) for one in (room, other))
+    with sqlite3.connect(theirs.manifest(1)) as connection:
+        (uuid,) = connection.execute("SELECT value FROM meta WHERE key = 'kept_uuid'").fetchone()
+    connection.close()
+    named = vectors_in(theirs.manifest(1), uuid)
+    ours.manifest(1).write_bytes(b"not a database" * 1000)
+    assert named_vectors(ours.indexes, uuid).tolist() == np.unique(named).tolist()
+    workspace = room.open()
+    workspace.delete()
+    room.close()
+    with sqlite3.connect(ours.vectors) as connection:
+        held = {number for (number,) in connection.execute("SELECT id FROM vectors")}
+    connection.close()
+    assert set(named.tolist()) - {0} <= held
+    assert index(room.open()).embedded == 0
+    assert room.opened[-1].rebuild(no_progress, never_cancelled).embedded == 0
