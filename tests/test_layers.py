@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sidecar"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VALUES = ("model", "errors", "logs")
+VALUES = ("model", "errors", "logs", "shown")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
@@ -28,8 +28,10 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("no_telemetry",)),
     ("__main__", ("surfaces", "tools", "daemon")),
     ("model", ()),
-    ("errors", ()),
     ("no_telemetry", ()),
+    ("shown", ()),
+    ("errors", ("shown",)),
+    ("logs", ("shown",)),
     ("settings", VALUES),
     ("parts.walk", ("parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sidecar import shown
+
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
@@ -42,4 +44,4 @@ def stale_notice(job: Job, short: Shortfall, hindrance: str) -> str:
 
 
 def one_line(*notices: str) -> str:
-    return " ".join(notice for notice in notices if notice)
+    return shown.sentence(" ".join(notice for notice in notices if notice))

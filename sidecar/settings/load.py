@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
+from sidecar import shown
+
 from .declare import DECLARATIONS, ENVIRONMENT_PREFIX, INDEX_CONFIG_KEYS, Declaration, Kind, Value
 from .home import data_home, own_home
 
@@ -173,7 +175,7 @@ class _Loader:
 
     def settings(self) -> Settings:
         values: dict[str, Any] = {_BY_KEY[key].attribute: value for key, value in self._values.items()}
-        return Settings(**values, origins=dict(self._origins), problems=tuple(self._problems))
+        return Settings(**values, origins=dict(self._origins), problems=tuple(map(shown.sentence, self._problems)))
 
     def _flatten(self, layer: Mapping[str, object], source: str) -> Iterator[tuple[str, object]]:
         for key, value in layer.items():
