@@ -6,6 +6,7 @@ import hashlib
 
 from pydantic import Field
 
+from sidecar import shown
 from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
 from sidecar.model import BuildReport, StatusAnswer
 from sidecar.tools.code_search import FAMILY
@@ -143,8 +144,8 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
         context,
         "delete_index",
         deed="permanently delete the search index of",
-        detail=f"{status.files} files and {status.chunks} chunks at {status.index_path} are lost. This cannot be "
-        "undone; your source files, memories and added documents are not touched.",
+        detail=f"{status.files} files and {status.chunks} chunks at {shown.quoted(status.index_path)} are lost. "
+        "This cannot be undone; your source files, memories and added documents are not touched.",
         accept="Delete index",
         destructive=True,
     )
@@ -228,11 +229,11 @@ def _question(
     context: Context, tool: str, *, deed: str, detail: str, accept: str, destructive: bool = False
 ) -> Question:
     root = context.workspace.root
-    asker = context.asked_by or "A caller"
+    asker = shown.quoted(context.asked_by) if context.asked_by else "A caller"
     return Question(
         id=f"{tool}-{hashlib.sha256(root.encode()).hexdigest()[:12]}",
         tool=tool,
-        message=f"{asker} wants to {deed} {root}.",
+        message=f"{asker} wants to {deed} {shown.quoted(root)}.",
         detail=detail,
         accept=accept,
         decline="Cancel",
