@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, Union
 
+from sidecar import shown
 from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
 from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser, join_commands
-from sidecar.surfaces.cli.terminal import absent_stream, in_shell_words, one_line, silence_stdout
+from sidecar.surfaces.cli.terminal import absent_stream, in_shell_words, silence_stdout
 
 if TYPE_CHECKING:
     from sidecar.surfaces.cli.session import Tools
@@ -264,6 +265,6 @@ def _report(error: SidecarError, args: argparse.Namespace, stderr: TextIO) -> No
 
         write_json(stderr, {"error": error.as_dict()})
     elif not isinstance(error, Cancelled):
-        stderr.write(f"sidecar: {in_shell_words(one_line(error.message))} [{error.code}]\n")
+        stderr.write(shown.line(f"sidecar: {in_shell_words(error.message)} [{error.code}]") + "\n")
     elif not args.quiet:
-        stderr.write(f"sidecar: interrupted. {one_line(error.detail)}\n")
+        stderr.write(shown.line(f"sidecar: interrupted. {error.detail}") + "\n")
