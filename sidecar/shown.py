@@ -24,7 +24,6 @@ _SYMBOLS = r"0-9#*\xa9\xae\u203c-\u3299\U0001f000-\U0001faff"
 _SELECTOR = rf"(?<![{_SYMBOLS}])[\ufe0e\ufe0f]"
 _IN_BLOCK = re.compile(rf"[{_HIDDEN}]|{_SELECTOR}")
 _IN_LINE = re.compile(rf"[{_HIDDEN}\n\t]|{_SELECTOR}")
-_IN_JSON = re.compile(rf"[{_HIDDEN}]|{_SELECTOR}")
 
 # What makes a link, a picture, HTML or code of text where it is taken for Markdown, and a link where it is not.
 _ACTIVE = re.compile(r"(?<=\])(?=[(\[:])|(?<=<)(?=[a-zA-Z/!?])|`|(?<=:)//")
@@ -75,7 +74,7 @@ def as_json(value: object, *, indent: int | None = None, ascii_only: bool = Fals
     """JSON in which everything can be seen and which reads back as it was. Without `indent` it is compact."""
     separators = None if indent else (",", ":")
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, separators=separators)
-    return _IN_JSON.sub(_escape, text)
+    return _IN_BLOCK.sub(_escape, text)
 
 
 def _number(match: re.Match[str]) -> str:

@@ -248,14 +248,16 @@ def _workspace_here() -> str:
 def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -> Serving:
     workspace = str(args.workspace) if args.workspace else _workspace_here()
     if not isinstance(args.port, int) or not 0 <= args.port <= 65535:
-        raise InvalidParams(f'--port takes a number from 0 (any free one) to 65535, not "{args.port}".')
+        raise InvalidParams(
+            f"--port takes a number from 0 (any free one) to 65535, not {shown.quoted(str(args.port))}."
+        )
     return Serving(workspace, args.host, args.port, args.token_file or "", bool(args.json), *streams[1:])
 
 
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise InvalidParams(f'--tcp takes HOST:PORT, for example 127.0.0.1:7777, not "{text}".')
+        raise InvalidParams(f"--tcp takes HOST:PORT, for example 127.0.0.1:7777, not {shown.quoted(text)}.")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
