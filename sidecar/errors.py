@@ -41,9 +41,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from sidecar import shown
+
 
 class SidecarError(Exception):
-    """Base of all. `detail` is one sentence or two for the person: what exactly, and what to do."""
+    """Base of all. `detail` is one sentence or two for the person: what exactly, and what to do. It is shown as it is,
+    so what it says of strings that are not ours is made visible here; `facts` are exact."""
 
     code: ClassVar[str] = "INTERNAL"
     user_message: ClassVar[str] = "Something went wrong inside sidecar."
@@ -51,8 +54,8 @@ class SidecarError(Exception):
     exit_status: ClassVar[int] = 1
 
     def __init__(self, detail: str = "", **facts: Any) -> None:
-        super().__init__(detail or self.user_message)
-        self.detail = detail
+        self.detail = shown.sentence(detail)
+        super().__init__(self.detail or self.user_message)
         self.facts: dict[str, Any] = facts
 
     @property

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from types import TracebackType
 from typing import TypeAlias
+
+from sidecar import shown
 
 Log: TypeAlias = logging.LoggerAdapter[logging.Logger]
 
@@ -31,3 +34,23 @@ def concerns(record: logging.LogRecord, client: object, has_open: Callable[[str]
         return False
     workspace = getattr(record, _WORKSPACE, None)
     return workspace is None or has_open(workspace)
+
+
+class ShownFormatter(logging.Formatter):
+    """A record is one visible line; a traceback that follows it is indented, so that no line of it is a record."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        record.message = shown.sentence(record.message)
+        return super().formatMessage(record)
+
+    def formatException(
+        self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+    ) -> str:
+        return _indented(super().formatException(ei))
+
+    def formatStack(self, stack_info: str) -> str:
+        return _indented(super().formatStack(stack_info))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in shown.visible(text).split("\n"))

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sidecar"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VALUES = ("model", "errors", "logs", "small_files")
+VALUES = ("model", "errors", "logs", "shown", "small_files")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
@@ -29,9 +29,11 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("no_telemetry",)),
     ("__main__", ("surfaces", "tools", "daemon")),
     ("model", ()),
-    ("errors", ()),
     ("no_telemetry", ()),
     ("small_files", ()),
+    ("shown", ()),
+    ("errors", ("shown",)),
+    ("logs", ("shown",)),
     ("settings", VALUES),
     ("parts.walk", ("parts.entries", "parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
     ("parts.manifest", ("parts.left_out", *SHARED_PARTS, *VALUES)),

@@ -25,7 +25,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   private readonly notifications = new vscode.EventEmitter<Notification>();
   readonly onDidChangeState = this.states.event;
   readonly onStatus: vscode.Event<FolderStatus> = (listener) => this.on("sidecar/status", listener);
-  private readonly consents = new Consents(vscode.env.appName);
+  private readonly consents = new Consents();
   private readonly life: Life;
   private renewing = false;
   private readonly listeners: vscode.Disposable[];

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from sidecar import shown
 from sidecar.daemon.greeting import Greeting, of_here, read_line
 from sidecar.daemon.place import Place, is_locked
 from sidecar.daemon.spawn import COMMAND, Attached, Daemon, NotReachedError
@@ -68,12 +69,12 @@ class Client:
         try:
             attached = self._daemon.attach_running(greeting)
         except NotReachedError as error:
-            sys.stderr.write(f"sidecar: working without the daemon. {error}\n")
+            sys.stderr.write(shown.line(f"sidecar: working without the daemon. {error}") + "\n")
             return None
         if attached is None:
             return None
         for note in attached.facts.get("notes", ()):
-            sys.stderr.write(f"sidecar: {note}\n")
+            sys.stderr.write(shown.line(f"sidecar: {note}") + "\n")
         from sidecar.daemon.remote import RemoteTools
 
         return RemoteTools(attached.connection)
@@ -101,7 +102,7 @@ class Client:
         try:
             return self._daemon.attach(greeting)
         except NotReachedError as error:
-            sys.stderr.write(f"sidecar: no daemon, working without one. {error}\n")
+            sys.stderr.write(shown.line(f"sidecar: no daemon, working without one. {error}") + "\n")
             return None
 
     def serve(self, serving: Serving, **asked: Any) -> int | None:
@@ -126,7 +127,7 @@ class Client:
 
             return run_daemon(self.place, self._env, ready_fd)
         told, text = getattr(self, f"_{action}")(lines)
-        out.write(json.dumps(told, indent=2) + "\n" if as_json else text)
+        out.write(shown.as_json(told, indent=2, ascii_only=True) + "\n" if as_json else shown.visible(text))
         return 0 if told.get("running", True) or action == "stop" else NotFound.exit_status
 
     def _start(self, _: int) -> tuple[dict[str, Any], str]:
@@ -154,7 +155,7 @@ class Client:
             pid = self._unreachable_pid()
             why = "No daemon runs." if pid is None else f"The daemon does not answer: process {pid}."
             return {"running": False, "pid": pid}, why + "\n"
-        return {"running": True, **told}, _status_text(told)
+        return {"running": True, **told}, status_text(told)
 
     def _logs(self, lines: int) -> tuple[dict[str, Any], str]:
         path = self.place.home / "logs" / "daemon.log"
@@ -163,7 +164,7 @@ class Client:
         except OSError:
             text = ""
         last = text.splitlines()[-lines:] if lines > 0 else []
-        return {"log": str(path), "lines": last}, "\n".join([f"# {path}", *last]) + "\n"
+        return {"log": str(path), "lines": last}, "\n".join([shown.line(f"# {path}"), *map(shown.line, last)]) + "\n"
 
     def _ask(self, word: str) -> dict[str, Any] | None:
         """A control word's answer; None where no daemon answers."""
@@ -209,7 +210,7 @@ class Client:
         return True
 
 
-def _status_text(told: Mapping[str, Any]) -> str:
+def status_text(told: Mapping[str, Any]) -> str:
     lines = [
         f"process   {told['pid']}, version {told['version']}, since {told['since']}",
         f"memory    {told['memoryBytes'] / 1e6:.0f} MB",
@@ -222,4 +223,4 @@ def _status_text(told: Mapping[str, Any]) -> str:
     lines += [
         f"  {one['kind']:<4} process {one['pid']} in {one['folder']}, since {one['since']}" for one in told["sessions"]
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(shown.line, lines)) + "\n"

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from sidecar import shown
 from sidecar.daemon.script import Script
 from sidecar.daemon.spawn import NotReachedError
 from sidecar.errors import SidecarError
@@ -169,7 +170,7 @@ class Pipe:
             try:
                 self._begin_again()
             except (NotReachedError, SidecarError) as error:
-                sys.stderr.write(f"sidecar: {error}\n")
+                sys.stderr.write(shown.line(f"sidecar: {error}") + "\n")
                 self._tell(self._script.lost(str(error)))
 
     # ------------------------------------------------------------ both

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from sidecar import shown
 from sidecar.daemon.greeting import Greeting, greet
 from sidecar.daemon.place import Lock, Place, connect, private_folder
 from sidecar.daemon.spawn import daemon_environment, patience
@@ -169,7 +170,7 @@ def _idle_seconds(env: Mapping[str, str]) -> float:
         if not 0 < minutes < 1e6:
             raise ValueError
     except ValueError:
-        raise InvalidParams(f'{IDLE} takes a number of minutes, not "{text}".') from None
+        raise InvalidParams(f"{IDLE} takes a number of minutes, not {shown.quoted(text)}.") from None
     return minutes * 60
 
 

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from sidecar import shown
 from sidecar.daemon.spawn import NotReachedError
 from sidecar.settings.home import data_home
 from sidecar.surfaces.cli.main import Serving
@@ -107,7 +108,7 @@ def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: 
         try:
             return attach()
         except NotReachedError as error:
-            sys.stderr.write(f"sidecar: {error}\n")
+            sys.stderr.write(shown.line(f"sidecar: {error}") + "\n")
             with contextlib.suppress(OSError):
                 listener.accept()[0].close()
 
@@ -122,11 +123,12 @@ def _announce(serving: Serving, root: str, url: str, held: token.TokenFile) -> N
     """Connections are accepted already. The token itself is shown to a person only, not to a log."""
     if serving.as_json:
         told = {"url": url, "tokenFile": str(held.path), "mcp": url + MCP, "workspace": root, "pid": os.getpid()}
-        serving.stdout.write(json.dumps(told) + "\n")
+        serving.stdout.write(shown.as_json(told, ascii_only=True) + "\n")
         serving.stdout.flush()
         return
-    shown = f" ({held.token})" if serving.stderr.isatty() else ""
-    serving.stderr.write(f"sidecar: serving {root} on {url}; the token is in {held.path}{shown}\n")
+    secret = f" ({held.token})" if serving.stderr.isatty() else ""
+    said = f"sidecar: serving {root} on {url}; the token is in {held.path}{secret}"
+    serving.stderr.write(shown.line(said) + "\n")
     serving.stderr.flush()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sidecar import shown
+
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
@@ -53,4 +55,4 @@ def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
 
 
 def one_line(*notices: str) -> str:
-    return " ".join(notice for notice in notices if notice)
+    return shown.sentence(" ".join(notice for notice in notices if notice))

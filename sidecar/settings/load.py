@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
 
+from sidecar import shown
 from sidecar.small_files import read_small_file
 
 from .declare import DECLARATIONS, ENVIRONMENT_PREFIX, INDEX_CONFIG_KEYS, Declaration, Kind, Value
@@ -176,7 +177,7 @@ class _Loader:
 
     def settings(self) -> Settings:
         values: dict[str, Any] = {_BY_KEY[key].attribute: value for key, value in self._values.items()}
-        return Settings(**values, origins=dict(self._origins), problems=tuple(self._problems))
+        return Settings(**values, origins=dict(self._origins), problems=tuple(map(shown.sentence, self._problems)))
 
     def _flatten(self, layer: Mapping[str, object], source: str) -> Iterator[tuple[str, object]]:
         for key, value in layer.items():

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
+from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.spec import Params
@@ -245,9 +246,9 @@ def asked_of(arguments: Mapping[str, object]) -> str:
     for name in ("query", "name", "pattern", "path", "file_path", "patterns", "keywords", "key"):
         value = arguments.get(name)
         if isinstance(value, str) and value:
-            return " ".join(value.split())[:_MOST_TEXT]
+            return shown.short(" ".join(value.split()), _MOST_TEXT)
         if isinstance(value, list) and value:
-            return ", ".join(map(str, value))[:_MOST_TEXT]
+            return shown.short(", ".join(map(str, value)), _MOST_TEXT)
     return ""
 
 
@@ -259,7 +260,7 @@ def outcome_of(result: Mapping[str, Any]) -> dict[str, Any]:
         paths = dict.fromkeys(path for row in rows if (path := _path_of(row)))
         facts |= {"results": len(rows), "paths": tuple(paths)[:MOST_PATHS]}
     told = result.get("notice") or (result.get("message") if facts["state"] == "refused" else "")
-    return {**facts, "message": str(told or "")[:_MOST_TEXT]}
+    return {**facts, "message": shown.short(str(told or ""), _MOST_TEXT)}
 
 
 def iso(seconds: float) -> str:

@@ -6,6 +6,7 @@ import hashlib
 
 from pydantic import Field
 
+from sidecar import shown
 from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
 from sidecar.model import BuildReport, StatusAnswer
 from sidecar.tools.code_search import FAMILY
@@ -227,8 +228,8 @@ def _is_damaged(status: StatusAnswer) -> bool:
 
 def _what_is_lost(status: StatusAnswer) -> str:
     if _is_damaged(status):
-        return f"The index at {status.index_path} cannot be read: {status.warning} What is left of it is removed."
-    return f"{status.files} files and {status.chunks} chunks at {status.index_path} are lost."
+        return f"The index at {shown.quoted(status.index_path)} cannot be read: {status.warning} What is left of it is removed."
+    return f"{status.files} files and {status.chunks} chunks at {shown.quoted(status.index_path)} are lost."
 
 
 def _what_is_read(status: StatusAnswer) -> str:
@@ -246,11 +247,11 @@ def _question(
     context: Context, tool: str, *, deed: str, detail: str, accept: str, destructive: bool = False
 ) -> Question:
     root = context.workspace.root
-    asker = context.asked_by or "A caller"
+    asker = shown.quoted(context.asked_by) if context.asked_by else "A caller"
     return Question(
         id=f"{tool}-{hashlib.sha256(root.encode()).hexdigest()[:12]}",
         tool=tool,
-        message=f"{asker} wants to {deed} {root}.",
+        message=f"{asker} wants to {deed} {shown.quoted(root)}.",
         detail=detail,
         accept=accept,
         decline="Cancel",

@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 
+from sidecar import shown
 from sidecar.errors import Cancelled, Internal, SidecarError
 from sidecar.model import IsCancelled, Progress, never_cancelled, no_progress
 from sidecar.tools.activity import asked_of, outcome_of
@@ -47,8 +48,8 @@ async def call_with_questions(
     """
     caller = session or Sessions(0).attach("shell", asked_by)
     tool = service.tool(name)
-    note = _Note(caller, asked_by or caller.name)
-    title = f"sidecar: {tool.title.lower()} (for {note.agent or 'a caller'})"
+    note = _Note(caller, shown.short(asked_by) or caller.name)
+    title = f"sidecar: {tool.title.lower()} (for {shown.quoted(note.agent) if note.agent else 'a caller'})"
     jobs = [] if tool.read_only else caller.home.begin(workspace, title, caller, note.stop)
     try:
         with note.taking(tool, arguments, workspace):
@@ -141,8 +142,8 @@ class _Note:
             if not self._stopped_in:
                 self.end(state="cancelled", message=error.message)
                 raise
-            self.end(state="cancelled", message=f"Cancelled in {self._stopped_in}.")
-            raise Cancelled(f"A person has cancelled it in {self._stopped_in}.") from None
+            self.end(state="cancelled", message=f"Cancelled in {shown.quoted(self._stopped_in)}.")
+            raise Cancelled(f"A person has cancelled it in {shown.quoted(self._stopped_in)}.") from None
         except SidecarError as error:
             self.end(state="failed", message=f"{error.code}: {error.message}")
             raise

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
+from sidecar import shown
 from sidecar.errors import SidecarError
 
 
@@ -47,7 +47,7 @@ class Dialect:
         """What a model reads of a failed call: the family's body, else the code and the sentence."""
         if self.error_body is None:
             return f"{error.code}: {error.message}"
-        return json.dumps(self.shape_error(error), ensure_ascii=False, separators=(",", ":"))
+        return shown.as_json(self.shape_error(error))
 
 
 CODE_SEARCH = Dialect(name="code-search", field_case=camel)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from sidecar import shown
 from sidecar.errors import InvalidParams, MemoryNotFound
 from sidecar.model import Memory, MemoryPage
 from sidecar.tools.code_index import why_cancelled
@@ -239,13 +240,14 @@ def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
 
 def ask_to_delete(context: Context, params: KeyParams) -> Question:
     memory = _existing(context, params)
-    asker = context.asked_by or "A caller"
+    asker = shown.quoted(context.asked_by) if context.asked_by else "A caller"
+    key, root = shown.quoted(memory.key), shown.quoted(context.workspace.root)
     about = "\0".join((context.workspace.root, memory.key))
     return Question(
         id=f"memory_delete-{hashlib.sha256(about.encode()).hexdigest()[:12]}",
         tool="memory_delete",
-        message=f"{asker} wants to delete the memory {memory.key} of {context.workspace.root}.",
-        detail=f"It says: {memory.summary}. This cannot be undone.",
+        message=f"{asker} wants to delete the memory {key} of {root}.",
+        detail=f"It says: {shown.quoted(memory.summary)}. This cannot be undone.",
         accept="Delete memory",
         decline="Cancel",
         destructive=True,

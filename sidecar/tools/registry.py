@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 
+from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.tools import code_index, code_more, code_search, documents, inline, memory, search_index, semantic
 from sidecar.tools.spec import ToolSpec
@@ -48,7 +49,7 @@ def tools_of(toolsets: str | Iterable[str] = DEFAULT_TOOLSETS) -> tuple[ToolSpec
     given = toolsets.split(",") if isinstance(toolsets, str) else toolsets
     wanted = {name.strip().lower() for name in given} - {""}
     for name in sorted(wanted - {*TOOLSETS, "all"}):
-        raise InvalidParams(f'There is no toolset "{name[:80]}". {_advice(name)}')
+        raise InvalidParams(f"There is no toolset {shown.quoted(name)}. {_advice(name)}")
     if not wanted:
         raise InvalidParams(f"Name at least one toolset. {_advice('')}")
     chosen: dict[str, ToolSpec] = {}

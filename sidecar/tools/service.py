@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from sidecar import shown
 from sidecar.errors import Internal, SidecarError, UnknownTool
 from sidecar.logs import workspace_log
 from sidecar.model import BuildReport, IsCancelled, Progress, Workspace, never_cancelled, no_progress
@@ -237,4 +238,4 @@ def _no_such_tool(name: str, known: list[str]) -> str:
             return f"{name} belongs to the toolset {toolset}, which is not enabled here; enable it with --toolsets."
     nearest: list[Any] = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     advice = f"Did you mean {nearest[0]}?" if nearest else f"Known are {', '.join(known)}."
-    return f'There is no tool "{name[:80]}". {advice}'
+    return f"There is no tool {shown.quoted(name)}. {advice}"

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
+from sidecar import shown
 from sidecar.model import Progress
 from sidecar.tools.activity import (
     ActivityChanged,
@@ -67,7 +68,8 @@ class Editor(Protocol):
 
 @dataclass(eq=False)
 class Session:
-    """One attached client. `name` and `version` are known once it has said them; `workspaces` may change."""
+    """One attached client. `name` and `version` are as a person is shown
+    them, known once it has said them; `workspaces` may change."""
 
     id: int
     door: Door
@@ -82,7 +84,7 @@ class Session:
 
     def introduce(self, name: str, version: str, workspaces: Iterable[str]) -> None:
         """What the client says of itself from now on."""
-        said = (name, version, _normal(workspaces))
+        said = (shown.short(name), shown.short(version), _normal(workspaces))
         if said != (self.name, self.version, self.workspaces):
             self.name, self.version, self.workspaces = said
             self.home.changed()
@@ -134,7 +136,8 @@ class Sessions:
     ) -> Session:
         """A client has come. With `editor` on that editor's event loop."""
         loop = asyncio.get_running_loop() if editor is not None else None
-        session = Session(next(self._ids), door, name, version, _normal(workspaces), self._now(), editor, loop, self)
+        said = (shown.short(name), shown.short(version), _normal(workspaces))
+        session = Session(next(self._ids), door, *said, self._now(), editor, loop, self)
         with self._lock:
             self._attached[session.id] = session
         self.changed()

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from sidecar import shown
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CODE_SEARCH, Dialect, camel
 
@@ -28,7 +29,7 @@ class Question:
     """What a person is asked before a tool goes on.
 
     `id` is the same when the same call is made again. `message` names the asker and the workspace, `detail` what will
-    be lost or take time. `accept` and `decline` are button titles.
+    be lost or take time. `accept` and `decline` are button titles. All four are shown as they are.
     """
 
     id: str
@@ -38,6 +39,10 @@ class Question:
     accept: str
     decline: str
     destructive: bool
+
+    def __post_init__(self) -> None:
+        for name in ("message", "detail", "accept", "decline"):
+            object.__setattr__(self, name, shown.sentence(getattr(self, name)))
 
 
 class Params(BaseModel):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mcp.types import CallToolResult, ElicitResult, Implementation
 
+from sidecar.shown import quoted
 from tests.daemon.house import HANDSHAKE, STATELESS, House, eventually
 from tests.surfaces.lsp_client import NO_ANSWER, LspClient
 
@@ -78,7 +79,7 @@ async def test_the_editor_answers_an_agents_delete(
         async with agent(house, work, era, never_asked) as session:
             assert status_of(await session.call_tool("delete_index", {})) == becomes
         box = (await asked(client))["params"]["message"]
-        assert box.startswith(f"Claude Code wants to permanently delete the search index of {work}.")
+        assert box.startswith(f'"Claude Code" wants to permanently delete the search index of {quoted(str(work))}.')
         assert "3 files" in box
         there = "not_found" if becomes == "deleted" else "ready"
         assert client.request("sidecar/getIndexStatus", {})["status"] == there
@@ -190,6 +191,6 @@ async def test_a_job_that_an_agent_started_is_shown_in_every_editor_of_the_folde
             assert status_of(await session.call_tool("reindex_project", {})) == "reindexed"
         for client in (one, two):
             begun = client.expect_method("$/progress", lambda p: p["value"]["kind"] == "begin")
-            assert begun["value"]["title"] == "sidecar: reindex project (for Claude Code)"
+            assert begun["value"]["title"] == 'sidecar: reindex project (for "Claude Code")'
             client.expect_method("$/progress", lambda p: p["value"]["kind"] == "end")
             client.expect_method("sidecar/status", lambda p: p.get("generation") == 2)

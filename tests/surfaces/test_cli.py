@@ -159,8 +159,9 @@ def test_colours_are_for_terminals_and_can_be_refused(shell: Shell) -> None:
 
 def test_only_the_words_that_count_are_highlighted() -> None:
     hit = {"path": "a.py", "content": "for the retries, Do it", "score": 0.5, "startLine": 1, "endLine": 1}
-    lines = search_lines({"results": [hit]}, "where do the retry for it".split(), Style(True))
-    assert list(lines)[1].endswith("for the \x1b[1;33mretries\x1b[0m, Do it")
+    style = Style(True)
+    lines = search_lines({"results": [hit]}, "where do the retry for it".split(), style)
+    assert style.as_one_line(list(lines)[1]).endswith("for the \x1b[1;33mretries\x1b[0m, Do it")
 
 
 def test_paths_are_listed_and_the_rest_is_counted_on_standard_error(shell: Shell) -> None:

@@ -129,8 +129,8 @@ async def test_a_search_is_exact_as_structure_and_readable_as_text(workspace: Fa
         nothing = await client.call_tool("search_code", {"query": "xylophone"})
     hit = result.structured_content["results"][0]
     assert (hit["path"], hit["startLine"], hit["endLine"], hit["score"]) == ("src/retry.py", 1, 2, 1.0)
-    assert text_of(result) == "src/retry.py:1-2 1.00\ndef retry_with_backoff():\n    pass"
-    assert text_of(compact) == "src/retry.py:1-2 1.0\ndef retry_with_backoff():\n    pass"
+    assert text_of(result) == "src/retry.py:1-2 1.00\n1| def retry_with_backoff():\n2|     pass"
+    assert text_of(compact) == "src/retry.py:1-2 1.0\n1| def retry_with_backoff():\n2|     pass"
     assert text_of(nothing) == "No results."
 
 

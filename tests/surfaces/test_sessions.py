@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp.types import CallToolResult, ElicitResult, Implementation, ResourceUpdatedNotification
 
+from sidecar.shown import quoted
 from sidecar.surfaces.http.app import make_app
 from sidecar.surfaces.http.faults import ANSWER_HEADER
 from sidecar.surfaces.lsp.server import SharedService
@@ -128,8 +129,9 @@ async def test_an_agents_delete_is_answered_in_the_editor_and_names_agent_worksp
     async with house.agent(era, never_asked) as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
     (box,) = editor.all_of(ASK)
-    assert "Claude wants to permanently delete" in box["message"]
-    assert str(house.root) in box["message"]
+    assert '"Claude" wants to permanently delete' in box["message"]
+    assert quoted(str(house.root)) in box["message"]
+    assert "own" not in box
     assert "2 files and 2 chunks" in box["message"]
     assert [action["title"] for action in box["actions"]] == ["Delete index", "Cancel"]
 
@@ -257,6 +259,7 @@ async def test_when_one_of_two_editors_dies_the_other_still_answers(house: House
 async def test_an_editor_that_calls_is_the_only_one_that_is_asked(house: House) -> None:
     caller, other = await house.editor("Window 1", YES), await house.editor("Window 2", NO)
     assert (await caller.request("sidecar/deleteIndex", {}))["status"] == "deleted"
+    assert caller.all_of(ASK)[0]["own"] == str(house.root)
     assert other.all_of(ASK) == []
 
 
@@ -267,7 +270,7 @@ async def test_a_rest_call_is_answered_in_the_editor(house: House) -> None:
     editor = await house.editor("Code", YES)
     app = make_app(house.service, str(house.root), sessions=house.sessions)
     assert (await posted(app, "delete_index"))["status"] == "deleted"
-    assert "(REST) wants to" in editor.all_of(ASK)[0]["message"]
+    assert '(REST)" wants to' in editor.all_of(ASK)[0]["message"]
 
 
 async def test_an_answer_over_rest_counts_only_once(house: House) -> None:
@@ -297,14 +300,14 @@ async def test_a_job_that_an_agent_started_is_shown_in_the_editor_and_can_be_end
     async with house.agent() as agent:
         call = asyncio.ensure_future(agent.call_tool("reindex_project", {}))
         begun = await editor.expect_method("$/progress", lambda p: p["value"]["kind"] == "begin")
-        assert begun["value"]["title"] == "sidecar: reindex project (for Claude)"
+        assert begun["value"]["title"] == 'sidecar: reindex project (for "Claude")'
         assert await asyncio.to_thread(reached.wait, 30)
         editor.notify("window/workDoneProgress/cancel", {"token": begun["token"]})
         await editor.request("sidecar/getConfig", {})
         go_on.set()
         result = await call
     assert result.is_error
-    assert "A person has cancelled it in Code" in str(result.content)
+    assert 'A person has cancelled it in "Code".' in result.content[0].text  # type: ignore[union-attr]
     await editor.expect_method("$/progress", lambda p: p["value"] == {"kind": "end", "message": "cancelled"})
 
 
@@ -383,7 +386,7 @@ async def test_a_folder_without_an_index_is_named_in_an_answer_over_several(tmp_
     await editor.start(one, two)
     for method, params in (("sidecar/searchCode", {"query": "retry"}), ("sidecar/searchByPath", {"pattern": "*.py"})):
         answer = await editor.request(method, params)
-        assert answer["notice"] == f"{two}: not searched, no index."
+        assert answer["notice"] == f"{quoted(str(two))}: not searched, no index."
     bare.refresh(lambda *_: None, lambda: False)
     assert "notice" not in await editor.request("sidecar/searchCode", {"query": "retry"})
 

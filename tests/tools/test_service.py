@@ -69,7 +69,7 @@ def test_a_tool_that_asks_does_nothing_before_the_answer(service: Service, works
     second = service.call(tool, {}, workspace=ROOT, asked_by="Agent")
     assert isinstance(first, Question)
     assert first == second
-    assert first.message.startswith("Agent wants to ")
+    assert first.message.startswith('"Agent" wants to ')
     assert ROOT in first.message
     assert first.destructive is (tool == "delete_index")
     assert workspace.status() == before

@@ -5,6 +5,7 @@ import type { Features } from "../features";
 import type { BuildStats } from "../protocol.gen";
 import type { Sidecar } from "../sidecar";
 import { adviceForError } from "../search/advice";
+import { quoted } from "../shown";
 import { duration } from "../time";
 import { told } from "./explanation";
 import { type FileInFolder, fileFor, folderFor } from "./folders";
@@ -52,7 +53,7 @@ async function build(sidecar: Sidecar, deed: "create" | "reindex", given: unknow
       : await sidecar.call("sidecar/reindexProject", place);
   if (result.status === "cancelled") return;
   const chosen = await vscode.window.showInformationMessage(
-    `${folder.name} is indexed: ${summary(result.stats, result.docsStats?.filesIndexed ?? 0)}.`,
+    `${quoted(folder.name)} is indexed: ${summary(result.stats, result.docsStats?.filesIndexed ?? 0)}.`,
     "Search Code",
     "Show Index Status",
   );
@@ -75,7 +76,9 @@ async function remove(sidecar: Sidecar, given: unknown): Promise<void> {
   if (folder === undefined) return;
   const result = await sidecar.call("sidecar/deleteIndex", { workspace: folder.uri.toString() });
   if (result.status === "deleted")
-    void vscode.window.showInformationMessage(`The index of ${folder.name} is deleted. Your files were not touched.`);
+    void vscode.window.showInformationMessage(
+      `The index of ${quoted(folder.name)} is deleted. Your files were not touched.`,
+    );
 }
 
 async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {
@@ -84,7 +87,7 @@ async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {
   const params = { file_path: file.path, workspace: file.folder.uri.toString() };
   const { status, chunksCreated } = await sidecar.call("sidecar/reindexFile", params);
   const done = status === "removed" ? "taken out of the index" : `indexed again, ${chunksCreated} chunks`;
-  vscode.window.setStatusBarMessage(`$(check) ${file.path}: ${done}`, 5000);
+  vscode.window.setStatusBarMessage(`$(check) ${quoted(file.path).replaceAll("$(", "$ (")}: ${done}`, 5000);
 }
 
 async function explain(sidecar: Sidecar, given: unknown, path: unknown): Promise<void> {

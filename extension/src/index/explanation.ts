@@ -1,5 +1,6 @@
 // Why a file is or is not in the index, in sentences.
 import type { PathExplanation } from "../protocol.gen";
+import { visible } from "../shown";
 import { ruleText } from "./rules";
 
 export interface Told {
@@ -11,7 +12,8 @@ export interface Told {
 }
 
 export function told(answer: PathExplanation): Told {
-  return { headline: headlineOf(answer), details: detailsOf(answer), wrong: isWrong(answer) };
+  const details = detailsOf(answer).map(visible);
+  return { headline: visible(headlineOf(answer)), details, wrong: isWrong(answer) };
 }
 
 function headlineOf({ path, inIndex, indexed, stale, exists }: PathExplanation): string {

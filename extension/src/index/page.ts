@@ -73,9 +73,7 @@ export function contentOf(subject: Subject, now: number): Html {
 }
 
 function leadOf({ state, status, problem }: Subject, now: number): Html {
-  const { tooltip } = shown(state, status, problem, now);
-  const sentences = tooltip.split("\n\n")[1] ?? "";
-  return html`${sentences.replaceAll("  \n", " ")}`;
+  return html`${shown(state, status, problem, now).says}`;
 }
 
 function actions(condition: Condition, uri: string): Html[] {

@@ -1,5 +1,6 @@
 // What the status bar says of an index: one short text, an icon, and everything else in the tooltip.
 import type { IndexStatus, StatusRefining } from "../protocol.gen";
+import { inMarkdown, visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 
@@ -14,6 +15,8 @@ export interface Shown {
   /** The same without icons, for screen readers. */
   spoken: string;
   severity: "none" | "warning" | "error";
+  /** What it means and what helps, as text. */
+  says: string;
   /** Markdown. */
   tooltip: string;
 }
@@ -85,13 +88,14 @@ export function shown(state: State, status: Facts | undefined, problem: string |
   const look = LOOKS[condition];
   const facts = status ?? {};
   const text = look.text(facts);
-  const says = [look.says, problem, facts.warning].filter((part) => part !== undefined && part !== "");
+  const says = [look.says, problem, facts.warning].flatMap((part = "") => (part === "" ? [] : [visible(part)]));
   return {
     condition,
     text: `$(${look.icon}) ${text}`,
     spoken: `Sidecar: ${text === "Sidecar" ? look.says : `${text}. ${look.says}`}`,
     severity: look.severity,
-    tooltip: tooltip(says.join("  \n"), facts, now),
+    says: says.join(" "),
+    tooltip: tooltip(says.map(inMarkdown).join("  \n"), facts, now),
   };
 }
 
@@ -111,7 +115,7 @@ function indexingText({ progress }: Facts): string {
 }
 
 function tooltip(says: string, facts: Facts, now: number): string {
-  const rows = rowsOf(facts, now).map(([name, value]) => `| ${name} | ${value} |`);
+  const rows = rowsOf(facts, now).map(([name, value]) => `| ${name} | ${inMarkdown(value)} |`);
   const table = rows.length === 0 ? "" : `\n\n|  |  |\n|:--|:--|\n${rows.join("\n")}`;
   return `**Sidecar**\n\n${says}${table}`;
 }

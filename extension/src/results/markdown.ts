@@ -1,27 +1,28 @@
 // Results as Markdown, to be pasted into a chat.
 import { type Asked, titleOf } from "../search/find";
 import { countText, isFile, linesText, scoreOf } from "../search/row";
+import { visible } from "../shown";
 import type { PlacedHit } from "../sidecar";
 
 /** Names of languages as code fences want them, where they differ from the sidecar's. */
 const FENCES: Readonly<Record<string, string>> = { shell: "sh", text: "", notebook: "python", dockerfile: "docker" };
 
 export function markdownOfHits(asked: Asked, hits: readonly PlacedHit[], notice?: string): string {
-  const told = notice === undefined ? "" : `\n> ${notice}\n`;
+  const told = notice === undefined ? "" : `\n> ${visible(notice)}\n`;
   const body = hits.every(isFile) ? hits.map(fileLine).join("\n") : hits.map(markdownOfHit).join("\n\n");
-  return `## ${titleOf(asked)}: ${countText(hits.length)}\n${told}\n${body}\n`;
+  return `## ${visible(titleOf(asked))}: ${countText(hits.length)}\n${told}\n${body}\n`;
 }
 
 export function markdownOfHit(hit: PlacedHit): string {
   if (isFile(hit)) return fileLine(hit);
   const fence = fenceFor(hit.content);
   const language = FENCES[hit.language] ?? hit.language;
-  const heading = `### ${hit.path}:${linesText(hit).replace("–", "-")} (score ${scoreOf(hit)})`;
+  const heading = `### ${visible(hit.path)}:${linesText(hit).replace("–", "-")} (score ${scoreOf(hit)})`;
   return `${heading}\n\n${fence}${language}\n${hit.content.replace(/\n+$/, "")}\n${fence}`;
 }
 
 function fileLine({ path }: PlacedHit): string {
-  return `- ${path}`;
+  return `- ${visible(path)}`;
 }
 
 /** Longer than every run of backticks in the text, so that the text cannot end it. */

@@ -7,9 +7,6 @@ const INFORMATION = 3;
 export class Consents {
   private readonly given: string[] = [];
 
-  /** `asker`: what this editor calls itself to the sidecar. */
-  constructor(private readonly asker: string) {}
-
   /** While the work lasts, the question about this folder (a path) is answered. */
   async during<T>(folder: string, work: () => Promise<T>): Promise<T> {
     this.given.push(folder);
@@ -20,12 +17,11 @@ export class Consents {
     }
   }
 
-  answerTo({ type, message, actions = [] }: Asked): { title: string } | undefined {
-    const first = message.split("\n", 1)[0] ?? "";
-    const folder = this.given.find((one) => first.startsWith(`${this.asker} wants to `) && first.endsWith(` ${one}.`));
+  /** Never by the words of the question: those tell what an agent calls itself. */
+  answerTo({ type, own, actions = [] }: Asked): { title: string } | undefined {
     const [yes] = actions;
-    if (type !== INFORMATION || folder === undefined || yes === undefined) return undefined;
-    this.take(folder);
+    if (type !== INFORMATION || own === undefined || !this.given.includes(own) || yes === undefined) return undefined;
+    this.take(own);
     return { title: yes.title };
   }
 

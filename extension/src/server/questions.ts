@@ -5,6 +5,8 @@ export interface Asked {
   type: number;
   message: string;
   actions?: { title: string }[];
+  /** The folder that a call of this editor itself is about; absent where somebody else asks. */
+  own?: string;
 }
 
 const WARNING = 2;

@@ -9,12 +9,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from sidecar import shown
 from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError
 from sidecar.surfaces.cli import render
 from sidecar.surfaces.cli.formats import Table, index_table, query_table, yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.session import Session, interruptible, write_json
-from sidecar.surfaces.cli.terminal import in_shell_words, one_line
+from sidecar.surfaces.cli.terminal import in_shell_words
 
 if TYPE_CHECKING:
     from sidecar.model import BuildReport
@@ -39,7 +40,7 @@ def index(session: Session) -> int:
         "seconds": round(seconds, 3),
         **({"notice": report.notice} if report.notice else {}),
     }
-    session.note(in_shell_words(one_line(report.notice)))
+    session.note(in_shell_words(report.notice))
     session.show(value, render.build_lines(report, seconds, session.style))
     _note_settings(session)
     return 0
@@ -55,10 +56,10 @@ def _note_settings(session: Session) -> None:
     """What was asked for and could not be had: values that are no good, a card that does not work."""
     config = session.call("get_config", {})
     for problem in config["problems"]:
-        session.note(one_line(problem))
+        session.note(problem)
     status = session.call("get_index_status", {})
     if config.get("config", {}).get("device") == "cuda" and status.get("device") == "cpu":
-        session.note(one_line(status.get("deviceNote", "")))
+        session.note(status.get("deviceNote", ""))
 
 
 def search(session: Session) -> int:
@@ -132,7 +133,7 @@ def _search(session: Session, tool: str) -> int:
 def paths(session: Session) -> int:
     result = session.call("search_by_path", {"pattern": session.args.pattern, "limit": session.args.limit})
     rest = result["totalMatches"] - len(result["matches"])
-    session.show(result, map(one_line, result["matches"]))
+    session.show(result, result["matches"])
     session.note(f"{rest} more; raise --limit" if rest else "")
     return 0
 
@@ -222,7 +223,7 @@ def call(session: Session) -> int:
             raise
         write_json(session.stderr, dialect.shape_error(error))
         return error.exit_status
-    session.show(result, [json.dumps(result, indent=2)])
+    session.show(result, shown.as_json(result, indent=2, ascii_only=True).split("\n"))
     return _confirmed(result)
 
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sidecar.surfaces.cli.terminal import Style, printable
+from sidecar import shown
+from sidecar.surfaces.cli.terminal import Style
 
 _HALVES = re.compile(r"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 
@@ -50,10 +51,10 @@ def _nests(value: Any) -> bool:
 def query_table(result: Mapping[str, Any], style: Style) -> Iterator[str]:
     """`path:start-end  similarity  type language`, the excerpt, an empty line."""
     for hit in result["results"]:
-        place = printable(f"{hit['file_path']}:{hit['line_start']}-{hit['line_end']}")
+        place = f"{shown.path(hit['file_path'])}:{hit['line_start']}-{hit['line_end']}"
         about = style.dim(f"{hit['chunk_type']} {hit['language']}")
         yield f"{style.cyan(place)}  {style.bold(format(hit['similarity_score'], '.3f'))}  {about}"
-        yield from (f"    {printable(line)}" for line in hit["excerpt"].split("\n"))
+        yield from (f"    | {line}" for line in shown.visible(hit["excerpt"]).split("\n"))
         yield ""
     yield f"{result['total_results']} results in {result['execution_time_ms']} ms"
 
@@ -66,7 +67,7 @@ def index_table(result: Mapping[str, Any], style: Style) -> Iterator[str]:
         f" {result['execution_time_ms']} ms"
     )
     for failure in result.get("errors", ()):
-        yield style.red(printable(f"{failure['path']}: {failure['error']}"))
+        yield style.red(f"{failure['path']}: {failure['error']}")
 
 
 Table = Callable[[Mapping[str, Any], Style], Iterator[str]]

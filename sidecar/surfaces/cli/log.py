@@ -7,13 +7,17 @@ import os
 from pathlib import Path
 
 from sidecar.errors import SidecarError
+from sidecar.logs import ShownFormatter
 from sidecar.settings.load import data_home
 
 MAX_BYTES = 1_000_000
 
 
 def log_to_file() -> None:
-    """Warnings and errors of sidecar go to `logs/sidecar.log`; nothing is logged when that cannot be written."""
+    """Warnings and errors of sidecar go to `logs/sidecar.log`; nothing is logged when that cannot be written. What the
+    libraries warn of, on standard error, may quote what a client has sent."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(ShownFormatter())
     logger = logging.getLogger("sidecar")
     try:
         path = data_home(os.environ) / "logs" / "sidecar.log"
@@ -28,7 +32,7 @@ class LateFile(logging.Handler):
     def __init__(self, path: Path, level: int = logging.WARNING) -> None:
         super().__init__(level)
         self._path = path
-        self.setFormatter(logging.Formatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
+        self.setFormatter(ShownFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
         try:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, Union
 
+from sidecar import shown
 from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
 from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser, join_commands
-from sidecar.surfaces.cli.terminal import absent_stream, in_shell_words, one_line, silence_stdout
+from sidecar.surfaces.cli.terminal import absent_stream, in_shell_words, silence_stdout
 
 if TYPE_CHECKING:
     from sidecar.surfaces.cli.session import Tools
@@ -247,14 +248,16 @@ def _workspace_here() -> str:
 def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -> Serving:
     workspace = str(args.workspace) if args.workspace else _workspace_here()
     if not isinstance(args.port, int) or not 0 <= args.port <= 65535:
-        raise InvalidParams(f'--port takes a number from 0 (any free one) to 65535, not "{args.port}".')
+        raise InvalidParams(
+            f"--port takes a number from 0 (any free one) to 65535, not {shown.quoted(str(args.port))}."
+        )
     return Serving(workspace, args.host, args.port, args.token_file or "", bool(args.json), *streams[1:])
 
 
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65535:
-        raise InvalidParams(f'--tcp takes HOST:PORT, for example 127.0.0.1:7777, not "{text}".')
+        raise InvalidParams(f"--tcp takes HOST:PORT, for example 127.0.0.1:7777, not {shown.quoted(text)}.")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
@@ -264,6 +267,6 @@ def _report(error: SidecarError, args: argparse.Namespace, stderr: TextIO) -> No
 
         write_json(stderr, {"error": error.as_dict()})
     elif not isinstance(error, Cancelled):
-        stderr.write(f"sidecar: {in_shell_words(one_line(error.message))} [{error.code}]\n")
+        stderr.write(shown.line(f"sidecar: {in_shell_words(error.message)} [{error.code}]") + "\n")
     elif not args.quiet:
-        stderr.write(f"sidecar: interrupted. {one_line(error.detail)}\n")
+        stderr.write(shown.line(f"sidecar: interrupted. {error.detail}") + "\n")

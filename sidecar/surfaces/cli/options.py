@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
-from sidecar import __version__
+from sidecar import __version__, shown
 
 ABOUT = """\
 Search a codebase by meaning and by word, on this machine.
@@ -64,10 +64,16 @@ class Command(NamedTuple):
     add: Callable[[argparse.ArgumentParser], None]
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """`message` holds what was typed, or what somebody gave to be pasted."""
+        super().error(shown.line(message))
+
+
 def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The grammar of the whole, or of the one command that `argv` names: all of them take 10 ms."""
     named = named_command(argv)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="sidecar",
         description=ABOUT,
         epilog=FIRST_STEPS + EXITS,

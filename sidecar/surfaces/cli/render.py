@@ -1,4 +1,7 @@
-"""Turns the tools' results into text for a person. Takes the JSON-ready values, writes nothing itself."""
+"""Turns the tools' results into lines for a person. Takes the JSON-ready values, writes nothing itself.
+
+A line need not be one yet: whoever prints it (`Style.as_one_line`) sees to it that it is.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sidecar.surfaces.cli.terminal import Style, in_shell_words, one_line, printable
+from sidecar import shown
+from sidecar.surfaces.cli.terminal import Style, in_shell_words
 
 if TYPE_CHECKING:
     from sidecar.model import BuildReport
@@ -16,14 +20,13 @@ def search_lines(result: Mapping[str, Any], words: list[str], style: Style) -> I
     """`path:start-end  score`, then the text with line numbers, then an empty line."""
     found = _hit_words(" ".join(words), style)
     for hit in result["results"]:
-        place = one_line(f"{hit['path']}:{hit['startLine']}-{hit['endLine']}")
+        place = f"{shown.path(hit['path'])}:{hit['startLine']}-{hit['endLine']}"
         yield f"{style.cyan(place)}  {style.bold(format(hit['score'], '.3f'))}"
         if "parts" in hit:
             yield style.dim("  " + "  ".join(f"{name} {value:g}" for name, value in hit["parts"].items()))
         width = len(str(hit["endLine"]))
-        for line, text in enumerate(hit["content"].split("\n"), hit["startLine"]):
-            shown = printable(text)
-            yield f"{style.dim(f'{line:>{width}} |')} {style.spans(shown, found(shown))}".rstrip()
+        for line, text in enumerate(shown.visible(hit["content"]).split("\n"), hit["startLine"]):
+            yield f"{style.dim(f'{line:>{width}} |')} {style.spans(text, found(text))}".rstrip()
         yield ""
     if "stagesMs" in result:
         stages = ", ".join(f"{stage} {ms:g} ms" for stage, ms in result["stagesMs"].items())
@@ -43,7 +46,8 @@ def compact_lines(result: Mapping[str, Any], style: Style) -> Iterator[str]:
     """`path:start-end  score  first line of the text that is not blank`."""
     for hit in result["r"]:
         first = next((line.strip() for line in hit["t"].split("\n") if line.strip()), "")
-        yield f"{style.cyan(one_line(hit['l']))}  {hit['s']:.2f}  {printable(first)[:100]}"
+        path, _, lines = str(hit["l"]).rpartition(":")
+        yield f"{style.cyan(f'{shown.path(path)}:{lines}')}  {hit['s']:.2f}  {shown.line(first)[:100]}"
 
 
 def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[str]:
@@ -66,11 +70,11 @@ def _refined_lines(chunks: int) -> Iterator[str]:
 def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
     yield from _pairs(_status_pairs(status), style)
     for problem in status.get("problems", ()):
-        yield style.red(one_line(f"  setting {problem}"))
+        yield style.red(f"  setting {problem}")
     for entry in status.get("withheld", ()):
-        yield one_line(f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}")
+        yield f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}"
     for entry in status.get("errors", ()):
-        yield style.red(one_line(f"  error {entry['path']}: {entry['error']}"))
+        yield style.red(f"  error {entry['path']}: {entry['error']}")
 
 
 def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -118,9 +122,9 @@ def _counts(counts: Mapping[str, int]) -> str:
 def config_lines(config: Mapping[str, Any], style: Style) -> Iterator[str]:
     yield in_shell_words(config["message"])
     for problem in config["problems"]:
-        yield style.red(printable(problem))
+        yield style.red(problem)
     if "config" in config:
-        yield json.dumps(config["config"], indent=2, ensure_ascii=False)
+        yield from shown.as_json(config["config"], indent=2).split("\n")
 
 
 _NO_FILE = {"folder": "is a folder", "no-such-file": "does not exist"}
@@ -129,7 +133,7 @@ _NO_FILE = {"folder": "is a folder", "no-such-file": "does not exist"}
 def explain_lines(told: Mapping[str, Any], style: Style) -> Iterator[str]:
     verdict = "belongs in the index" if told["indexed"] else _NO_FILE.get(told["rule"], f"is left out: {told['rule']}")
     detail = f" ({told['detail']})" if told["detail"] else ""
-    yield one_line(f"{told['path'] or '.'} {verdict}{detail}")
+    yield f"{told['path'] or '.'} {verdict}{detail}"
     if told["rule"] in _NO_FILE and not told["inIndex"]:
         return
     place = f"in the index with {told['chunks']} chunks, {told['embedded']} embedded" if told["inIndex"] else "no"
@@ -153,19 +157,19 @@ def deed_lines(result: Mapping[str, Any]) -> Iterator[str]:
             f": {stats['filesIndexed'] + docs['filesIndexed']} files, {stats['chunksCreated'] + docs['chunksCreated']}"
             f" chunks ({docs['filesIndexed']} files of documentation), {stats['durationMs'] / 1000:.1f} s"
         )
-    yield one_line(line)
+    yield line
     yield from _refined_lines(result.get("refined", 0))
     if "message" in result:
-        yield printable(result["message"])
+        yield result["message"]
 
 
 def check_lines(checks: list[dict[str, Any]], style: Style) -> Iterator[str]:
     width = max((len(check["name"]) for check in checks), default=0)
     for check in checks:
         word = style.green("ok     ") if check["ok"] else style.red("problem")
-        yield f"{word}  {check['name']:<{width}}  {printable(check['found'])}"
+        yield f"{word}  {check['name']:<{width}}  {check['found']}"
         if not check["ok"] and check["advice"]:
-            yield f"{'':9}{'':{width}}  -> {printable(check['advice'])}"
+            yield f"{'':9}{'':{width}}  -> {check['advice']}"
 
 
 def model_lines(models: list[dict[str, Any]], style: Style) -> Iterator[str]:
@@ -181,7 +185,7 @@ def model_lines(models: list[dict[str, Any]], style: Style) -> Iterator[str]:
 def model_card_lines(model: Mapping[str, Any], style: Style) -> Iterator[str]:
     yield from _pairs(iter([(_CARD[key], _card_value(key, model[key])) for key in _CARD if model.get(key)]), style)
     for name, file in model["files"].items():
-        yield one_line(f"  {name}: {file['path']}  sha256 {file['sha256'] or 'as the hub states it'}")
+        yield f"  {name}: {file['path']}  sha256 {file['sha256'] or 'as the hub states it'}"
     if model["state"] == "published":
         yield f"Download it with: sidecar models download {model['id']}"
 
@@ -213,9 +217,9 @@ def downloaded_lines(done: Mapping[str, Any]) -> Iterator[str]:
     if model["state"] == "ships":
         yield f"{model['id']} ships with sidecar: there is nothing to download"
     elif done["status"] == "present":
-        yield one_line(f"{model['id']} is there already, and its files are right: {model['folder']}")
+        yield f"{model['id']} is there already, and its files are right: {model['folder']}"
     else:
-        yield one_line(f"{model['id']} is in {model['folder']} ({_megabytes(model['size'])}); it was tried and works")
+        yield f"{model['id']} is in {model['folder']} ({_megabytes(model['size'])}); it was tried and works"
     yield f"Use it with: sidecar index --model {model['id']}"
 
 
@@ -225,4 +229,4 @@ def _megabytes(size: int) -> str:
 
 def _pairs(pairs: Iterator[tuple[str, object]], style: Style) -> Iterator[str]:
     for label, value in pairs:
-        yield f"{style.dim(f'{label:<10}')} {one_line(str(value))}"
+        yield f"{style.dim(f'{label:<10}')} {value}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeVar
 
+from sidecar import shown
 from sidecar.surfaces.cli.terminal import ProgressBar, Style, make_ask
 
 if TYPE_CHECKING:
@@ -91,21 +91,22 @@ class Session(NamedTuple):
             )
 
     def show(self, value: Any, lines: Iterable[str]) -> None:
-        """`value` as JSON with `--json`, else the lines."""
+        """`value` as JSON with `--json`, else the lines, of which each stays one line."""
         if self.args.json:
             write_json(self.stdout, value)
             return
+        style = self.style
         for line in lines:
-            self.stdout.write(line + "\n")
+            self.stdout.write(style.as_one_line(line) + "\n")
 
     def note(self, text: str) -> None:
         if text and not self.args.quiet:
-            self.stderr.write(text + "\n")
+            self.stderr.write(shown.line(text) + "\n")
 
 
 def write_json(stream: TextIO, value: Any) -> None:
     unicode_out = (getattr(stream, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    stream.write(json.dumps(value, indent=2, ensure_ascii=not unicode_out) + "\n")
+    stream.write(shown.as_json(value, indent=2, ascii_only=not unicode_out) + "\n")
 
 
 class Interrupt:

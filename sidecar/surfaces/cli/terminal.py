@@ -9,13 +9,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from sidecar import shown
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
     from sidecar.tools.spec import Answer, Question
 
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_MARK = os.urandom(8).hex()
+"""Tells our colours from those that a content brings along, until a line is printed."""
+_OURS = re.compile(rf"\x1b{_MARK}(\[[0-9;]+m)")
 _COMMANDS = {
     "create_index": "index",
     "reindex_project": "reindex",
@@ -25,16 +29,7 @@ _COMMANDS = {
 }
 _TOOLS = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
 _STEP = 10
-
-
-def printable(text: str) -> str:
-    """Without control characters: a file must not be able to command the terminal it is shown in."""
-    return _CONTROLS.sub("�", text)
-
-
-def one_line(text: str) -> str:
-    """`printable` and without line breaks, for a name: one that holds a line break must not pass for two."""
-    return printable(text).replace("\n", "�").replace("\t", "�")
+_WIDTH = 40
 
 
 def in_shell_words(text: str) -> str:
@@ -48,7 +43,7 @@ def absent_stream() -> TextIO:
 
 
 class Style:
-    """ANSI colours, or nothing."""
+    """ANSI colours, or nothing. They are there once the line went through `as_one_line`."""
 
     def __init__(self, on: bool) -> None:
         self.on = on
@@ -81,8 +76,17 @@ class Style:
             at = end
         return "".join([*parts, text[at:]])
 
+    def as_one_line(self, text: str) -> str:
+        """A line as it is printed: nothing in it but our own colours commands the terminal or begins another line."""
+        return "".join(f"\x1b{part}" if at % 2 else _visible(part) for at, part in enumerate(_OURS.split(text)))
+
     def _wrap(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.on else text
+        return f"\x1b{_MARK}[{code}m{text}\x1b{_MARK}[0m" if self.on else text
+
+
+def _visible(text: str) -> str:
+    """Tabs stay: they indent code."""
+    return "\t".join(map(shown.line, text.split("\t")))
 
 
 class ProgressBar:
@@ -93,7 +97,7 @@ class ProgressBar:
         self._quiet = quiet
         self._bar: Bar | None = None
         self._task: TaskID | None = None
-        self._shown = (-1, -1)
+        self._step = (-1, -1)
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -116,14 +120,14 @@ class ProgressBar:
             self._task = self._bar.add_task("", total=total)
             self._bar.start()
         if self._task is not None:
-            self._bar.update(self._task, completed=done, total=total, description=printable(message)[:40])
+            self._bar.update(self._task, completed=done, total=total, description=shown.short(message, _WIDTH))
 
     def _write(self, done: int, total: int, message: str) -> None:
-        shown = (total, done * _STEP // total)
-        if shown[0] == self._shown[0] and shown[1] <= self._shown[1]:
+        step = (total, done * _STEP // total)
+        if step[0] == self._step[0] and step[1] <= self._step[1]:
             return
-        self._shown = shown
-        self._stream.write(f"{done}/{total} {printable(message)}\n")
+        self._step = step
+        self._stream.write(shown.line(f"{done}/{total} {message}") + "\n")
         self._stream.flush()
 
 
@@ -143,7 +147,9 @@ def make_ask(stdin: TextIO, stderr: TextIO, yes: bool) -> Callable[[Question], A
             return "accept"
         if not stdin.isatty():
             return "nobody"
-        stderr.write(f"{printable(question.message)}\n{printable(question.detail)}\n{question.accept}? [y/N] ")
+        stderr.write(shown.line(question.message) + "\n")
+        stderr.write(shown.line(question.detail) + "\n")
+        stderr.write(shown.line(f"{question.accept}? [y/N] "))
         stderr.flush()
         line = stdin.readline()
         if not line:

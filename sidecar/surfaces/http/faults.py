@@ -5,10 +5,10 @@ Not here: what may be wrong with a tool's parameters or with the index (`sidecar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from sidecar import shown
 from sidecar.tools.dialect import Dialect
 from sidecar.tools.spec import Question
 
@@ -19,11 +19,11 @@ class RequestFault(Exception):
     def __init__(
         self, status: int, code: str, message: str, detail: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(message)
         self.status = status
         self.code = code
-        self.message = message
-        self.detail = detail
+        self.message = shown.sentence(message)
+        self.detail = shown.sentence(detail)
+        super().__init__(self.message)
         self.headers = dict(headers or {})
 
     def as_dict(self) -> dict[str, Any]:
@@ -56,12 +56,15 @@ def foreign(header: str) -> RequestFault:
 
 
 def no_such_path(path: str) -> RequestFault:
-    return RequestFault(404, "NOT_FOUND", f"There is nothing at {path[:80]}.", "GET /openapi.json lists what there is.")
+    said = f"There is nothing at {shown.quoted(path)}."
+    return RequestFault(404, "NOT_FOUND", said, "GET /openapi.json lists what there is.")
 
 
 def wrong_method(method: str, headers: Mapping[str, str]) -> RequestFault:
     allowed = headers.get("Allow") or headers.get("allow") or "another method"
-    return RequestFault(405, "METHOD_NOT_ALLOWED", f"{method[:20]} is not taken here.", f"Use {allowed}.", headers)
+    return RequestFault(
+        405, "METHOD_NOT_ALLOWED", f"{shown.short(method)} is not taken here.", f"Use {allowed}.", headers
+    )
 
 
 def too_slow(seconds: float) -> RequestFault:
@@ -76,7 +79,7 @@ def not_json(content_type: str) -> RequestFault:
     return RequestFault(
         415,
         "UNSUPPORTED_MEDIA_TYPE",
-        f"The body must be application/json, not {content_type[:80] or 'untyped'}.",
+        f"The body must be application/json, not {shown.quoted(content_type) if content_type else 'untyped'}.",
         "Send Content-Type: application/json.",
     )
 
@@ -120,5 +123,5 @@ class _Unanswered(RequestFault):
 
 
 def json_bytes(value: object) -> bytes:
-    """UTF-8; a lone surrogate, which UTF-8 cannot hold, stays the escape that JSON has for it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    """UTF-8; what cannot be seen stays the escape that JSON has for it, half a character too."""
+    return shown.as_json(value).encode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, NotFound, SidecarError, UnknownTool
@@ -122,7 +123,7 @@ class ToolCalls:
             tool.name,
             arguments,
             workspace=folder,
-            ask=self._asker.ask,
+            ask=partial(self._asker.ask, own=folder),
             progress=progress,
             session=self.session,
         )

@@ -40,11 +40,12 @@ class Asker:
         """The client is gone: what it was asked is answered by nobody."""
         self._gone.set()
 
-    async def ask(self, question: Question, closing: Closing | None = None) -> Answer:
-        """When this is cancelled the box is taken back, for the reason that `closing` says."""
+    async def ask(self, question: Question, closing: Closing | None = None, own: str = "") -> Answer:
+        """When this is cancelled the box is taken back, for the reason that `closing` says. `own`: the folder of the
+        client's own call, by which it knows the question for its own: the sentence holds names that others chose."""
         if not self.can_ask():
             return "nobody"
-        params = _params(question)
+        params = _params(question, own)
         request_id, future = self._wire.ask_client("window/showMessageRequest", params)
         # The future is never cancelled: pygls breaks on the answer to a cancelled one, and late answers do come.
         future.add_done_callback(_retrieved)
@@ -73,11 +74,12 @@ class Asker:
         self._wire.notify("sidecar/questionClosed", CODE_SEARCH.shape(closed))
 
 
-def _params(question: Question) -> dict[str, Any]:
+def _params(question: Question, own: str) -> dict[str, Any]:
     return {
         "type": WARNING if question.destructive else INFO,
         "message": "\n".join(part for part in (question.message, question.detail) if part),
         "actions": [{"title": question.accept}, {"title": question.decline}],
+        **({"own": own} if own else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from sidecar import shown
 from sidecar.errors import WorkspaceNotFound
 from sidecar.surfaces.lsp.uris import path_from, path_of
 
@@ -36,7 +37,9 @@ class Folders:
         """The folder that a call names by URI or path; it need not be open in the client, nor does a place inside."""
         path = path_from(place) if isinstance(place, str) else None
         if path is None:
-            raise WorkspaceNotFound(f"workspace must be a file URI or an absolute path, not {place!r:.200}.")
+            raise WorkspaceNotFound(
+                f"workspace must be a file URI or an absolute path, not {shown.quoted(str(place))}."
+            )
         if path in self._paths:
             return path
         located = self.locate(path)

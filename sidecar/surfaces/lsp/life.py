@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sidecar import shown
+
 PARENT_POLL_S = 2.0
 _LEVELS = ((logging.ERROR, 1), (logging.WARNING, 2), (logging.INFO, 3))
 
@@ -94,7 +96,8 @@ class ClientLog(logging.Handler):
                 return
             text = f"{record.name}: {record.getMessage()}{_cause(record)}"
             level = next((number for least, number in _LEVELS if record.levelno >= least), 4)
-            self._loop.call_soon_threadsafe(self._notify, "window/logMessage", {"type": level, "message": text})
+            told = {"type": level, "message": shown.sentence(text)}
+            self._loop.call_soon_threadsafe(self._notify, "window/logMessage", told)
         except Exception:
             self.handleError(record)
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
+from sidecar import shown
+
 Answered: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
 """Each folder's path with its tool result, in the client's order of folders."""
 
@@ -56,7 +58,7 @@ def noting_left_out(merged: dict[str, Any], folders: Sequence[str]) -> dict[str,
         return merged
     said = [
         *([merged["notice"]] if merged.get("notice") else []),
-        *(f"{one}: not searched, no index." for one in folders),
+        *(f"{shown.quoted(one)}: not searched, no index." for one in folders),
     ]
     return {**merged, "notice": " ".join(said)}
 
@@ -67,5 +69,5 @@ def _by_score(answers: Answered, rows: str, score: str, workspace: str) -> list[
 
 
 def _notice(answers: Answered) -> dict[str, str]:
-    told = [f"{folder}: {answer['notice']}" for folder, answer in answers if answer.get("notice")]
+    told = [f"{shown.quoted(folder)}: {answer['notice']}" for folder, answer in answers if answer.get("notice")]
     return {"notice": " ".join(told)} if told else {}

@@ -10,6 +10,8 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeAlias
 
+from sidecar import shown
+
 INTERVAL_S = 0.1
 CREATE_WAIT_S = 1.0
 
@@ -104,4 +106,5 @@ class WorkDone:
         self._send(value)
 
     def _send(self, value: dict[str, Any]) -> None:
-        self._wire.notify("$/progress", {"token": self._token, "value": value})
+        words = {name: shown.sentence(value[name]) for name in ("title", "message") if name in value}
+        self._wire.notify("$/progress", {"token": self._token, "value": {**value, **words}})

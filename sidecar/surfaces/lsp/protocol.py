@@ -26,6 +26,7 @@ from pygls.protocol.json_rpc import (
     JsonRPCRequestMessage,
 )
 
+from sidecar import shown
 from sidecar.errors import Internal, SidecarError
 from sidecar.logs import client_log
 from sidecar.surfaces.lsp import faults
@@ -87,7 +88,9 @@ class SidecarProtocol(JsonRPCProtocol):
         elif method != types.INITIALIZE and not self.initialized:
             self._refuse(request_id, faults.NOT_INITIALIZED, "Send initialize first.")
         elif method in self.notifications:
-            self._refuse(request_id, faults.METHOD_NOT_FOUND, f"{method} is a notification: send it without an id.")
+            self._refuse(
+                request_id, faults.METHOD_NOT_FOUND, f"{shown.quoted(method)} is a notification: send it without an id."
+            )
         elif request_id in self._request_futures:
             self._refuse(request_id, faults.INVALID_REQUEST, "A request with this id is still running.")
         else:
@@ -121,7 +124,9 @@ class SidecarProtocol(JsonRPCProtocol):
     def _get_handler(self, feature_name: str) -> Method:
         found = self.notifications.get(feature_name) or self.find_request(feature_name)
         if found is None:
-            raise JsonRpcException(message=f"There is no method {feature_name:.200}.", code=faults.METHOD_NOT_FOUND)
+            raise JsonRpcException(
+                message=f"There is no method {shown.quoted(feature_name)}.", code=faults.METHOD_NOT_FOUND
+            )
         return found
 
     def _check_handler_result(self, future: Future[Any]) -> None:
@@ -152,7 +157,7 @@ class SidecarProtocol(JsonRPCProtocol):
 
     def _fail(self, request_id: Any, error: JsonRpcException) -> None:
         """As a plain dict: lsprotocol leaves a null `id` out, which JSON-RPC demands where the id is unknown."""
-        body: dict[str, Any] = {"code": error.code, "message": error.message}
+        body: dict[str, Any] = {"code": error.code, "message": shown.sentence(error.message)}
         if error.data is not None:
             body["data"] = error.data
         self._send_data({"jsonrpc": self.VERSION, "id": request_id, "error": body})

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.surfaces.lsp.channel import Channel, SocketStream, Stream, take_stdio
 from sidecar.surfaces.lsp.frames import Message, Refused
@@ -80,7 +81,8 @@ async def _serve_tcp(shared: SharedService, listener: socket.socket, make: Calla
     ending: asyncio.Future[int] = loop.create_future()
     end_on_signals(lambda status: _resolve(ending, status))
     host, port = listener.getsockname()[:2]
-    print(f"sidecar: LSP on {host}:{port}", file=sys.stderr, flush=True)  # noqa: T201 - how a caller learns the port
+    sys.stderr.write(shown.line(f"sidecar: LSP on {host}:{port}") + "\n")  # how a caller learns the port
+    sys.stderr.flush()
     sessions: set[asyncio.Task[int]] = set()
     accepting = loop.create_task(_accept(listener, make, sessions))
     status = await ending

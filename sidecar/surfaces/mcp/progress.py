@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
+from sidecar import shown
+
 Send = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
@@ -53,4 +55,4 @@ class ProgressRelay:
             if self._newest is not None and self._newest[0] > self._sent:
                 done, total, message = self._newest
                 self._sent = done
-                await self._send(done, total or None, message or None)
+                await self._send(done, total or None, shown.sentence(message) or None)

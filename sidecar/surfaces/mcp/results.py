@@ -2,16 +2,19 @@
 
 The structured content is exact. The text beside it is what most hosts give the model, so searches are text as a
 person would read it (JSON would escape every line end and quote) and everything else is compact JSON.
+
+In a search's text every line of a content stands behind its number and a bar, `12| `, and no line of ours begins so:
+whatever a file holds, it is seen to be the file's, and the results are as many as the lines `path:start-end score`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 
+from sidecar import shown
 from sidecar.errors import SidecarError
 from sidecar.tools.spec import ToolSpec
 
@@ -54,13 +57,13 @@ def _text(value: Mapping[str, Any]) -> str:
         blocks = [_hit(hit) for hit in value["results"]]
         return _search(value, blocks, value.get("available", len(blocks)))
     if isinstance(value.get("r"), list):
-        blocks = [f"{hit['l']} {hit['s']}\n{hit['t']}" for hit in value["r"]]
+        blocks = [_compact(hit) for hit in value["r"]]
         return _search(value, blocks, len(blocks))
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return shown.as_json(value)
 
 
 def _search(value: Mapping[str, Any], blocks: list[str], total: int) -> str:
-    head = [str(value["notice"])] if value.get("notice") else []
+    head = [shown.sentence(str(value["notice"]))] if value.get("notice") else []
     if not blocks:
         return "\n".join([*head, "No results."])
     tail = [f"{len(blocks)} of {total} results."] if total > len(blocks) else []
@@ -68,5 +71,12 @@ def _search(value: Mapping[str, Any], blocks: list[str], total: int) -> str:
 
 
 def _hit(hit: Mapping[str, Any]) -> str:
-    parts = f" {json.dumps(hit['parts'], separators=(',', ':'))}" if hit.get("parts") else ""
-    return f"{hit['path']}:{hit['startLine']}-{hit['endLine']} {hit['score']:.2f}{parts}\n{hit['content']}"
+    parts = f" {shown.as_json(hit['parts'])}" if hit.get("parts") else ""
+    place = f"{shown.path(hit['path'])}:{hit['startLine']}-{hit['endLine']}"
+    return "\n".join((f"{place} {hit['score']:.2f}{parts}", *shown.numbered(hit["content"], hit["startLine"])))
+
+
+def _compact(hit: Mapping[str, Any]) -> str:
+    path, _, lines = str(hit["l"]).rpartition(":")
+    numbered = shown.numbered(hit["t"], int(lines.partition("-")[0]))
+    return "\n".join((f"{shown.path(path)}:{lines} {hit['s']}", *numbered))

@@ -14,6 +14,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.types import ListRootsRequest, ListRootsResult
 from pydantic import ValidationError
 
+from sidecar import shown
 from sidecar.errors import WorkspaceNotFound
 from sidecar.logs import client_log
 from sidecar.tools.places import find_workspace
@@ -80,7 +81,7 @@ class Places:
         project = Path(find_workspace(self._working_directory))
         if project == Path(project.anchor) or project == _home():
             raise WorkspaceNotFound(
-                f"Nobody said which folder to search, and this server was started in {project}. "
+                f"Nobody said which folder to search, and this server was started in {shown.quoted(str(project))}. "
                 "Start it in a project folder or with --workspace DIR."
             )
         return str(project)

@@ -7,7 +7,6 @@ It is how MCP tells a client that something has changed at the server: `notifica
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -30,6 +29,7 @@ from mcp.types import (
     UnsubscribeRequestParams,
 )
 
+from sidecar import shown
 from sidecar.errors import SidecarError
 from sidecar.model import StatusAnswer
 from sidecar.tools.service import Done, Service
@@ -70,7 +70,7 @@ class StatusResource:
             done = await self._service.acall(TOOL, {}, workspace=await self._root_of(ctx))
         except SidecarError as error:
             raise MCPError(INVALID_PARAMS, error.message, error.as_dict()) from error
-        text = json.dumps(done.value if isinstance(done, Done) else {}, ensure_ascii=False)
+        text = shown.as_json(done.value if isinstance(done, Done) else {})
         return ReadResourceResult(contents=[TextResourceContents(uri=URI, mime_type="application/json", text=text)])
 
     async def subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> EmptyResult:
@@ -146,4 +146,4 @@ class StatusResource:
 
 def _known(uri: object) -> None:
     if str(uri) != URI:
-        raise MCPError(INVALID_PARAMS, f"There is no resource {str(uri)[:200]}; there is {URI}.")
+        raise MCPError(INVALID_PARAMS, f"There is no resource {shown.quoted(str(uri))}; there is {URI}.")
