@@ -16,10 +16,8 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from sidecar.daemon.spawn import NotReachedError
-from sidecar.settings.home import data_home
 from sidecar.surfaces.cli.main import Serving
 from sidecar.surfaces.http.app import make_app
 from sidecar.surfaces.http.guard import Guard
@@ -43,7 +41,7 @@ def serve(service: Service, serving: Serving) -> int:
     """
     root = service.workspace(serving.workspace).root
     listener = listening("--host", serving.host, serving.port)
-    held = _token(serving, listener.getsockname()[1])
+    held = token.of(serving.token_file, listener.getsockname()[1])
     try:
         app = application(service, root, listener, held.token, make_sessions())
         return run(app, listener, lambda: _announce(serving, root, url_of(listener), held))
@@ -59,7 +57,7 @@ def serve_attached(first: socket.socket, attach: Callable[[], socket.socket], se
     `attach` reaches another daemon when that one is gone; connections wait meanwhile. Raises as `serve`.
     """
     listener = listening("--host", serving.host, serving.port)
-    held = _token(serving, listener.getsockname()[1])
+    held = token.of(serving.token_file, listener.getsockname()[1])
     waking, wake = socket.socketpair()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: wake.send(b"."))
@@ -111,12 +109,6 @@ def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: 
             sys.stderr.write(f"sidecar: {error}\n")
             with contextlib.suppress(OSError):
                 listener.accept()[0].close()
-
-
-def _token(serving: Serving, port: int) -> token.TokenFile:
-    if serving.token_file:
-        return token.named(Path(serving.token_file).expanduser().absolute())
-    return token.fresh(data_home(os.environ) / "serve", port)
 
 
 def _announce(serving: Serving, root: str, url: str, held: token.TokenFile) -> None:

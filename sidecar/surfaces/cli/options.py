@@ -64,6 +64,9 @@ class Command(NamedTuple):
     add: Callable[[argparse.ArgumentParser], None]
 
 
+TOKEN_FILE_HELP = "with --tcp: read the token here; made when missing (default: a new one each time)"
+
+
 def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The grammar of the whole, or of the one command that `argv` names: all of them take 10 ms."""
     named = named_command(argv)
@@ -76,7 +79,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"sidecar {__version__}")
     parser.add_argument("--stdio", action="store_true", help="serve the Language Server Protocol on stdin and stdout")
-    parser.add_argument("--tcp", metavar="HOST:PORT", help="serve the Language Server Protocol on a socket")
+    parser.add_argument("--tcp", metavar="HOST:PORT", help="serve the Language Server Protocol on a loopback port")
+    parser.add_argument("--token-file", dest="own_token_file", metavar="FILE", help=TOKEN_FILE_HELP)
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
     _add_common(parser, suppress=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
@@ -111,7 +115,7 @@ def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
     group.add_argument("--toolsets", metavar="NAMES", default=unset, help=TOOLSETS_HELP)
 
 
-_TAKE_A_VALUE = frozenset({"-w", "--workspace", "--model", "--device", "--toolsets", "--tcp"})
+_TAKE_A_VALUE = frozenset({"-w", "--workspace", "--model", "--device", "--toolsets", "--tcp", "--token-file"})
 
 
 def join_commands(argv: Sequence[str]) -> list[str]:
