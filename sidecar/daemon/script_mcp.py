@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sidecar.daemon.script import REPLAY, Message, Script
+from sidecar.daemon.script import REPLAY, Message, Script, as_utf8
 
 _MOST_PROTOCOLS = 20
 
@@ -30,7 +30,7 @@ class McpScript(Script):
         self._subscribed: dict[str, Message] = {}
 
     def frame(self, message: Message) -> bytes:
-        return json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        return as_utf8(message) + b"\n"
 
     def note(self, method: str, message: Message) -> None:
         if method == "notifications/initialized":
