@@ -41,10 +41,10 @@ def _lsp_stdio(source: ServiceSource) -> int:
     return run_stdio(source)
 
 
-def _lsp_tcp(source: ServiceSource, host: str, port: int) -> int:
-    from sidecar.surfaces.lsp.run import run_tcp
+def _lsp_tcp(source: ServiceSource, host: str, port: int, token_file: str) -> int:
+    from sidecar.surfaces.lsp.tcp import run_tcp
 
-    return run_tcp(source, host, port)
+    return run_tcp(source, host, port, token_file)
 
 
 def _mcp_stdio(service: Service, workspace: str | None) -> int:

@@ -48,7 +48,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
     ("tools.places", ("parts.paths",)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
-    ("surfaces", ("tools", *SETTINGS, *VALUES)),
+    ("surfaces", ("surfaces.loopback", "tools", *SETTINGS, *VALUES)),
     ("daemon", ("daemon", "surfaces", "tools", *SETTINGS, *VALUES)),
     ("gen", ("gen", "tools", "surfaces.cli.options", "surfaces.http.openapi", *SETTINGS, *VALUES)),
 )

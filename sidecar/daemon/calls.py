@@ -33,9 +33,10 @@ def as_line(value: Mapping[str, object]) -> bytes:
 class Lines:
     """Lines of a socket, read on the running loop."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, longest: int = LONGEST_LINE) -> None:
         connection.setblocking(False)
         self._connection = connection
+        self._longest = longest
         self._held = bytearray()
 
     async def line(self) -> bytes:
@@ -47,7 +48,7 @@ class Lines:
             piece = await loop.sock_recv(self._connection, 1 << 16)
             if not piece:
                 return b""
-            if seen > LONGEST_LINE:
+            if seen > self._longest:
                 raise ValueError("the line is too long")
             self._held += piece
         line = bytes(self._held[: end + 1])

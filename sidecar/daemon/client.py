@@ -12,7 +12,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sidecar import shown
@@ -56,12 +56,10 @@ class Client:
         end_on_signals()
         script, make_cutter = self._protocol(kind)
 
-        def again() -> socket.socket:
-            return self._daemon.attach(greeting).connection
-
-        # An orderly leave takes the record away first; a crash leaves it.
-        pipe = Pipe(script, make_cutter, again, lambda: self.place.record() is None, fds)
-        return pipe.run(first.connection if first is not None else None)
+        with self._again(greeting) as again:
+            # An orderly leave takes the record away first; a crash leaves it.
+            pipe = Pipe(script, make_cutter, again, lambda: self.place.record() is None, fds)
+            return pipe.run(first.connection if first is not None else None)
 
     def tools(self, **asked: Any) -> RemoteTools | None:
         """For a shell; None where no daemon runs."""
@@ -113,10 +111,24 @@ class Client:
             return None
         from sidecar.daemon.serve import serve_attached
 
-        def again() -> socket.socket:
-            return self._daemon.attach(greeting).connection
+        with self._again(greeting) as again:
+            return serve_attached(first.connection, again, serving, first.facts["root"])
 
-        return serve_attached(first.connection, again, serving, first.facts["root"])
+    @contextlib.contextmanager
+    def _again(self, greeting: Greeting) -> Iterator[Callable[[], socket.socket]]:
+        """How a session that has begun goes on: with another daemon, and where none can be had in this process."""
+        from sidecar.daemon.alone import Alone
+
+        alone = Alone(self._env)
+
+        def again() -> socket.socket:
+            attached = self._attached(greeting)
+            return alone.attach(greeting) if attached is None else attached.connection
+
+        try:
+            yield again
+        finally:
+            alone.close()
 
     # ------------------------------------------------------------ sidecar daemon
 

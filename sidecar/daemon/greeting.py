@@ -67,7 +67,10 @@ def _absolute(name: str, value: object) -> object:
 
 
 def greet(connection: socket.socket, greeting: Greeting, timeout_s: float) -> dict[str, Any] | None:
-    """The daemon's answer; None when it hung up before it gave one. Raises TimeoutError, and the error it answers."""
+    """The daemon's answer; None when it hung up before it gave one.
+
+    Raises TimeoutError, the error it answers, and ValueError for what no daemon answers.
+    """
     connection.settimeout(timeout_s)
     try:
         connection.sendall(greeting.line())
@@ -77,10 +80,14 @@ def greet(connection: socket.socket, greeting: Greeting, timeout_s: float) -> di
     except OSError:
         return None
     connection.settimeout(None)
-    told = json.loads(line) if line else None
-    if told is not None and "error" in told:
+    if not line:
+        return None
+    told = json.loads(line)
+    if not isinstance(told, dict) or not isinstance(told.get("error", {}), dict):
+        raise ValueError("no answer to a greeting")
+    if "error" in told:
         raise error_of(told["error"])
-    return told if isinstance(told, dict) else None
+    return told
 
 
 def read_line(connection: socket.socket) -> bytes:

@@ -18,9 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sidecar.daemon.calls import Lines, as_line
-from sidecar.daemon.greeting import Greeting
+from sidecar.daemon.greeting import MAX_LINE, Greeting
+from sidecar.daemon.place import is_own_peer
 from sidecar.errors import Internal, SidecarError
 from sidecar.logs import client_log
+from sidecar.surfaces.loopback.admission import Admission
+from sidecar.surfaces.loopback.listening import accept
 
 GREETING_S = 10.0
 CLOSING_S = 15.0
@@ -65,6 +68,7 @@ class Hub:
         self._ids = itertools.count(1)
         self._sessions: set[Attended] = set()
         self._greeted: set[asyncio.Task[None]] = set()
+        self._admission = Admission(seconds=GREETING_S)
         self._timer: asyncio.TimerHandle | None = None
         self._started = time.time()
 
@@ -74,7 +78,8 @@ class Hub:
         self._leaving: asyncio.Future[str] = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._signalled, number)
-        accepting = loop.create_task(self._accept(listener))
+        listener.setblocking(False)
+        accepting = loop.create_task(accept(listener, self._take))
         self._watch_idleness()
         self._watch_home()
         why = await self._leaving
@@ -96,19 +101,14 @@ class Hub:
             os._exit(128 + number)
         self.leave(f"signal {number}")
 
-    async def _accept(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        listener.setblocking(False)
-        while True:
-            try:
-                connection, _ = await loop.sock_accept(listener)
-            except OSError as error:  # too many open files, for example: whoever waits is served later
-                logger.error("cannot take a connection: %s", error)
-                await asyncio.sleep(1)
-                continue
-            task = loop.create_task(self._attend(connection))
-            self._greeted.add(task)
-            task.add_done_callback(self._greeted.discard)
+    async def _take(self, connection: socket.socket) -> None:
+        if not is_own_peer(connection):
+            logger.warning("another user has connected, and is not served")
+            connection.close()
+            return
+        task = asyncio.get_running_loop().create_task(self._attend(connection))
+        self._greeted.add(task)
+        task.add_done_callback(self._greeted.discard)
 
     async def _attend(self, connection: socket.socket) -> None:
         welcomed = False
@@ -137,14 +137,21 @@ class Hub:
             connection.close()
 
     async def _greeting(self, connection: socket.socket) -> Greeting | None:
-        connection.setblocking(False)
+        """None where no greeting comes in time, or too many connections wait for theirs."""
+
+        def hang_up() -> None:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+        self._admission.arrive(connection, "", hang_up)
         try:
-            async with asyncio.timeout(GREETING_S):
-                line = await Lines(connection).line()
+            line = await Lines(connection, MAX_LINE).line()
             return Greeting.of(line) if line else None
-        except (TimeoutError, ValueError, TypeError):
+        except (ValueError, TypeError):
             logger.warning("somebody connected who is no client of ours")
             return None
+        finally:
+            self._admission.leave(connection)
 
     @contextlib.contextmanager
     def _counted(self, greeting: Greeting) -> Iterator[None]:

@@ -110,13 +110,22 @@ def connect(record: Record | None) -> socket.socket | None:
     try:
         connection.settimeout(_CONNECT_S)
         connection.connect(record.socket)
-        if not _is_own_peer(connection):
+        if not is_own_peer(connection):
             raise OSError
         connection.settimeout(None)
     except OSError:
         connection.close()
         return None
     return connection
+
+
+def is_own_peer(connection: socket.socket) -> bool:
+    """Whether the process at the other end is the same user's; where the system cannot tell, the folder must do."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    told = connection.getsockopt(socket.SOL_SOCKET, option, 12)
+    return int.from_bytes(told[4:8], "little") == os.geteuid()
 
 
 def private_folder(folder: Path) -> None:
@@ -214,12 +223,3 @@ def _is_ours(folder: str) -> bool:
         found = os.lstat(folder)
         return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
     return False
-
-
-def _is_own_peer(connection: socket.socket) -> bool:
-    """Whether the process at the other end is the same user's; where the system cannot tell, the folder must do."""
-    option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
-        return True
-    told = connection.getsockopt(socket.SOL_SOCKET, option, 12)
-    return int.from_bytes(told[4:8], "little") == os.geteuid()

@@ -194,6 +194,11 @@ class Script:
         return identifier if self._life == 0 else f"{self._life}/{json.dumps(identifier)}"
 
 
+def as_utf8(message: Message) -> bytes:
+    """JSON. Half of a surrogate pair, which UTF-8 cannot hold, stays the escape that JSON has for it."""
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
 def _parsed(body: bytes) -> Message | None:
     try:
         message = json.loads(body)

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sidecar.daemon.script import Message, Script
+from sidecar.daemon.script import Message, Script, as_utf8
 
 FOLD_AT = 200
 """So many changes of a document are kept before they are put into its text."""
@@ -65,7 +64,7 @@ class LspScript(Script):
         return 0 if self._shut_down else 1
 
     def frame(self, message: Message) -> bytes:
-        body = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        body = as_utf8(message)
         return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
     def began(self, message: Message) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sidecar.daemon.script import REPLAY, Message, Script
+from sidecar.daemon.script import REPLAY, Message, Script, as_utf8
 
 _MOST_PROTOCOLS = 20
 
@@ -30,7 +30,7 @@ class McpScript(Script):
         self._subscribed: dict[str, Message] = {}
 
     def frame(self, message: Message) -> bytes:
-        return json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        return as_utf8(message) + b"\n"
 
     def note(self, method: str, message: Message) -> None:
         if method == "notifications/initialized":
@@ -53,7 +53,7 @@ class McpScript(Script):
         if self._hello is None or begin is None or self._initialize_answered:
             return
         result = self._hello.known().get(_protocol_of(begin))
-        if result is not None:
+        if isinstance(result, dict) and result.keys() >= {"protocolVersion", "capabilities", "serverInfo"}:
             self._initialize_answered = True
             self._in_flight.pop(repr(begin.get("id")), None)
             yield {"jsonrpc": "2.0", "id": begin.get("id"), "result": result}
@@ -80,7 +80,7 @@ class Hello:
         self._path = path
 
     def known(self) -> dict[str, Any]:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, RecursionError):
             told = json.loads(self._path.read_bytes())
             return told if isinstance(told, dict) else {}
         return {}

@@ -2,7 +2,7 @@
 
 The process that was started listens, keeps the token and says where; requests are answered in it, or in the daemon,
 which is handed the listening socket. Not here: what is answered (`surfaces/http`, `surfaces/mcp`) and how a port is
-listened on (`surfaces/http/run.py`).
+listened on (`surfaces/loopback`).
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from sidecar import shown
 from sidecar.daemon.spawn import NotReachedError
-from sidecar.settings.home import data_home
 from sidecar.surfaces.cli.main import Serving
-from sidecar.surfaces.http import token
 from sidecar.surfaces.http.app import make_app
 from sidecar.surfaces.http.guard import Guard
 from sidecar.surfaces.http.routes import MCP
-from sidecar.surfaces.http.run import hosts_of, listening, run, url_of
+from sidecar.surfaces.http.run import hosts_of, run, url_of
+from sidecar.surfaces.loopback import token
+from sidecar.surfaces.loopback.listening import listening
 from sidecar.surfaces.mcp.http import make_http_app
 from sidecar.tools.assemble import make_sessions
 from sidecar.tools.service import Service
@@ -42,8 +41,8 @@ def serve(service: Service, serving: Serving) -> int:
     Raises `InvalidParams` where it cannot listen, `WorkspaceNotFound`, and what is wrong with the token file.
     """
     root = service.workspace(serving.workspace).root
-    listener = listening(serving.host, serving.port)
-    held = _token(serving, listener.getsockname()[1])
+    listener = listening("--host", serving.host, serving.port)
+    held = token.of(serving.token_file, listener.getsockname()[1])
     try:
         app = application(service, root, listener, held.token, make_sessions())
         return run(app, listener, lambda: _announce(serving, root, url_of(listener), held))
@@ -58,8 +57,8 @@ def serve_attached(first: socket.socket, attach: Callable[[], socket.socket], se
 
     `attach` reaches another daemon when that one is gone; connections wait meanwhile. Raises as `serve`.
     """
-    listener = listening(serving.host, serving.port)
-    held = _token(serving, listener.getsockname()[1])
+    listener = listening("--host", serving.host, serving.port)
+    held = token.of(serving.token_file, listener.getsockname()[1])
     waking, wake = socket.socketpair()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: wake.send(b"."))
@@ -111,12 +110,6 @@ def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: 
             sys.stderr.write(shown.line(f"sidecar: {error}") + "\n")
             with contextlib.suppress(OSError):
                 listener.accept()[0].close()
-
-
-def _token(serving: Serving, port: int) -> token.TokenFile:
-    if serving.token_file:
-        return token.named(Path(serving.token_file).expanduser().absolute())
-    return token.fresh(data_home(os.environ) / "serve", port)
 
 
 def _announce(serving: Serving, root: str, url: str, held: token.TokenFile) -> None:

@@ -10,6 +10,7 @@ import os
 import select
 import socket
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from sidecar.errors import SidecarError
 PATIENCE_S = 20.0
 """A daemon that does not answer for so long does not answer; starting may take three times as long."""
 TRIES = 5
+_POLL_S = 0.02
 COMMAND = (sys.executable, "-P", "-m", "sidecar")
 """-P: this process may stand in a folder that has a package of our name."""
 
@@ -46,20 +48,29 @@ class Daemon:
 
     def attach(self, greeting: Greeting) -> Attached:
         """A session with the daemon, started where there is none. Raises NotReachedError, and the daemon's own error
-        where it refuses this greeting."""
-        for _ in range(TRIES):
-            connection = connect(self.place.record()) or self._started()
+        where it refuses this greeting. Each step ends within the patience for it."""
+        deadline = time.monotonic() + 3 * self.patience_s
+        for tried in range(TRIES):
+            if tried and time.monotonic() > deadline:
+                break
+            connection = self._connected() or self._started()
             if (facts := self._welcome(connection, greeting)) is not None:
                 return Attached(connection, facts)
         raise NotReachedError("The daemon hangs up on everybody; sidecar daemon logs says why.")
 
     def attach_running(self, greeting: Greeting) -> Attached | None:
         """A session with the daemon that runs; None where there is none."""
-        connection = connect(self.place.record())
+        connection = self._connected()
         if connection is None:
             return None
         facts = self._welcome(connection, greeting)
         return None if facts is None else Attached(connection, facts)
+
+    def _connected(self) -> socket.socket | None:
+        try:
+            return connect(self.place.record())
+        except OSError as error:  # this process has no descriptor left
+            raise NotReachedError(f"The daemon cannot be reached: {error.strerror}.") from error
 
     def _welcome(self, connection: socket.socket, greeting: Greeting) -> dict[str, Any] | None:
         """None where the daemon hangs up, because it is leaving."""
@@ -69,7 +80,10 @@ class Daemon:
         except TimeoutError as error:
             connection.close()
             raise NotReachedError(f"The daemon {self._who()}does not answer; sidecar daemon stop ends it.") from error
-        except (SidecarError, ValueError):
+        except ValueError as error:
+            connection.close()
+            raise NotReachedError(f"What answers as the daemon {self._who()}is none.") from error
+        except SidecarError:
             connection.close()
             raise
         connection.close()
@@ -79,7 +93,7 @@ class Daemon:
         """Raises NotReachedError."""
         lock = Lock(self.place.starting)
         try:
-            lock.take(wait=True)
+            self._wait_for(lock)
             connection = connect(self.place.record())
             if connection is None:
                 self._launch()
@@ -93,6 +107,14 @@ class Daemon:
         if connection is None:
             raise NotReachedError(f"The daemon {self._who()}cannot be reached at its socket.")
         return connection
+
+    def _wait_for(self, lock: Lock) -> None:
+        """Takes it, once nobody else starts the daemon. Raises NotReachedError, and SidecarError as the lock does."""
+        deadline = time.monotonic() + 3 * self.patience_s
+        while not lock.take():
+            if time.monotonic() > deadline:
+                raise NotReachedError(f"Another process has been starting the daemon for {3 * self.patience_s:.0f} s.")
+            time.sleep(_POLL_S)
 
     def _launch(self) -> None:
         """Returns once the daemon accepts sessions. It is nobody's child: it ends when it likes."""
@@ -113,8 +135,11 @@ class Daemon:
             raise NotReachedError(f"The daemon did not come up within {3 * self.patience_s:.0f} s.")
         if not told:
             raise NotReachedError("The daemon ended while it came up; sidecar daemon logs says why.")
-        answer = json.loads(told)
-        if "error" in answer:
+        try:
+            answer = json.loads(told)
+        except ValueError as error:
+            raise NotReachedError(f"The daemon said {told[:80]!r} where it says that it is up.") from error
+        if isinstance(answer, dict) and "error" in answer:
             raise NotReachedError(str(answer["error"]))
 
     def _who(self) -> str:

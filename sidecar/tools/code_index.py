@@ -228,7 +228,8 @@ def _is_damaged(status: StatusAnswer) -> bool:
 
 def _what_is_lost(status: StatusAnswer) -> str:
     if _is_damaged(status):
-        return f"The index at {shown.quoted(status.index_path)} cannot be read: {status.warning} What is left of it is removed."
+        where = shown.quoted(status.index_path)
+        return f"The index at {where} cannot be read: {status.warning} What is left of it is removed."
     return f"{status.files} files and {status.chunks} chunks at {shown.quoted(status.index_path)} are lost."
 
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 LIMIT_S = 30.0
 REPOSITORY = Path(__file__).parents[2]
@@ -41,6 +41,14 @@ class Failed(Exception):
         self.body: Any = error.get("data")
 
 
+class Address(NamedTuple):
+    """Where a server listens, and the token that it wants to be shown."""
+
+    host: str
+    port: int
+    token: str
+
+
 class TcpServer:
     """A server process that listens; `address` is where. Use as a context manager: it ends by SIGTERM."""
 
@@ -48,8 +56,11 @@ class TcpServer:
         command = [*FAKE_SERVER, "--tcp", *arguments]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=REPOSITORY, text=True)
         assert self.process.stderr is not None
-        host, port = self.process.stderr.readline().split()[-1].rsplit(":", 1)
-        self.address = (host, int(port))
+        place, _, file = self.process.stderr.readline().removeprefix("sidecar: LSP on ").partition("; the token is in ")
+        host, port = place.rsplit(":", 1)
+        self.token_file = Path(file.strip())
+        self.token = self.token_file.read_text().strip()
+        self.address = Address(host, int(port), self.token)
 
     def __enter__(self) -> TcpServer:
         return self
@@ -66,7 +77,7 @@ class LspClient:
         self,
         command: Sequence[str] | None = FAKE_SERVER,
         *,
-        connect: tuple[str, int] | None = None,
+        connect: Address | None = None,
         env: Mapping[str, str] | None = None,
         on_request: Mapping[str, Callable[[Any], Any]] | None = None,
         reads: bool = True,
@@ -74,13 +85,14 @@ class LspClient:
         self.on_request = dict(on_request or {})
         self.messages: list[dict[str, Any]] = []
         self.process: subprocess.Popen[bytes] | None = None
+        self.token = connect.token if connect is not None else ""
         self._ids = itertools.count(1)
         self._arrived = threading.Condition()
         self._ended = False
         self._socket: socket.socket | None = None
         self._out: BinaryIO
         if connect is not None:
-            self._socket = socket.create_connection(connect)
+            self._socket = socket.create_connection(connect[:2])
             self._out, source = self._socket.makefile("wb"), self._socket.makefile("rb")
         else:
             assert command is not None
@@ -129,6 +141,8 @@ class LspClient:
             "workspaceFolders": [{"uri": folder.as_uri(), "name": folder.name} for folder in folders],
             **more,
         }
+        if self.token:
+            params["initializationOptions"] = {"token": self.token, **params.get("initializationOptions", {})}
         result: dict[str, Any] = self.request("initialize", params)
         self.notify("initialized", {})
         return result

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from sidecar.errors import Cancelled, WorkspaceNotFound
 from sidecar.model import IsCancelled, PathsAnswer, Progress, SearchAnswer, SearchRequest, Workspace
-from sidecar.surfaces.lsp.run import run_stdio, run_tcp
+from sidecar.surfaces.lsp.run import run_stdio
+from sidecar.surfaces.lsp.tcp import run_tcp
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace
 

@@ -283,8 +283,9 @@ def test_every_manual_has_examples_and_the_exit_statuses(command: Any, capsys: p
     [
         (["--stdio"], "stdio"),
         (["--stdio", "--clientProcessId", "7"], "stdio"),
-        (["--tcp", "127.0.0.1:7777"], "tcp 127.0.0.1 7777"),
-        (["--tcp", "[::1]:7"], "tcp ::1 7"),
+        (["--tcp", "127.0.0.1:7777"], "tcp 127.0.0.1 7777 "),
+        (["--tcp", "127.0.0.1:7777", "--token-file", "/t"], "tcp 127.0.0.1 7777 /t"),
+        (["--tcp", "[::1]:7"], "tcp ::1 7 "),
         (["mcp"], "mcp None"),
         (["mcp", "-w", "/x"], "mcp /x"),
         (["--workspace", "/x", "mcp"], "mcp /x"),
@@ -301,7 +302,7 @@ def test_the_serving_options_open_the_other_doors(argv: list[str], served: str) 
 
     doors = Doors(
         lambda source: note("stdio"),
-        lambda source, host, port: note("tcp", host, port),
+        lambda source, host, port, token_file: note("tcp", host, port, token_file),
         lambda service, workspace: note("mcp", workspace),
         lambda service, serving: note("serve", serving.host, serving.port),
     )
@@ -313,7 +314,10 @@ def test_the_serving_options_open_the_other_doors(argv: list[str], served: str) 
 def test_a_wrong_address_is_refused(address: str) -> None:
     err = io.StringIO()
     doors = Doors(
-        lambda source: 0, lambda source, host, port: 0, lambda service, workspace: 0, lambda service, serving: 0
+        lambda source: 0,
+        lambda source, host, port, token_file: 0,
+        lambda service, workspace: 0,
+        lambda service, serving: 0,
     )
     assert main(["--tcp", address], service=Service(FakeWorkspaces()), doors=doors, stderr=err) == 2
     assert "HOST:PORT" in err.getvalue()

@@ -11,13 +11,14 @@ import pytest
 
 from sidecar.errors import InvalidParams, SidecarError
 from sidecar.surfaces.cli.main import Doors, main
-from sidecar.surfaces.http import token
 from sidecar.surfaces.http.answers import Answers
 from sidecar.surfaces.http.faults import RequestFault
 from sidecar.surfaces.http.openapi import document
 from sidecar.surfaces.http.query import arguments_of
 from sidecar.surfaces.http.routes import get_paths
-from sidecar.surfaces.http.run import hosts_of, listening, url_of
+from sidecar.surfaces.http.run import hosts_of, url_of
+from sidecar.surfaces.loopback import token
+from sidecar.surfaces.loopback.listening import listening
 from sidecar.tools.registry import ALL_TOOLS, DEFAULT_TOOLS, tools_of
 from sidecar.tools.service import Service
 from sidecar.tools.spec import Question
@@ -122,13 +123,13 @@ def test_a_fresh_token_replaces_what_a_killed_process_left(tmp_path: Path) -> No
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "no such host", ""])
 def test_an_address_that_is_not_this_machines_own_is_refused(host: str) -> None:
     with pytest.raises(InvalidParams, match=r"loopback|Cannot listen") as refused:
-        listening(host, 0).close()
+        listening("--host", host, 0).close()
     assert refused.value.exit_status == 2
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
 def test_every_loopback_address_is_taken_and_is_a_host(host: str) -> None:
-    with listening(host, 0) as listener:
+    with listening("--host", host, 0) as listener:
         address, port = listener.getsockname()[:2]
         assert url_of(listener).removeprefix("http://") in hosts_of(listener)
         assert {f"{address}:{port}" if ":" not in address else f"[{address}]:{port}", f"localhost:{port}"} <= hosts_of(

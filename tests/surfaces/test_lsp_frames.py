@@ -43,7 +43,7 @@ def test_an_absurd_length_is_refused_at_once_and_the_next_message_is_read() -> N
 
 
 def test_a_body_over_the_limit_is_passed_over() -> None:
-    reader = FrameReader(limit=1000)
+    reader = FrameReader(limit=lambda: 1000)
     stream = frame({"text": "x" * 50_000}) + frame({"a": 1})
     first, second = reader.feed(stream)
     assert isinstance(first, Refused)

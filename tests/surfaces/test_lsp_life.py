@@ -121,7 +121,7 @@ def test_requests_before_initialize_and_after_shutdown_are_answered(session: Lsp
     session.notify("initialized")
     session.start(folder)
     with pytest.raises(Failed) as failed:
-        session.request("initialize", {})
+        session.request("initialize", {"initializationOptions": {"token": session.token}})
     assert failed.value.number == -32600
     session.request("shutdown")
     for method in ("sidecar/searchCode", "shutdown", "initialize", "no/such"):
@@ -160,8 +160,9 @@ def test_an_odd_notification_is_logged_and_the_session_goes_on(session: LspClien
 
 
 @pytest.mark.parametrize("params", [{}, {"capabilities": 5, "workspaceFolders": [1, {"uri": None}]}, None])
-def test_initialize_takes_what_a_careless_client_says(session: LspClient, params: Any) -> None:
-    assert session.request("initialize", params)["serverInfo"]["name"] == "sidecar"
+def test_initialize_takes_what_a_careless_client_says(params: Any) -> None:
+    with LspClient() as session:
+        assert session.request("initialize", params)["serverInfo"]["name"] == "sidecar"
 
 
 # -------------------------------------------------------------------- faulty messages
@@ -259,6 +260,7 @@ def test_frames_stay_whole_when_python_does_not_buffer_and_libraries_print(folde
 def test_a_client_that_does_not_read_stops_nobody_else(server: TcpServer, session: LspClient, folder: Path) -> None:
     with LspClient(connect=server.address, reads=False) as deaf:
         hello = {"processId": None, "capabilities": {}, "workspaceFolders": [{"uri": folder.as_uri(), "name": "x"}]}
+        hello["initializationOptions"] = {"token": deaf.token}
         deaf.send_request("initialize", hello)
         for _ in range(3000):
             deaf.send_request("sidecar/getConfig")
@@ -294,6 +296,47 @@ def test_a_port_that_is_taken_is_named_and_ends_the_command(server: TcpServer) -
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
     assert place in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_an_address_that_other_machines_reach_is_refused(host: str) -> None:
+    command = [sys.executable, "-m", "sidecar", "--tcp", f"{host}:0"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert f"--tcp {host} can be reached from other machines" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "options", [None, {}, {"token": ""}, {"token": "x" * 43}, {"token": 7}, {"token": "\ud800"}, {"token": ["x"]}, 7]
+)
+def test_without_the_token_nothing_is_served_over_tcp(server: TcpServer, folder: Path, options: Any) -> None:
+    with LspClient(connect=server.address._replace(token="")) as stranger:
+        with pytest.raises(Failed) as refused:
+            stranger.request("initialize", {"workspaceFolders": None, "initializationOptions": options})
+        assert refused.value.number == -32011
+        assert refused.value.body["code"] == "UNAUTHORIZED"
+        assert "initializationOptions.token" in refused.value.message
+        with pytest.raises(Failed) as early:
+            stranger.request("sidecar/getIndexStatus", {"workspace": folder.as_uri()})
+        assert early.value.number == -32002
+    with LspClient(connect=server.address) as client:
+        client.start(folder)
+        assert client.all_of("window/logMessage") == [], "the token is no setting"
+
+
+def test_a_stranger_over_tcp_is_read_no_long_message_and_not_for_long(server: TcpServer) -> None:
+    with LspClient(connect=server.address._replace(token="")) as stranger:
+        stranger.send_raw(b"Content-Length: 1048577\r\n\r\n")
+        assert "exceeds the limit" in stranger.expect(lambda m: "error" in m)["error"]["message"]
+        stranger.expect_end()
+
+
+def test_a_token_file_of_tcp_is_private_and_goes_with_the_process() -> None:
+    with TcpServer() as server:
+        file = server.token_file
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert not file.exists()
 
 
 def test_the_door_imports_nothing_heavy() -> None:

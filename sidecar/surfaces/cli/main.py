@@ -63,11 +63,12 @@ class DaemonDoor(Protocol):
 class Doors(NamedTuple):
     """The other surfaces, started by this one's options. Each returns the exit status when its client is gone.
 
-    `daemon`: None where there are no daemons, as in tests.
+    `lsp_tcp` is given the host, the port and the token file (empty: a new one). `daemon`: None where there are no
+    daemons, as in tests.
     """
 
     lsp_stdio: Callable[[ServiceSource], int]
-    lsp_tcp: Callable[[ServiceSource, str, int], int]
+    lsp_tcp: Callable[[ServiceSource, str, int, str], int]
     mcp_stdio: Callable[[Service, str | None], int]
     serve: Callable[[Service, Serving], int]
     daemon: Callable[[], DaemonDoor] | None = None
@@ -151,7 +152,7 @@ def _serve(
     if args.stdio:
         return doors.lsp_stdio(service or (lambda editor: _make_service(args, editor)))
     if address is not None:
-        return doors.lsp_tcp(service or (lambda editor: _make_service(args, editor)), *address)
+        return doors.lsp_tcp(service or (lambda editor: _make_service(args, editor)), *address, _token_file(args))
     own = service or _make_service(args)
     try:
         return (
@@ -251,7 +252,12 @@ def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -
         raise InvalidParams(
             f"--port takes a number from 0 (any free one) to 65535, not {shown.quoted(str(args.port))}."
         )
-    return Serving(workspace, args.host, args.port, args.token_file or "", bool(args.json), *streams[1:])
+    return Serving(workspace, args.host, args.port, _token_file(args), bool(args.json), *streams[1:])
+
+
+def _token_file(args: argparse.Namespace) -> str:
+    """As it was named, before the command or after it."""
+    return getattr(args, "token_file", None) or args.own_token_file or ""
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -64,6 +64,9 @@ class Command(NamedTuple):
     add: Callable[[argparse.ArgumentParser], None]
 
 
+TOKEN_FILE_HELP = "with --tcp: read the token here; made when missing (default: a new one each time)"
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """`message` holds what was typed, or what somebody gave to be pasted."""
@@ -82,7 +85,8 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"sidecar {__version__}")
     parser.add_argument("--stdio", action="store_true", help="serve the Language Server Protocol on stdin and stdout")
-    parser.add_argument("--tcp", metavar="HOST:PORT", help="serve the Language Server Protocol on a socket")
+    parser.add_argument("--tcp", metavar="HOST:PORT", help="serve the Language Server Protocol on a loopback port")
+    parser.add_argument("--token-file", dest="own_token_file", metavar="FILE", help=TOKEN_FILE_HELP)
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
     _add_common(parser, suppress=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
@@ -117,7 +121,7 @@ def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
     group.add_argument("--toolsets", metavar="NAMES", default=unset, help=TOOLSETS_HELP)
 
 
-_TAKE_A_VALUE = frozenset({"-w", "--workspace", "--model", "--device", "--toolsets", "--tcp"})
+_TAKE_A_VALUE = frozenset({"-w", "--workspace", "--model", "--device", "--toolsets", "--tcp", "--token-file"})
 
 
 def join_commands(argv: Sequence[str]) -> list[str]:

@@ -55,6 +55,15 @@ def foreign(header: str) -> RequestFault:
     )
 
 
+def too_many() -> RequestFault:
+    return RequestFault(
+        503,
+        "TOO_MANY_CONNECTIONS",
+        "As many connections are open as are served at a time.",
+        "Use one connection for several requests, or close those that are done.",
+    )
+
+
 def no_such_path(path: str) -> RequestFault:
     said = f"There is nothing at {shown.quoted(path)}."
     return RequestFault(404, "NOT_FOUND", said, "GET /openapi.json lists what there is.")

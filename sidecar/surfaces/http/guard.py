@@ -10,13 +10,17 @@ import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
-from sidecar.surfaces.http.faults import RequestFault, foreign, json_bytes, unauthorized
+from sidecar.surfaces.http.faults import RequestFault, foreign, json_bytes, too_many, unauthorized
+from sidecar.surfaces.loopback.admission import Admission
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+CONNECTION = "sidecar.connection"
+"""In the state of a request's scope: what the admission knows the connection by."""
 
 HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 """On every response: answers hold source code, and are never a page."""
@@ -25,10 +29,12 @@ HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosnif
 class Guard:
     """Lets a request through that names this server, comes from no foreign page and brings the token.
 
-    `hosts` are the allowed values of Host (`127.0.0.1:7777`); an Origin must be one of them by http.
+    `hosts` are the allowed values of Host (`127.0.0.1:7777`); an Origin must be one of them by http. `admission` is
+    told which connections have brought the token.
     """
 
     def __init__(self, app: App, token: str, hosts: frozenset[str]) -> None:
+        self.admission = Admission()
         self._app = app
         self._token = token.encode()
         self._hosts = {host.encode() for host in hosts}
@@ -39,10 +45,15 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
             return
         fault = self._fault(scope["headers"]) if scope["type"] == "http" else None
+        if fault is None and scope["type"] == "http" and not self._admitted(scope):
+            fault = too_many()
         if fault is not None:
             await refuse(fault, send)
             return
         await self._app(scope, receive, send)
+
+    def _admitted(self, scope: Scope) -> bool:
+        return self.admission.admit(scope.get("state", {}).get(CONNECTION))
 
     def _fault(self, headers: list[tuple[bytes, bytes]]) -> RequestFault | None:
         def values(name: bytes) -> list[bytes]:
@@ -62,9 +73,13 @@ class Guard:
 
 
 async def refuse(fault: RequestFault, send: Send) -> None:
-    """The whole response, by hand: nothing behind this layer is trusted with a request that was refused."""
+    """The whole response, by hand: nothing behind this layer is trusted with a request that was refused.
+
+    The connection ends with it: who has no token keeps none.
+    """
     body = json_bytes(fault.as_dict())
     headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
-    headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
+    headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers += [(b"connection", b"close"), *HEADERS]
     await send({"type": "http.response.start", "status": fault.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

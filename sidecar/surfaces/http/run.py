@@ -1,45 +1,27 @@
-"""Listens on a loopback address and serves an application there until the process is told to end."""
+"""Serves an application on a loopback port until the process is told to end."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
 
-from sidecar.errors import InvalidParams
-from sidecar.surfaces.http.guard import App
+from sidecar.surfaces.http.guard import CONNECTION, Guard
+from sidecar.surfaces.loopback.admission import Admission
+from sidecar.surfaces.loopback.listening import accept
+from sidecar.surfaces.loopback.peers import peer_of
 
 ENDING_SECONDS = 3
 """Answers under way are given this long, then they are cancelled."""
-MAX_CONNECTIONS = 256
 KEEP_ALIVE_SECONDS = 30
-
-
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that accepts connections from now on. `port` 0 takes a free one.
-
-    Raises `InvalidParams` for an address that is not this machine's own, and where it cannot listen.
-    """
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
-        if not ipaddress.ip_address(address[0]).is_loopback:
-            raise InvalidParams(f"--host {host} can be reached from other machines; only a loopback address is taken.")
-        with contextlib.ExitStack() as unless_it_listens:
-            listener = unless_it_listens.enter_context(socket.socket(family, kind))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen()
-            listener.setblocking(False)
-            unless_it_listens.pop_all()
-    except (OSError, ValueError) as error:
-        raise InvalidParams(f"Cannot listen on {host}:{port}: {error}.") from error
-    return listener
 
 
 def hosts_of(listener: socket.socket) -> frozenset[str]:
@@ -54,7 +36,7 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
-def run(app: App, listener: socket.socket, ready: Callable[[], None]) -> int:
+def run(app: Guard, listener: socket.socket, ready: Callable[[], None]) -> int:
     """Serves until SIGTERM or SIGINT, and returns 0: that is how such a server is meant to end.
 
     `ready` is called once signals are taken; the listener has been accepting connections before.
@@ -71,11 +53,11 @@ def _log_as_ours() -> None:
             logging.getLogger(name).addHandler(handler)
 
 
-async def serve_until(app: App, listener: socket.socket, over: Awaitable[object]) -> None:
+async def serve_until(app: Guard, listener: socket.socket, over: Awaitable[object]) -> None:
     """Serves in the running loop until `over` is done or the task is cancelled; closes the listener."""
-    server = _make_server(app)
+    server = _Server(app, listener)
     waiting = asyncio.ensure_future(over)
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    serving = asyncio.create_task(server.serve(sockets=[]))
     try:
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -84,38 +66,78 @@ async def serve_until(app: App, listener: socket.socket, over: Awaitable[object]
         await asyncio.wait({serving})
 
 
-async def _serve(app: App, listener: socket.socket, ready: Callable[[], None]) -> None:
-    server = _make_server(app)
+async def _serve(app: Guard, listener: socket.socket, ready: Callable[[], None]) -> None:
+    server = _Server(app, listener)
     _on_signals(server)
     ready()
-    await server.serve(sockets=[listener])
-
-
-def _make_server(app: App) -> _Server:
-    return _Server(
-        uvicorn.Config(
-            app,
-            loop="asyncio",
-            http="h11",
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=MAX_CONNECTIONS,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=ENDING_SECONDS,
-        )
-    )
+    await server.serve(sockets=[])
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to `_on_signals`: uvicorn raises them again at its end, which would kill the process then."""
+    """Takes the connections itself: uvicorn counts them together, whether their clients may call or not.
+
+    Leaves signals to `_on_signals`: uvicorn raises them again at its end, which would kill the process then.
+    """
+
+    def __init__(self, app: Guard, listener: socket.socket) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=ENDING_SECONDS,
+            )
+        )
+        self._admission = app.admission
+        self._listener = listener
+        self._accepting: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._accepting = asyncio.create_task(accept(self._listener, self._take))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.wait({self._accepting})
+        self._listener.close()
+        await super().shutdown(sockets)
+
+    async def _take(self, connection: socket.socket) -> None:
+        def connected() -> _Connection:
+            return _Connection(self.config, self.server_state, self.lifespan.state, self._admission)
+
+        with contextlib.suppress(OSError):  # the client was quicker
+            await asyncio.get_running_loop().connect_accepted_socket(connected, connection)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+class _Connection(H11Protocol):
+    """One connection, which `Guard` finds in the scope of each of its requests."""
+
+    def __init__(
+        self, config: uvicorn.Config, state: ServerState, app_state: dict[str, Any], admission: Admission
+    ) -> None:
+        super().__init__(config, state, {**app_state, CONNECTION: self})
+        self._admission = admission
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._admission.arrive(self, peer_of(transport.get_extra_info("socket")), transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._admission.leave(self)
+        super().connection_lost(exc)
 
 
 def _on_signals(server: uvicorn.Server) -> None:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
-from sidecar.surfaces.lsp.frames import FrameReader, Message, Refused
+from sidecar.surfaces.lsp.frames import MAX_MESSAGE_BYTES, FrameReader, Message, Refused
 
 CHUNK = 1 << 16
 MOST_UNREAD = 64 << 20
@@ -85,11 +85,17 @@ class Channel:
     """Messages in through `received` and `ended` (called in the reader's thread), frames out through `send`."""
 
     def __init__(
-        self, stream: Stream, received: Callable[[Message | Refused], None], ended: Callable[[], None]
+        self,
+        stream: Stream,
+        received: Callable[[Message | Refused], None],
+        ended: Callable[[], None],
+        longest: Callable[[], int] = lambda: MAX_MESSAGE_BYTES,
     ) -> None:
+        """`longest`: so many bytes of one message are read, asked for at each header."""
         self._stream = stream
         self._received = received
         self._ended = ended
+        self._longest = longest
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._counting = threading.Lock()
         self._unread = 0
@@ -118,7 +124,7 @@ class Channel:
             self._stream.close()
 
     def _read(self) -> None:
-        frames = FrameReader()
+        frames = FrameReader(self._longest)
         try:
             while piece := self._stream.read():
                 for event in frames.feed(piece):

@@ -13,6 +13,7 @@ INVALID_PARAMS = -32602
 INTERNAL = -32603
 NOT_INITIALIZED = -32002
 TOOL_FAILED = -32010
+NOT_ADMITTED = -32011
 CANCELLED = -32800
 
 _NUMBERS: tuple[tuple[type[SidecarError], int], ...] = (
@@ -38,3 +39,22 @@ def bad_params(reason: str) -> JsonRpcException:
 
 def cancelled() -> JsonRpcException:
     return fault(Cancelled())
+
+
+def unauthorized() -> JsonRpcException:
+    return _not_admitted(
+        "UNAUTHORIZED",
+        "The token is missing or wrong.",
+        "Send it as initializationOptions.token; sidecar --tcp says at its start which file holds the token.",
+    )
+
+
+def too_many() -> JsonRpcException:
+    return _not_admitted(
+        "TOO_MANY_CONNECTIONS", "As many clients are connected as are served at a time.", "Close one that is done."
+    )
+
+
+def _not_admitted(code: str, message: str, detail: str) -> JsonRpcException:
+    data = {"code": code, "userMessage": message, "detail": detail}
+    return JsonRpcException(message=f"{message} {detail}", code=NOT_ADMITTED, data=data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ INVALID_REQUEST = -32600
 class FrameReader:
     """Feed it bytes as they come; it yields one event per message."""
 
-    def __init__(self, limit: int = MAX_MESSAGE_BYTES) -> None:
+    def __init__(self, limit: Callable[[], int] = lambda: MAX_MESSAGE_BYTES) -> None:
         self._limit = limit
         self._buffer = bytearray()
         self._scanned = 0
@@ -99,9 +99,10 @@ class FrameReader:
             self._length = None
             return Refused(PARSE_ERROR, "Content-Length must be a number of bytes.")
         length = int(digits)
-        if length > self._limit:
+        limit = self._limit()
+        if length > limit:
             self._length = None
-            return Refused(INVALID_REQUEST, f"The message of {length} bytes exceeds the limit of {self._limit} bytes.")
+            return Refused(INVALID_REQUEST, f"The message of {length} bytes exceeds the limit of {limit} bytes.")
         self._length = length
         return None
 

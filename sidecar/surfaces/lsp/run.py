@@ -1,21 +1,17 @@
-"""Runs the LSP door until it ends: over stdio for one client, over TCP for as many as come."""
+"""Runs the LSP door for one client, at stdin and stdout or on a socket. For many over TCP: `tcp.py`."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
-import sys
 from collections.abc import Callable
 from typing import Any
 
-from sidecar import shown
-from sidecar.errors import InvalidParams
 from sidecar.surfaces.lsp.channel import Channel, SocketStream, Stream, take_stdio
-from sidecar.surfaces.lsp.frames import Message, Refused
+from sidecar.surfaces.lsp.frames import MAX_MESSAGE_BYTES, Message, Refused
 from sidecar.surfaces.lsp.life import ClientLog, end_on_signals, exit_soon, outlived
-from sidecar.surfaces.lsp.server import ServiceSource, SharedService, SidecarServer, make_server
-from sidecar.tools.assemble import make_sessions
+from sidecar.surfaces.lsp.server import ServiceSource, SidecarServer, make_server
 
 FLUSH_WAIT_S = 2.0
 EXIT_WAIT_S = 5.0
@@ -31,27 +27,13 @@ def run_stdio(source: ServiceSource, *, question_timeout_s: float | None = None)
 
     async def serve() -> int:
         ending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        end_on_signals(lambda status: _resolve(ending, status))
+        end_on_signals(lambda status: resolve(ending, status))
         server = make_server(source, question_timeout_s=question_timeout_s)
-        status = await _session(stream, server, ending, watch_client=True)
+        status = await session(stream, server, ending, watch_client=True)
         exit_soon(status, EXIT_WAIT_S)
         return status
 
     return asyncio.run(serve())
-
-
-def run_tcp(source: ServiceSource, host: str, port: int, *, question_timeout_s: float | None = None) -> int:
-    """Serves every client that connects, each in a session of its own, on one service; ends by a signal.
-
-    The first client's settings hold. Says on stderr where it listens (port 0 takes a free one). There is no
-    authentication: whoever reaches the port may use it. Raises `InvalidParams` where it cannot listen.
-    """
-    shared, sessions = SharedService(source), make_sessions()
-
-    def make() -> SidecarServer:
-        return make_server(shared, question_timeout_s=question_timeout_s, closes_service=False, sessions=sessions)
-
-    return asyncio.run(_serve_tcp(shared, _listening(host, port), make))
 
 
 async def serve_connection(connection: socket.socket, server: SidecarServer) -> None:
@@ -60,63 +42,30 @@ async def serve_connection(connection: socket.socket, server: SidecarServer) -> 
     Whether the client still lives is for the caller to see: this ends with the connection.
     """
     ending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    await _session(SocketStream(connection), server, ending, watch_client=False)
+    await session(SocketStream(connection), server, ending, watch_client=False)
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen()
-    except (OSError, OverflowError) as error:
-        raise InvalidParams(f"Cannot listen on {host}:{port}: {error}") from error
-    listener.setblocking(False)
-    return listener
-
-
-async def _serve_tcp(shared: SharedService, listener: socket.socket, make: Callable[[], SidecarServer]) -> int:
-    loop = asyncio.get_running_loop()
-    ending: asyncio.Future[int] = loop.create_future()
-    end_on_signals(lambda status: _resolve(ending, status))
-    host, port = listener.getsockname()[:2]
-    sys.stderr.write(shown.line(f"sidecar: LSP on {host}:{port}") + "\n")  # how a caller learns the port
-    sys.stderr.flush()
-    sessions: set[asyncio.Task[int]] = set()
-    accepting = loop.create_task(_accept(listener, make, sessions))
-    status = await ending
-    accepting.cancel()
-    for session in sessions:
-        session.cancel()
-    await asyncio.gather(accepting, *sessions, return_exceptions=True)
-    listener.close()
-    await shared.close()
-    exit_soon(status, EXIT_WAIT_S)
-    return status
-
-
-async def _accept(listener: socket.socket, make: Callable[[], SidecarServer], sessions: set[asyncio.Task[int]]) -> None:
-    loop = asyncio.get_running_loop()
-    while True:
-        connection, _ = await loop.sock_accept(listener)
-        ending: asyncio.Future[int] = loop.create_future()
-        session = loop.create_task(_session(SocketStream(connection), make(), ending, watch_client=False))
-        sessions.add(session)
-        session.add_done_callback(sessions.discard)
-
-
-async def _session(stream: Stream, server: SidecarServer, ending: asyncio.Future[int], *, watch_client: bool) -> int:
+async def session(
+    stream: Stream,
+    server: SidecarServer,
+    ending: asyncio.Future[int],
+    *,
+    watch_client: bool,
+    longest_before_initialize: int = MAX_MESSAGE_BYTES,
+) -> int:
     """One client from the first byte to the last; `ending` is resolved by whatever ends it first."""
     loop = asyncio.get_running_loop()
 
     def over() -> None:
-        _resolve(ending, 0 if server.protocol.shut_down else 1)
+        resolve(ending, 0 if server.protocol.shut_down else 1)
 
     def received(event: Message | Refused) -> None:
         _from_thread(loop, server.protocol.receive, event)
 
-    channel = Channel(stream, received, lambda: _from_thread(loop, over))
+    def longest() -> int:
+        return MAX_MESSAGE_BYTES if server.protocol.initialized else longest_before_initialize
+
+    channel = Channel(stream, received, lambda: _from_thread(loop, over), longest)
     server.attach(channel.send, over)
     with ClientLog(server.protocol.notify, server.hears):
         channel.start()
@@ -141,7 +90,7 @@ async def _watch_client(server: SidecarServer, over: Callable[[], None]) -> None
         over()
 
 
-def _resolve(ending: asyncio.Future[int], status: int) -> None:
+def resolve(ending: asyncio.Future[int], status: int) -> None:
     if not ending.done():
         ending.set_result(status)
 

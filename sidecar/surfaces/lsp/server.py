@@ -40,6 +40,8 @@ ServiceSource: TypeAlias = Service | Callable[[Mapping[str, object]], Service]
 """A service, or what makes one from the editor's settings (`initializationOptions`)."""
 
 CLOSE_WAIT_S = 10.0
+TOKEN_OPTION = "token"
+"""Of `initializationOptions`: what a client over TCP shows. No setting, and kept nowhere."""
 logger = logging.getLogger("sidecar.lsp")
 
 
@@ -87,10 +89,12 @@ class SidecarServer(JsonRPCServer):
         debounce_s: float,
         closes_service: bool,
         sessions: Sessions,
+        check_token: Callable[[object], None] | None,
     ) -> None:
         super().__init__(SidecarProtocol, converter)
         self._shared = shared
         self._closes_service = closes_service
+        self._check_token = check_token
         self._sessions = sessions
         self._capabilities: dict[str, Any] = {}
         self._settings: Mapping[str, object] = {}
@@ -123,7 +127,10 @@ class SidecarServer(JsonRPCServer):
         capabilities = params.get("capabilities")
         self._capabilities = capabilities if isinstance(capabilities, dict) else {}
         settings = params.get("initializationOptions")
-        self._settings = settings if isinstance(settings, dict) else {}
+        self._settings = dict(settings) if isinstance(settings, dict) else {}
+        shown = self._settings.pop(TOKEN_OPTION, None)
+        if self._check_token is not None:
+            self._check_token(shown)
         service = self._shared.open(self._settings)
         self.folders.add(_folder_uris(params))
         pid = params.get("processId")
@@ -181,7 +188,12 @@ class SidecarServer(JsonRPCServer):
         self._left()
 
     def hears(self, record: logging.LogRecord) -> bool:
-        """Whether a log record is for this client: about itself, a workspace in its folders, or the whole process."""
+        """Whether a log record is for this client: about itself, a workspace in its folders, or the whole process.
+
+        None is for one that has yet to show the token.
+        """
+        if self._check_token is not None and not self.protocol.initialized:
+            return False
         session = self.calls.session
         return concerns(record, self.protocol, lambda root: session is not None and session.covers(root))
 
@@ -214,11 +226,12 @@ def make_server(
     debounce_s: float = DEBOUNCE_S,
     closes_service: bool = True,
     sessions: Sessions | None = None,
+    check_token: Callable[[object], None] | None = None,
 ) -> SidecarServer:
     """A server for one client; `attach` it to a stream. With `closes_service` the client's end is the service's.
 
     `sessions`: the registry of this process, where it has other doors too. `question_timeout_s` None: as the service
-    says.
+    says. `check_token` is given what the client's `initialize` shows, and raises where that is not enough.
     """
     shared = source if isinstance(source, SharedService) else SharedService(source)
     return SidecarServer(
@@ -227,6 +240,7 @@ def make_server(
         debounce_s=debounce_s,
         closes_service=closes_service,
         sessions=sessions or make_sessions(),
+        check_token=check_token,
     )
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import JSONRPCError
 
+from sidecar.surfaces.mcp.messages import as_line, parse
 from sidecar.surfaces.mcp.server import make_server
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
@@ -30,6 +32,52 @@ def make_http_app(
         allowed_origins=[f"http://{host}" for host in allowed],
     )
     server = make_server(service, workspace, one_client=False, sessions=sessions)
-    return server.streamable_http_app(
+    app = server.streamable_http_app(
         streamable_http_path=path, transport_security=security, max_request_body_size=MAX_BYTES
     )
+    app.add_middleware(Reader)
+    return app
+
+
+class Reader:
+    """Answers a body that is no message, as over stdio. What is too long is left to the SDK."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        body, said = await _read(receive)
+        refused = parse(body) if body is not None else None
+        if isinstance(refused, JSONRPCError):
+            await _refuse(refused, send)
+            return
+
+        async def again() -> Any:
+            return said.pop(0) if said else await receive()
+
+        await self._app(scope, again, send)
+
+
+async def _read(receive: Any) -> tuple[bytes | None, list[Any]]:
+    """The body, None where it is too long or does not end; and what was received, for who comes after."""
+    said: list[Any] = []
+    body = bytearray()
+    while len(body) <= MAX_BYTES:
+        message = await receive()
+        said.append(message)
+        if message["type"] != "http.request":
+            return None, said
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            return (bytes(body) if len(body) <= MAX_BYTES else None), said
+    return None, said
+
+
+async def _refuse(refused: JSONRPCError, send: Any) -> None:
+    body = as_line(refused)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 400, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import queue
 import sys
@@ -22,7 +21,9 @@ from typing import Any
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+from mcp.types import INVALID_REQUEST, JSONRPCError
+
+from sidecar.surfaces.mcp.messages import as_line, parse, refusal
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 READ_BYTES = 256 * 1024
@@ -61,27 +62,8 @@ def read_lines(fd: int, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
 def parse_line(line: bytes | None) -> SessionMessage | JSONRPCError:
     """The message, or the error that JSON-RPC wants answered."""
     if line is None:
-        return _refusal(INVALID_REQUEST, f"The message is longer than {MAX_LINE_BYTES // 1024**2} MiB.")
-    try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
-    except ValueError:
-        return _why_not(line)
-
-
-def _why_not(line: bytes) -> JSONRPCError:
-    try:
-        body = json.loads(line)
-    except (ValueError, RecursionError):
-        return _refusal(PARSE_ERROR, "The line is not JSON.")
-    if isinstance(body, list):
-        return _refusal(INVALID_REQUEST, "Batches are not served: send one message per line.")
-    asked = body.get("id") if isinstance(body, dict) else None
-    known = asked if isinstance(asked, int | str) and not isinstance(asked, bool) else None
-    return _refusal(INVALID_REQUEST, "The line is JSON but not a JSON-RPC 2.0 message.", known)
-
-
-def _refusal(code: int, message: str, asked: int | str | None = None) -> JSONRPCError:
-    return JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=message))
+        return refusal(INVALID_REQUEST, f"The message is longer than {MAX_LINE_BYTES // 1024**2} MiB.")
+    return parse(line)
 
 
 class Wire:
@@ -125,17 +107,19 @@ class Wire:
 
     def _read(self) -> None:
         """In its own thread: a slow server holds the reading back, since each message is handed over in person."""
-        with contextlib.suppress(OSError, RuntimeError):
-            for line in read_lines(self._fd_in):
-                if line is not None and not line.strip():
-                    continue
-                parsed = parse_line(line)
-                if isinstance(parsed, JSONRPCError):
-                    self._on_loop(self._send(parsed))
-                else:
-                    self._on_loop(self._deliver(parsed))
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._to_server.close)
+        try:
+            with contextlib.suppress(OSError, RuntimeError):
+                for line in read_lines(self._fd_in):
+                    if line is not None and not line.strip():
+                        continue
+                    parsed = parse_line(line)
+                    if isinstance(parsed, JSONRPCError):
+                        self._on_loop(self._send(parsed))
+                    else:
+                        self._on_loop(self._deliver(parsed))
+        finally:  # whatever happens, a session that nobody reads is over
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._to_server.close)
 
     def _on_loop(self, work: Any) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -149,7 +133,7 @@ class Wire:
             await self._send(sent.message)
 
     async def _send(self, message: Any) -> None:
-        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+        line = as_line(message)
         written = self._loop.create_future()
 
         def settle(intact: bool) -> None:

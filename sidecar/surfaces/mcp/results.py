@@ -16,6 +16,7 @@ from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 
 from sidecar import shown
 from sidecar.errors import SidecarError
+from sidecar.surfaces.mcp.messages import as_text, whole
 from sidecar.tools.spec import ToolSpec
 
 ERROR_META = "sidecar/error"
@@ -42,13 +43,16 @@ def listing(tool: ToolSpec) -> Tool:
 
 
 def success(value: Mapping[str, Any]) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=_text(value))], structured_content=dict(value))
+    told = whole(value)
+    return CallToolResult(content=[TextContent(text=_text(told))], structured_content=told)
 
 
 def failure(tool: ToolSpec, error: SidecarError) -> CallToolResult:
     """A result that the model can read and act on: the code, the sentence, what to do."""
     return CallToolResult(
-        content=[TextContent(text=tool.dialect.error_text(error))], is_error=True, _meta={ERROR_META: error.as_dict()}
+        content=[TextContent(text=as_text(tool.dialect.error_text(error)))],
+        is_error=True,
+        _meta={ERROR_META: whole(error.as_dict())},
     )
 
 

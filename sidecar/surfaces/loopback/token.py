@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from sidecar.errors import ConfigInvalid, PermissionDenied
+from sidecar.settings.home import data_home
 
 MIN_CHARACTERS = 16
 MAX_BYTES = 4096
@@ -26,6 +27,16 @@ class TokenFile:
         """Removes a file that was made for this process alone."""
         if self._own:
             self.path.unlink(missing_ok=True)
+
+
+def of(file: str, port: int) -> TokenFile:
+    """The token in the file that was named, else a new one for the process that listens on `port`.
+
+    Raises `ConfigInvalid` and `PermissionDenied`.
+    """
+    if file:
+        return named(Path(file).expanduser().absolute())
+    return fresh(data_home(os.environ) / "serve", port)
 
 
 def named(path: Path) -> TokenFile:

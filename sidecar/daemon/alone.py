@@ -1,0 +1,82 @@
+"""Sessions for which no daemon can be had: this process serves them by the daemon's own doors, over pairs of sockets.
+
+A pipe that has begun goes on so, without a word to its client. Not here: a session that has not begun, which needs no
+pipe then (`surfaces/cli/main.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from sidecar.daemon.greeting import Greeting
+from sidecar.daemon.spawn import daemon_environment
+
+if TYPE_CHECKING:
+    from sidecar.daemon.doors import Doors
+    from sidecar.tools.shared import SharedEngine
+
+logger = logging.getLogger("sidecar.daemon")
+
+
+class Alone:
+    """Makes the engine with the first session and keeps it until `close`."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._engine: SharedEngine | None = None
+        self._doors: Doors | None = None
+
+    def attach(self, greeting: Greeting) -> socket.socket:
+        """A session that has begun. Raises what a door raises before, such as ConfigInvalid."""
+        ours, theirs = socket.socketpair()
+        begun: Future[None] = Future()
+        serving = threading.Thread(
+            target=self._serve, args=(theirs, greeting, begun), name="sidecar-alone", daemon=True
+        )
+        serving.start()
+        try:
+            begun.result()
+        except BaseException:
+            ours.close()
+            raise
+        return ours
+
+    def close(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
+
+    def _serve(self, connection: socket.socket, greeting: Greeting, begun: Future[None]) -> None:
+        async def welcome(**_: object) -> None:
+            begun.set_result(None)
+
+        async def serve() -> None:
+            await getattr(self._made(), greeting.kind)(connection, greeting, welcome)
+
+        try:
+            asyncio.run(serve())
+        except Exception as error:
+            if begun.done():
+                logger.exception("a session failed")
+            else:
+                begun.set_exception(error)
+        finally:
+            connection.close()
+
+    def _made(self) -> Doors:
+        if self._doors is None:
+            from sidecar.daemon.doors import Doors
+            from sidecar.surfaces.cli.log import log_to_file
+            from sidecar.tools.assemble import make_sessions
+            from sidecar.tools.shared import SharedEngine
+
+            log_to_file()
+            self._engine = SharedEngine(daemon_environment(self._env))
+            self._doors = Doors(self._engine, make_sessions(self._env))
+        return self._doors

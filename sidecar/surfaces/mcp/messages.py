@@ -1,0 +1,101 @@
+"""Which bytes are a message, and what is answered to those that are none. For stdio and HTTP alike.
+
+The SDK's reader takes a request whose id is of a wrong kind for a notification, which nobody answers. It refuses half
+of a surrogate pair, which JSON can write down and UTF-8 cannot, and its writer fails on one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.shared.message import SessionMessage
+from mcp.types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    jsonrpc_message_adapter,
+)
+
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def parse(line: bytes) -> SessionMessage | JSONRPCError:
+    """The message, or the error that JSON-RPC wants answered."""
+    try:
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        return _unread(line)
+    if isinstance(message, JSONRPCNotification) and (refused := _not_without_id(line)) is not None:
+        return refused
+    return SessionMessage(message)
+
+
+def refusal(code: int, message: str, asked: int | str | None = None) -> JSONRPCError:
+    return JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=message))
+
+
+def as_line(message: Any) -> bytes:
+    """One line of UTF-8. Half a surrogate pair is replaced, since readers refuse it; an id is given back as it came."""
+    try:
+        text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except ValueError:
+        body = message.model_dump(by_alias=True, exclude_unset=True)
+        told = json.loads(as_text(json.dumps(body, ensure_ascii=False, default=str)))
+        text = json.dumps({**told, "id": body["id"]} if "id" in body else told)
+    return text.encode() + b"\n"
+
+
+def as_text(text: str) -> str:
+    """The text without halves of surrogate pairs."""
+    return _HALF_A_PAIR.sub(_REPLACEMENT, text)
+
+
+def whole(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, with texts that UTF-8 can hold. A file's name may be none."""
+    text = json.dumps(value, ensure_ascii=False)
+    told: dict[str, Any] = json.loads(as_text(text)) if _HALF_A_PAIR.search(text) else dict(value)
+    return told
+
+
+def _not_without_id(line: bytes) -> JSONRPCError | None:
+    """For what the SDK takes for a notification: an id of a wrong kind makes it a request that is wrong."""
+    try:
+        if "id" not in json.loads(line):
+            return None
+    except (ValueError, RecursionError):  # a number of thousands of digits
+        return refusal(PARSE_ERROR, "The line is not JSON.")
+    return refusal(INVALID_REQUEST, "The id of a request must be a string or a whole number.")
+
+
+def _unread(line: bytes) -> SessionMessage | JSONRPCError:
+    try:
+        body = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return refusal(PARSE_ERROR, "The line is not JSON.")
+    if isinstance(body, list):
+        return refusal(INVALID_REQUEST, "Batches are not served: send one message per line.")
+    asked = body.get("id") if isinstance(body, dict) else None
+    known = asked if isinstance(asked, int | str) and not isinstance(asked, bool) else None
+    text = json.dumps(body, ensure_ascii=False)
+    if not _HALF_A_PAIR.search(text):
+        return refusal(INVALID_REQUEST, "The line is JSON but not a JSON-RPC 2.0 message.", known)
+    if known is not None and "method" not in body:
+        return _answer(as_text(text), known)
+    half = (
+        "The message holds half of a surrogate pair (from \\ud800 to \\udfff), which is no text: send whole characters."
+    )
+    return refusal(INVALID_REQUEST, half, known)
+
+
+def _answer(text: str, known: int | str) -> SessionMessage | JSONRPCError:
+    """The client's answer to a question of ours: somebody waits for it, so it is read as far as it can be."""
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
+    except ValueError:
+        return refusal(INVALID_REQUEST, "The line is JSON but not a JSON-RPC 2.0 message.", known)

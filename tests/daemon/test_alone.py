@@ -1,0 +1,178 @@
+"""No daemon can be had, for whatever reason: sessions are served all the same, within bounded time, and say so."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar import __version__
+from sidecar.daemon.place import Place
+from tests.daemon.house import SIDECAR, House, request
+from tests.daemon.test_death import edit, opened
+from tests.daemon.test_start import INITIALIZE, handshake
+from tests.surfaces.http_client import Served
+
+
+def place_of(house: House) -> Place:
+    return Place(house.home, __version__)
+
+
+@contextmanager
+def a_folder_for_a_lock(house: House) -> Iterator[None]:
+    place_of(house).lock.unlink()
+    place_of(house).lock.mkdir()
+    yield
+    place_of(house).lock.rmdir()
+
+
+@contextmanager
+def somebody_starts_it_forever(house: House) -> Iterator[None]:
+    with place_of(house).starting.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def a_daemon_that_hangs(house: House) -> Iterator[None]:
+    house.run("daemon", "start")
+    pid = house.pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def something_else_answers(house: House, answer: bytes) -> Iterator[None]:
+    path = place_of(house).folder / "other.sock"
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        other.listen()
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = other.accept()
+                    with connection:
+                        connection.recv(65536)
+                        connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        place_of(house).lock.write_text(json.dumps({"pid": 1, "socket": str(path), "since": "now"}))
+        yield
+        other.shutdown(socket.SHUT_RDWR)
+    place_of(house).lock.write_text("")
+
+
+OBSTACLES: dict[str, Callable[[House], contextlib.AbstractContextManager[None]]] = {
+    "a folder for a lock": a_folder_for_a_lock,
+    "somebody starts it forever": somebody_starts_it_forever,
+    "a daemon that hangs": a_daemon_that_hangs,
+    "something else answers text": lambda house: something_else_answers(house, b"220 mail\n"),
+    "something else answers JSON": lambda house: something_else_answers(house, b"7\n"),
+    "something else answers an odd error": lambda house: something_else_answers(house, b'{"error": 7}\n'),
+}
+
+
+@pytest.fixture
+def greeted(house: House, work: Path) -> House:
+    """A house in which an agent was served before: what its daemon answered to `initialize` is kept."""
+    house.run("index", cwd=work)
+    assert handshake(house, work) == ""
+    house.run("daemon", "stop")
+    assert list(place_of(house).folder.glob("hello-*"))
+    house.env["SIDECAR_DAEMON_PATIENCE_S"] = "1"
+    return house
+
+
+def ask(house: House, work: Path) -> tuple[list[dict[str, Any]], str]:
+    """An agent's handshake and its first search; what was answered, and what was written to standard error."""
+    asked = {"name": "search_code", "arguments": {"query": "convert_unit_1"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*SIDECAR, "mcp", "-w", str(work)], env=house.env, text=True, **streams) as agent:  # type: ignore[call-overload]
+        answers = []
+        for messages in ([INITIALIZE], [begun, call]):
+            agent.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+            agent.stdin.flush()
+            answers.append(json.loads(agent.stdout.readline()))
+        _, told = agent.communicate(timeout=60)
+    return answers, told
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+def test_an_agent_is_served_without_a_daemon_whatever_is_in_its_way(greeted: House, work: Path, obstacle: str) -> None:
+    with OBSTACLES[obstacle](greeted):
+        (hello, found), told = ask(greeted, work)
+    assert hello["result"]["serverInfo"]["name"] == "sidecar"
+    assert "error" not in found, found
+    assert found["result"]["structuredContent"]["results"][0]["path"] == "unit1.py"
+    assert told.count("\n") == 1, told
+    assert told.startswith("sidecar: no daemon, working without one.")
+
+
+@pytest.mark.parametrize("kept", [b"", b"[]", b'{"2025-06-18": 7}', b'{"2025-06-18": {}}', b"[" * 200_000, b"\xff"])
+def test_what_is_kept_of_former_handshakes_may_be_anything(greeted: House, work: Path, kept: bytes) -> None:
+    (hello,) = place_of(greeted).folder.glob("hello-*")
+    hello.write_bytes(kept)
+    with a_folder_for_a_lock(greeted):
+        (first, found), _ = ask(greeted, work)
+    assert first["result"]["serverInfo"]["name"] == "sidecar"
+    assert found["result"]["structuredContent"]["results"][0]["path"] == "unit1.py"
+
+
+def test_an_editor_whose_daemon_died_for_good_keeps_its_session_and_its_unsaved_text(house: House, work: Path) -> None:
+    house.run("index", cwd=work)
+    with house.lsp() as editor:
+        editor.start(work)
+        editor.notify("textDocument/didOpen", opened(work, "unit0.py", (work / "unit0.py").read_text()))
+        editor.notify("textDocument/didChange", edit(work, "unit0.py", 2, 0, "def only_in_the_buffer():\n    pass\n"))
+        assert (
+            request(editor, "sidecar/searchCode", {"query": "only_in_the_buffer"})["results"][0]["path"] == "unit0.py"
+        )
+        place_of(house).starting.unlink(missing_ok=True)
+        place_of(house).starting.mkdir()
+        house.kill()
+        assert (
+            request(editor, "sidecar/searchCode", {"query": "only_in_the_buffer"})["results"][0]["path"] == "unit0.py"
+        )
+        assert house.daemons() == []
+        assert editor.stop() == 0
+    place_of(house).starting.rmdir()
+
+
+def test_a_script_whose_daemon_died_for_good_is_served(house: House, work: Path) -> None:
+    house.run("index", cwd=work)
+    with Served(work, house.env) as served:
+        assert served.get("/code/search", q="convert_unit_1").status == 200
+        place_of(house).starting.unlink(missing_ok=True)
+        place_of(house).starting.mkdir()
+        house.kill()
+        assert served.get("/code/search", q="convert_unit_1").json["results"][0]["path"] == "unit1.py"
+        status, told = served.end()
+    assert status == 0
+    assert "working without one" in told
+    place_of(house).starting.rmdir()
+
+
+@pytest.mark.parametrize("obstacle", ["a daemon that hangs", "something else answers text"])
+def test_a_shell_works_without_a_daemon_that_is_none(greeted: House, work: Path, obstacle: str) -> None:
+    with OBSTACLES[obstacle](greeted):
+        found = greeted.run("search", "convert_unit_1", cwd=work)
+    assert found.returncode == 0, found.stderr
+    assert "unit1.py" in found.stdout
+    assert "sidecar: working without the daemon." in found.stderr

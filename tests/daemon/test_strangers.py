@@ -1,0 +1,131 @@
+"""Another user of the machine holds connections open, with the real processes: whoever has the token is served."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sidecar.surfaces.loopback.admission import MOST_UNKNOWN
+from tests.daemon.house import ROOT, SIDECAR, House, eventually, request
+from tests.surfaces.http_client import Served
+
+FEW_DESCRIPTORS = ("prlimit", "--nofile=1024:1024", *SIDECAR)
+ATTACKER = (sys.executable, str(ROOT / "tests" / "daemon" / "attacker.py"))
+
+
+class Attack:
+    """A running attacker."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def still_open(self) -> int:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline().split()[0])
+
+
+@contextmanager
+def attack(host: str, connections: int) -> Iterator[Attack]:
+    """Begins when all connections have been tried."""
+    address, _, port = host.rpartition(":")
+    command = [*ATTACKER, address, port, str(connections)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        try:
+            yield Attack(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(60)
+
+
+def finds(served: Served, query: str) -> list[str]:
+    answer = served.get("/code/search", q=query, mode="fts")
+    assert answer.status == 200, answer.body
+    return [hit["path"] for hit in answer.json["results"]]
+
+
+@pytest.mark.parametrize("connections", [256, 1100])
+def test_idle_connections_of_another_user_take_nothing_from_who_has_the_token(
+    house: House, work: Path, connections: int
+) -> None:
+    house.run("index", cwd=work)
+    assert house.run("daemon", "start", program=FEW_DESCRIPTORS).returncode == 0
+    with Served(work, house.env) as served, attack(served.host, connections) as strangers:
+        assert "unit1.py" in finds(served, "convert_unit_1")
+        assert strangers.still_open() <= MOST_UNKNOWN
+        (work / "saved.py").write_text("def saved_while_under_attack():\n    pass\n")
+        assert eventually(lambda: "saved.py" in finds(served, "saved_while_under_attack"))
+        with house.lsp() as editor:
+            editor.start(work)
+            assert editor.request("sidecar/getIndexStatus")["status"] == "ready"
+        assert house.run("search", "convert_unit_2", cwd=work).returncode == 0
+
+
+def test_connections_of_our_own_leave_the_index_its_descriptors(house: House, work: Path) -> None:
+    house.run("index", cwd=work)
+    house.run("daemon", "start", program=("prlimit", "--nofile=256:256", *SIDECAR))
+    path = house.status()["socket"]
+    with house.lsp() as editor, contextlib.ExitStack() as held:
+        editor.start(work)
+        served = 0
+        for _ in range(300):
+            connection = held.enter_context(socket.socket(socket.AF_UNIX))
+            connection.connect(path)
+            connection.settimeout(30)
+            with contextlib.suppress(OSError):
+                connection.sendall(b'{"kind": "control"}\n')
+                served += bool(connection.recv(100))
+        assert 100 < served < 256 - 256 // 4
+        (work / "saved.py").write_text("def saved_while_it_is_crowded():\n    pass\n")
+
+        def found() -> bool:
+            answer = request(editor, "sidecar/searchCode", {"query": "saved_while_it_is_crowded", "mode": "fts"})
+            return "saved.py" in [hit["path"] for hit in answer["results"]]
+
+        assert eventually(found)
+    assert eventually(lambda: house.status()["running"])
+
+
+def test_a_connection_that_shows_no_token_is_closed_after_a_while(house: House, work: Path) -> None:
+    with Served(work, house.env) as served, attack(served.host, 4) as strangers:
+        assert strangers.still_open() == 4
+        assert eventually(lambda: strangers.still_open() == 0)
+        assert served.get("/status").status == 200
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: becomes another user")
+def test_another_user_who_gets_at_the_socket_is_not_served(house: House) -> None:
+    """The folders keep others out; this is for a folder that somebody has opened."""
+    house.run("daemon", "start")
+    path = Path(house.status()["socket"])
+    for opened in (path, *path.parents[:-1]):
+        if not opened.stat().st_mode & 0o001:
+            opened.chmod(0o777)
+    asks = """
+import os, socket
+os.setuid(65534)
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(os.environ["AT"])
+try:
+    connection.sendall(b'{"kind": "control"}\\n')
+    print(connection.recv(4096) or "not served")
+except OSError:
+    print("not served")
+"""
+    answer = subprocess.run(
+        [sys.executable, "-c", asks], env={**house.env, "AT": str(path)}, capture_output=True, text=True, check=False
+    )
+    assert answer.stdout == "not served\n", answer
+    assert house.status()["running"] is True
