@@ -158,6 +158,8 @@ class ChromaStore:
         except PermissionError as error:
             why = f"The vector store in {self._directory} cannot be opened: {error.strerror}."
             raise PermissionDenied(why) from error
+        except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+            raise _damaged(f"{error.filename} is not what it was") from error
         except OSError as error:
             raise StoreFailed(f"Its worker did not start: {error}.") from error
 
