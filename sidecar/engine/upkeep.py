@@ -71,9 +71,10 @@ class Upkeep:
             if not reconcile:
                 # What changed since its file was read: a search looks before watching begins, which looks too.
                 keeper.recall(Pending(rescan={EVERYTHING}).names())
-            begun = self._begin(keeper)
+            if not self._begin(keeper):
+                return
             self._see_unread(generation.writer)
-            if begun and reconcile:
+            if reconcile:
                 keeper.add(rescan=[EVERYTHING], now=strategy != "lazy")
 
     def _begin(self, keeper: Keeper) -> bool:
