@@ -106,10 +106,6 @@ class Keeper:
             )
             return not (self._queue or self._busy)
 
-    @property
-    def busy(self) -> bool:
-        return self._busy
-
     def _want(self) -> None:
         with self._lock:
             self._wanted = True
