@@ -13,7 +13,7 @@ from sidecar.engine.keeper import Pending
 from sidecar.engine.plan import Plan, make_plan
 from sidecar.engine.ports import Parts, Walker
 from sidecar.engine.snapshot import Snapshot
-from sidecar.engine.status import Activity
+from sidecar.engine.status import Activity, read_masked
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import BuildReport, CollectionCounts, FileReport, FoundFile, IsCancelled, Progress, SkippedPath, Stat
 from sidecar.parts.manifest import KnownFile, read_skips
@@ -155,6 +155,7 @@ class Builder:
             embedded=tally.embedded,
             removed=tally.removed,
             withheld=count_withheld(generation),
+            masked=count_masked(generation),
         )
 
 
@@ -162,6 +163,12 @@ def count_withheld(generation: Generation) -> int:
     """Files that are kept out because of a secret, in their name or in their text."""
     with generation.snapshots.open() as snapshot:
         return sum(skip.decision.rule.value.startswith("secret") for skip in read_skips(snapshot.connection))
+
+
+def count_masked(generation: Generation) -> int:
+    """Values that are hidden in what is kept of files."""
+    with generation.snapshots.open() as snapshot:
+        return sum(values for _, values in read_masked(snapshot.connection))
 
 
 def count_collections(generation: Generation) -> tuple[CollectionCounts, CollectionCounts]:

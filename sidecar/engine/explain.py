@@ -52,8 +52,11 @@ def _judge_content(
         content = parts.read_file(root, path, settings.max_file_size)
     except SidecarError as error:
         return Decision(Rule.UNREADABLE, error.message), b""
-    by_content = parts.make_content_check(root)(path, content)
-    return (decision if by_content.indexed else by_content), content.sha256
+    by_content = parts.make_content_check(root)(path, content).decision
+    if not by_content.indexed:
+        return by_content, content.sha256
+    detail = "; ".join(filter(None, (decision.detail, by_content.detail)))
+    return replace(decision, detail=detail), content.sha256
 
 
 def _add_indexed(answer: Explanation, generation: Generation, sha256: bytes, has_buffer: bool) -> Explanation:

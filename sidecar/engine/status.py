@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections import Counter
@@ -152,6 +153,7 @@ class Reporter:
             languages = Counter(snapshot.languages)
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
+            masked = read_masked(snapshot.connection)
         total = int(chunks.sum())
         last = float(str(meta.get("last_updated") or 0))
         return replace(
@@ -170,6 +172,7 @@ class Reporter:
             languages=dict(languages.most_common()),
             skipped=dict(Counter(s.decision.rule.value for s in skips).most_common()),
             withheld=tuple(s for s in skips if _is_secret(s)),
+            masked=tuple(masked),
             errors=tuple(failures),
             warning=problem or self._warning(generation),
             generation=generation.number,
@@ -188,6 +191,11 @@ class Reporter:
         if generation.writer is None:
             return generation.hindrance
         return generation.writer.feeder.note
+
+
+def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Files in whose kept text values are hidden, and how many."""
+    return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
 
 
 def _is_secret(skipped: SkippedPath) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
 from sidecar.parts.database import all_or_nothing, connect, translated
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
 
 _SCHEMA = """
@@ -33,7 +33,8 @@ CREATE TABLE files(
   language TEXT NOT NULL, parser TEXT NOT NULL, sha256 BLOB NOT NULL,
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
   settled INTEGER NOT NULL, buffered INTEGER NOT NULL,
-  path_hash BLOB NOT NULL, path_vector INTEGER NOT NULL DEFAULT 0, indexed_at REAL NOT NULL);
+  path_hash BLOB NOT NULL, path_vector INTEGER NOT NULL DEFAULT 0, indexed_at REAL NOT NULL,
+  masked INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL,
   start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -66,7 +67,7 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """One file as it is about to be written. `body_hashes` is parallel to `chunks`."""
+    """One file as it is about to be written. `body_hashes` is parallel to `chunks`; `masked`: values hidden in them."""
 
     path: str
     collection: Collection
@@ -79,6 +80,7 @@ class NewFile:
     path_hash: bytes
     chunks: Sequence[Chunk]
     body_hashes: Sequence[bytes]
+    masked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +329,7 @@ class Manifest:
     def _insert_file(self, new: NewFile, collection: int, path_vector: int) -> int:
         cursor = self.connection.execute(
             "INSERT INTO files(path, collection, language, parser, sha256, size, mtime_ns, ctime_ns, inode, settled,"
-            " buffered, path_hash, path_vector, indexed_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " buffered, path_hash, path_vector, indexed_at, masked) VALUES(" + ", ".join("?" * 15) + ")",
             (
                 new.path,
                 collection,
@@ -340,6 +342,7 @@ class Manifest:
                 new.path_hash,
                 path_vector,
                 time.time(),
+                new.masked,
             ),
         )
         assert cursor.lastrowid is not None

@@ -27,7 +27,7 @@ from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdict
 from sidecar.parts.languages import is_documentation
 from sidecar.parts.paths import disk_path, normalise_root
-from sidecar.parts.secrets import secret_name
+from sidecar.parts.secrets.names import secret_name
 
 _INDEXED = Decision(Rule.INDEXED)
 _REPARSE_MOUNT_POINT = 0xA0000003
