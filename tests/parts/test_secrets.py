@@ -202,6 +202,44 @@ def test_of_every_kind_nearly_all_are_kept_from_the_index(kind: str) -> None:
     assert len(shown) <= 2, shown
 
 
+SECRET = "k8Jq2mZ" + "x9Lw4"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.sql", "CREATE USER app IDENTIFIED BY '{}';"),
+        ("a.sql", "ALTER USER app WITH PASSWORD '{}';"),
+        ("a.sh", "helm install app --set db.password={}"),
+        ("a.py", "url = 'jdbc:mysql://db:3306/app?user=root&password={}'"),
+        ("a.py", "requests.get(url, auth=('admin', '{}'))"),
+        ("a.py", "smtp.login('bot@corp.net', '{}')"),
+        ("a.xml", '<entry key="db.password">{}</entry>'),
+        ("redis.conf", "requirepass {}"),
+        ("a.sh", "export GITHUB_PAT={}"),
+        ("a.cs", '"Server=db;User=app;Pwd={}"'),
+        ("a.py", "url = 'https://:{}@cache'"),
+        ("a.md", "Call it with `X-Api-Key: {0}{0}`."),
+    ],
+)
+def test_a_password_is_hidden_wherever_people_leave_one(path: str, text: str) -> None:
+    told = examine(path, text.format(SECRET) + "\n")
+    assert told.text == text.format("*" * len(SECRET)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.py", 'password = "Tr0ub4dor&' + '3"'),
+        ("a.py", 'DB_PASSWORD = "Summer20' + '24!"'),
+        ("a.yaml", "password: Winter#" + "2023"),
+        ("a.py", "url = 'postgres://app:hunter" + "2@db/app'"),
+    ],
+)
+def test_what_is_called_a_password_need_not_look_random(path: str, text: str) -> None:
+    assert examine(path, text + "\n").masked == 1
+
+
 # ---------------------------------------------------------------- masking
 
 

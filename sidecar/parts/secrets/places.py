@@ -64,6 +64,18 @@ def _is_url_password(value: str) -> bool:
     return is_password(unquote(value))
 
 
+def _is_any_password(value: str) -> bool:
+    """Looser still, for where nothing but a password can stand and no text explains one."""
+    plain = unquote(value)
+    return not is_placeholder(plain) and not _EXPLAINING.fullmatch(plain) and len(plain) >= 6
+
+
+# What a person writes who shows where a password goes; a word alone is one more often than not.
+_EXPLAINING = re.compile(
+    r"(?i)(?:my|the|some|secret|super)?[_-]?(?:pass(?:w(?:or)?d|phrase)?|pwd|pw|secret|token|user(?:name)?|admin|root|login"
+    r"|guest|default|api[_-]?key|oauth2?|x-oauth-basic|postgres|mysql|docker|git|hello|world|foo|bar|baz|none|null)"
+    r"(?:[_-]?(?:pass(?:word)?|here|value|token|key))?[\d!_-]{0,4}|[a-z_]+|\d+|:.*"
+)
 # Unquoted values are those of configuration and shells.
 _BARE = re.compile(
     r"(?i)\.(?:ini|cfg|conf|cnf|config|properties|ya?ml|toml|env|sh|bash|zsh|fish|mk|tf|tfvars|hcl|http|rest|service"
@@ -139,6 +151,23 @@ RULES: tuple[Rule, ...] = (
         least_entropy=4.0,
     ),
     Rule("a login in a URL", r"://[^\s/:@\"'<>`]{0,60}:([^\s/@\"'<>`]{6,100})@[A-Za-z0-9\[_$]", _is_url_password),
+    Rule(
+        "a login in a URL",
+        r"://[^\s/:@\"'<>`]{0,60}:([^\s/@\"'<>`]{6,100})@[A-Za-z0-9\[_$]",
+        _is_any_password,
+        made_up=True,
+    ),
+    Rule(
+        "a password in a command",
+        r"(?i)\b(?:identified by|with password|set password)[ \t=]+'([^'\s]{6,100})'",
+        is_password,
+    ),
+    Rule(
+        "a password in a call",
+        r"(?i)\b(?:auth|login|basicauth|basic_auth|credentials)\w{0,20}[ \t]*[=(][ \t(]{0,3}[\"'][^\"'\s]{1,60}[\"']"
+        r",[ \t]*[\"']([^\"'\s]{8,100})[\"']",
+        made_up=True,
+    ),
     Rule("a token in a URL", r"https?://([A-Za-z0-9_-]{20,100})(?::[A-Za-z0-9_-]{0,30})?@[A-Za-z0-9]"),
     Rule(
         "a login in a header",
@@ -169,8 +198,9 @@ RULES: tuple[Rule, ...] = (
     Rule("a password in a command", r"--password[ =][\"']?([^\s\"']{6,100})", is_password, paths=_SHELL),
     Rule(
         "a password in a connection string",
-        r"(?i)[;\"'][ \t]*(?:password|pwd|accountkey|sharedaccesskey)[ \t]*=[ \t]*([^;\s\"']{6,200})(?:;|[\"'\s]|$)",
-        is_password,
+        r"(?im)(?:^|[;&?\"'])[ \t]*(?:password|pwd|accountkey|sharedaccesskey)[ \t]*=[ \t]*"
+        r"([^;\s\"']{6,200})(?:;|[\"'\s]|$)",
+        _is_url_password,
     ),
     Rule(
         "a password in a login file",
@@ -192,6 +222,28 @@ RULES: tuple[Rule, ...] = (
         r"(?i)" + _NAME + _REST + _SIGN + r"@?(?:[bruf]?\\?[\"'`])(" + _VALUE + r"{8,400}?)\\?[\"'`]",
         made_up=True,
     ),
+    # What is called nothing but a password need not look random.
+    Rule(
+        "a password in plain text",
+        r"(?i)passw(?:or)?d\\?[\"'`]?\]?[ \t]{0,8}(?:=>|:=|=|:)[ \t]{0,8}\\?[\"'`]([^\s\"'`]{8,100}?)\\?[\"'`]",
+        is_password,
+        made_up=True,
+    ),
+    Rule(
+        "a password in markup",
+        r"(?i)(?:key|name|id)=[\"'][\w.-]{0,40}"
+        + _NAME
+        + r"[\w.-]{0,20}[\"'][^<>]{0,60}>\s{0,4}([^<>\s]{8,200})\s{0,4}<",
+        made_up=True,
+    ),
+    Rule(
+        "a password in a setting",
+        r"(?im)^[ \t]*(?:(?:requirepass|masterauth|passwd|secret|token)[ \t]|[\w.-]{0,40}password[ \t]?[:= ])[ \t]*"
+        r"([^\s\"']{8,200})[ \t]*$",
+        is_password,
+        made_up=True,
+        paths=_BARE,
+    ),
     Rule(
         "a password or key in plain text",
         r"(?i)#[ \t]*define[ \t]+\w{0,40}" + _NAME + r"\w{0,20}[ \t]+\"([^\s\"]{8,400})\"",
@@ -209,7 +261,7 @@ RULES: tuple[Rule, ...] = (
     # No language assigns a bare word like these to a name in capitals: it is a shell's variable, wherever it stands.
     Rule(
         "a password or key in plain text",
-        r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|PWD|SECRET|TOKEN|_KEY|CREDENTIALS?)[A-Z0-9_]{0,20}=([^\s\"'`;&|<>]{8,400})",
+        r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|PWD|SECRET|TOKEN|_KEY|_PAT|CREDENTIALS?)[A-Z0-9_]{0,20}=([^\s\"'`;&|<>]{8,400})",
         made_up=True,
     ),
     Rule(

@@ -20,7 +20,6 @@ from sidecar.parts.secrets.judge import entropy, is_placeholder, looks_random
 from sidecar.parts.secrets.places import NO_SECRET_NAME, RULES, TEST_PATH, Rule
 
 _DFA_BYTES = 64 << 20
-_PARTS = 3
 _JUDGED = 2000
 _NAME_END = re.compile(r"[\w.-]*\Z")
 _WORD = re.compile(r"[A-Za-z0-9]")
@@ -113,13 +112,16 @@ def _name_before(text: str, begin: int) -> str:
 
 @lru_cache(maxsize=1)
 def _groups() -> tuple[_Group, ...]:
-    """Compiled when the first file is looked at. Rules of one form share most of their states: they stand together."""
+    """Compiled when the first file is looked at.
+
+    Rules of one form share most of their states, so they stand together; of too many an automaton outgrows its memory.
+    """
     published = list(_published())
     named = [rule for rule in published if rule.is_secret is looks_random]
     formed = [rule for rule in published if rule.is_secret is not looks_random]
     assigned = [rule for rule in RULES if rule.made_up]
     placed = [rule for rule in RULES if not rule.made_up]
-    parts = (named, *(formed[at::_PARTS] for at in range(_PARTS)), placed, assigned)
+    parts = (named, formed[::3], formed[1::3], formed[2::3], placed, assigned[::2], assigned[1::2])
     return tuple(_group(rules) for rules in parts)
 
 
