@@ -68,6 +68,16 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What a file's text says about it. `text` is what may be kept: `masked` values in it are hidden, and nothing else
+    is changed, so that lines and columns are those of the file."""
+
+    decision: Decision
+    text: str
+    masked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Stat:
     """What tells cheaply that a file has not changed: size in bytes, mtime and ctime in ns, inode."""
 
@@ -318,7 +328,8 @@ class CollectionCounts:
 @dataclass(frozen=True, slots=True)
 class BuildReport:
     """What a create or a rebuild did. `embedded` counts chunks that went through the model, not the kept ones;
-    `refined` those of the second stage. `notice`: what was damaged and made anew."""
+    `refined` those of the second stage; `masked` the values that are hidden in what is kept. `notice`: what was damaged
+    and made anew."""
 
     code: CollectionCounts
     docs: CollectionCounts
@@ -329,6 +340,7 @@ class BuildReport:
     removed: int = 0
     withheld: int = 0
     refined: int = 0
+    masked: int = 0
     notice: str = ""
 
 
@@ -353,7 +365,8 @@ class Refinement:
 
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
-    """The truth about one index at this moment. Sizes in bytes, coverage 0-1, times ISO 8601 UTC."""
+    """The truth about one index at this moment. Sizes in bytes, coverage 0-1, times ISO 8601 UTC. `masked`: files in
+    whose kept text values are hidden, and how many."""
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
     workspace: str
@@ -379,6 +392,7 @@ class StatusAnswer:
     languages: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     withheld: tuple[SkippedPath, ...] = ()
+    masked: tuple[tuple[str, int], ...] = ()
     errors: tuple[tuple[str, str], ...] = ()
     progress_done: int = 0
     progress_total: int = 0

@@ -11,6 +11,7 @@ export interface BuildStats {
   chunksEmbedded?: number;
   filesRemoved?: number;
   filesWithheld?: number;
+  valuesMasked?: number;
 }
 
 export interface DocsStats {
@@ -148,6 +149,11 @@ export interface HybridSearch {
   defaultAlpha: number;
 }
 
+export interface Masked {
+  path: string;
+  values: number;
+}
+
 export interface StatusProgress {
   done: number;
   total: number;
@@ -195,6 +201,8 @@ export interface IndexStatus {
   languages?: Record<string, number>;
   withheldFiles?: number;
   withheld?: Withheld[];
+  maskedValues?: number;
+  masked?: Masked[];
   excluded?: Record<string, number>;
   errors?: FileError[];
   progress?: StatusProgress;
@@ -691,6 +699,8 @@ export interface FolderStatus {
   languages?: Record<string, number>;
   withheldFiles?: number;
   withheld?: Withheld[];
+  maskedValues?: number;
+  masked?: Masked[];
   excluded?: Record<string, number>;
   errors?: FileError[];
   progress?: StatusProgress;

@@ -14,7 +14,7 @@ from sidecar.engine.indexing import Tally
 from sidecar.engine.plan import Plan, make_plan, tried_again
 from sidecar.engine.ports import Parts, Walker, WalkResult
 from sidecar.engine.snapshot import Snapshot
-from sidecar.engine.status import Activity
+from sidecar.engine.status import Activity, read_masked
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import (
     COULD_NOT_BE,
@@ -190,6 +190,7 @@ class Builder:
             embedded=tally.embedded,
             removed=tally.removed,
             withheld=count_withheld(generation),
+            masked=count_masked(generation),
         )
 
 
@@ -197,6 +198,12 @@ def count_withheld(generation: Generation) -> int:
     """Files that are kept out because of a secret, in their name or in their text."""
     with generation.snapshots.open() as snapshot:
         return sum(skip.decision.rule.value.startswith("secret") for skip in read_skips(snapshot.connection))
+
+
+def count_masked(generation: Generation) -> int:
+    """Values that are hidden in what is kept of files."""
+    with generation.snapshots.open() as snapshot:
+        return sum(values for _, values in read_masked(snapshot.connection))
 
 
 def count_collections(generation: Generation) -> tuple[CollectionCounts, CollectionCounts]:

@@ -53,7 +53,10 @@ def _judge_content(
         by_content = parts.make_content_check(root)(path, content)
     except SidecarError as error:
         return Decision(Rule.UNREADABLE, error.message), b""
-    return (decision if by_content.indexed else by_content), content.sha256
+    if not by_content.decision.indexed:
+        return by_content.decision, content.sha256
+    detail = "; ".join(filter(None, (decision.detail, by_content.decision.detail)))
+    return replace(decision, detail=detail), content.sha256
 
 
 def _add_indexed(answer: Explanation, generation: Generation, sha256: bytes, has_buffer: bool) -> Explanation:

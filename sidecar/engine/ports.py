@@ -21,6 +21,7 @@ from sidecar.model import (
     FoundFile,
     Ids,
     IsCancelled,
+    Judged,
     Memory,
     ParsedFile,
     SearchAnswer,
@@ -211,7 +212,7 @@ class Parts:
     load_settings: Callable[[Path], Settings]
     default_config_text: Callable[[], str]
     make_walker: Callable[[str, Settings], Walker]
-    make_content_check: Callable[[str], Callable[[str, FileContent], Decision]]
+    make_content_check: Callable[[str], Callable[[str, FileContent], Judged]]
     is_documentation: Callable[[str, Settings], bool]
     read_file: Callable[[str, str, int], FileContent]
     language_of: Callable[[str, str], str]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from sidecar.engine.ports import Parts
 from sidecar.errors import FileNotFound, SidecarError
-from sidecar.model import Collection, Decision, FileContent, FoundFile, SkippedPath, Stat
+from sidecar.model import Collection, FileContent, FoundFile, Judged, SkippedPath, Stat
 from sidecar.parts.manifest import KnownFile, NewFile
 from sidecar.parts.paths import storable
 from sidecar.settings.load import Settings
@@ -70,7 +70,7 @@ class Preparer:
         self._parts = parts
         self._buffers = buffers
         self._by_structure = settings.chunking_strategy == "code-aware"
-        self._check_content: Callable[[str, FileContent], Decision] = parts.make_content_check(root)
+        self._check_content: Callable[[str, FileContent], Judged] = parts.make_content_check(root)
 
     def prepare(self, found: FoundFile, known: KnownFile | None) -> Outcome:
         """Never raises for what is the file's own fault."""
@@ -92,10 +92,12 @@ class Preparer:
         settled = not buffered and time.time_ns() - content.stat.mtime_ns > SETTLING_NS
         if known is not None and known.sha256 == content.sha256 and known.buffered == buffered:
             return Touched(found.path, content.stat, settled)
-        decision = self._check_content(found.path, content)
-        if not decision.indexed:
-            return LeftOut(SkippedPath(found.path, decision), content.stat, settled)
-        return self._parse(found.path, found.collection, content, settled, buffered)
+        judged = self._check_content(found.path, content)
+        if not judged.decision.indexed:
+            return LeftOut(SkippedPath(found.path, judged.decision), content.stat, settled)
+        # From here on nobody sees the text that was read.
+        kept = replace(content, text=judged.text)
+        return self._parse(found.path, found.collection, kept, judged.masked, settled, buffered)
 
     def _read(self, path: str) -> tuple[FileContent, bool]:
         text = self._buffers.get(path)
@@ -106,7 +108,7 @@ class Preparer:
         return FileContent(text, stat, hashlib.sha256(text.encode()).digest(), "utf-8"), True
 
     def _parse(
-        self, path: str, collection: Collection, content: FileContent, settled: bool, buffered: bool
+        self, path: str, collection: Collection, content: FileContent, masked: int, settled: bool, buffered: bool
     ) -> Prepared:
         parts = self._parts
         language = parts.language_of(path, content.text[:200].split("\n", 1)[0])
@@ -125,6 +127,7 @@ class Preparer:
             path_hash=text_hash(path_text),
             chunks=parsed.chunks,
             body_hashes=[text_hash(body) for body in bodies],
+            masked=masked,
         )
         return Prepared(new, parts.lexical.analyse(path, parsed, collection), bodies, path_text)
 

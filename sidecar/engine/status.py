@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections import Counter
@@ -165,6 +166,7 @@ class Reporter:
             languages = Counter(snapshot.languages)
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
+            masked = read_masked(snapshot.connection)
         total = int(chunks.sum())
         last = float(str(meta.get("last_updated") or 0))
         return replace(
@@ -183,6 +185,7 @@ class Reporter:
             languages=dict(languages.most_common()),
             skipped=dict(Counter(s.decision.rule.value for s in skips).most_common()),
             withheld=tuple(s for s in skips if _is_secret(s)),
+            masked=tuple(masked),
             errors=(*failures, *((s.path, s.decision.detail) for s in skips if s.decision.rule in COULD_NOT_BE)),
             warning=one_line(problem or self._warning(generation), unread_notice(_unread(skips))),
             generation=generation.number,
@@ -205,6 +208,11 @@ class Reporter:
 
 def _unread(skips: Sequence[SkippedPath]) -> list[tuple[str, str]]:
     return [(s.path, s.decision.detail) for s in skips if s.decision.rule is Rule.NOT_READ]
+
+
+def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Files in whose kept text values are hidden, and how many."""
+    return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
 
 
 def _is_secret(skipped: SkippedPath) -> bool:

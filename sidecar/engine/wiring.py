@@ -21,7 +21,7 @@ from sidecar.engine.ports import Kept, Parts, Searching, Walker, Watching
 from sidecar.engine.turns import Turns
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import IndexLocked, ModelDownloadFailed, WorkspaceNotFound
-from sidecar.model import Decision, Embedder, FileContent, IsCancelled, Progress, Rule, VectorStore, Workspace
+from sidecar.model import Decision, Embedder, FileContent, IsCancelled, Judged, Progress, Rule, VectorStore, Workspace
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of
@@ -31,6 +31,7 @@ from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
 from sidecar.parts.paths import normalise_root
 from sidecar.parts.read import read_file
+from sidecar.parts.secrets import RULES_VERSION
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
 
@@ -76,7 +77,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         make_watcher=make_watcher,
         open_memories=MemoryFile,
         open_documents=lambda path: DocumentFile(path, count_words),
-        versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version},
+        versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
         prepare_apart=prepare_apart,
     )
 
@@ -260,19 +261,26 @@ def prepare_apart(root: str, settings: Settings) -> PreparersApart:
     return PreparersApart(root, settings, max(1, min(cores // 2, MOST_PREPARERS)))
 
 
-def make_content_check(root: str) -> Callable[[str, FileContent], Decision]:
+def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
     """Judges a file by its text: generated, minified or vendored, then secrets."""
     from sidecar.parts.classify import Classifier
-    from sidecar.parts.secrets import find_secret
+    from sidecar.parts.secrets import examine
 
     classifier = Classifier(root)
 
-    def check(path: str, content: FileContent) -> Decision:
+    def check(path: str, content: FileContent) -> Judged:
         decision = classifier.decide(path, content.text, content.encoding)
         if not decision.indexed:
-            return decision
-        secret = find_secret(path, content.text)
-        return decision if secret is None else Decision(Rule.SECRET_CONTENT, secret)
+            return Judged(decision, "")
+        told = examine(path, content.text)
+        if told.withheld:
+            return Judged(Decision(Rule.SECRET_CONTENT, told.withheld), "")
+        if not told.masked:
+            return Judged(decision, told.text)
+        more = ["and more"] if told.masked > len(told.reasons) else []
+        hidden = f"{told.masked} values hidden in what is kept: {', '.join([*told.reasons, *more])}"
+        detail = "; ".join(filter(None, (decision.detail, hidden)))
+        return Judged(Decision(Rule.INDEXED, detail), told.text, told.masked)
 
     return check
 

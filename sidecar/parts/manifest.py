@@ -25,7 +25,7 @@ from sidecar.parts.database import all_or_nothing, connect, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
 
 _SCHEMA = """
@@ -35,7 +35,8 @@ CREATE TABLE files(
   language TEXT NOT NULL, parser TEXT NOT NULL, sha256 BLOB NOT NULL,
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
   settled INTEGER NOT NULL, buffered INTEGER NOT NULL,
-  path_hash BLOB NOT NULL, path_vector INTEGER NOT NULL DEFAULT 0, indexed_at REAL NOT NULL);
+  path_hash BLOB NOT NULL, path_vector INTEGER NOT NULL DEFAULT 0, indexed_at REAL NOT NULL,
+  masked INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL,
   start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -68,7 +69,7 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """One file as it is about to be written. `body_hashes` is parallel to `chunks`."""
+    """One file as it is about to be written. `body_hashes` is parallel to `chunks`; `masked`: values hidden in them."""
 
     path: str
     collection: Collection
@@ -81,6 +82,7 @@ class NewFile:
     path_hash: bytes
     chunks: Sequence[Chunk]
     body_hashes: Sequence[bytes]
+    masked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +330,7 @@ class Manifest:
     def _insert_file(self, new: NewFile, collection: int, path_vector: int) -> int:
         cursor = self.connection.execute(
             "INSERT INTO files(path, collection, language, parser, sha256, size, mtime_ns, ctime_ns, inode, settled,"
-            " buffered, path_hash, path_vector, indexed_at) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " buffered, path_hash, path_vector, indexed_at, masked) VALUES(" + ", ".join("?" * 15) + ")",
             (
                 new.path,
                 collection,
@@ -341,6 +343,7 @@ class Manifest:
                 new.path_hash,
                 path_vector,
                 time.time(),
+                new.masked,
             ),
         )
         assert cursor.lastrowid is not None

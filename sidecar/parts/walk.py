@@ -29,7 +29,7 @@ from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdic
 from sidecar.parts.languages import is_documentation
 from sidecar.parts.paths import normalise_root, storable
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, TooManyRules
-from sidecar.parts.secrets import secret_name
+from sidecar.parts.secrets.names import secret_name
 
 _INDEXED = Decision(Rule.INDEXED)
 

@@ -281,6 +281,7 @@ def _stats(report: BuildReport) -> BuildStats:
         chunks_embedded=report.embedded,
         files_removed=report.removed,
         files_withheld=report.withheld,
+        values_masked=report.masked or None,
     )
 
 

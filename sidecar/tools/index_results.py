@@ -18,6 +18,7 @@ class BuildStats(CamelResult):
     chunks_embedded: int | None = None
     files_removed: int | None = None
     files_withheld: int | None = None
+    values_masked: int | None = None
 
 
 NOTHING_DONE = BuildStats(files_indexed=0, chunks_created=0, duration_ms=0, error_count=0)

@@ -28,6 +28,13 @@ class Withheld(CamelResult):
     detail: str
 
 
+class Masked(CamelResult):
+    """A file that is indexed with some values hidden, because they look like secrets."""
+
+    path: str
+    values: int
+
+
 class FileError(CamelResult):
     path: str
     error: str
@@ -83,6 +90,8 @@ class IndexStatus(CamelResult):
     languages: dict[str, int] | None = None
     withheld_files: int | None = None
     withheld: list[Withheld] | None = None
+    masked_values: int | None = None
+    masked: list[Masked] | None = None
     excluded: dict[str, int] | None = None
     errors: list[FileError] | None = None
     progress: StatusProgress | None = None
@@ -92,7 +101,7 @@ class IndexStatus(CamelResult):
 
 
 def index_status(answer: StatusAnswer) -> IndexStatus:
-    """The lists of withheld files and of errors stop at 50 entries; their counts do not."""
+    """The lists of withheld files, of masked ones and of errors stop at 50 entries; their counts do not."""
     status = IndexStatus(
         status=answer.status,
         project_path=answer.workspace,
@@ -158,6 +167,8 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
             Withheld(path=skipped.path, rule=skipped.decision.rule.value, detail=skipped.decision.detail)
             for skipped in answer.withheld[:MAX_LISTED]
         ],
+        "masked_values": sum(values for _, values in answer.masked),
+        "masked": [Masked(path=path, values=values) for path, values in answer.masked[:MAX_LISTED]],
         "excluded": answer.skipped,
         "errors": [FileError(path=path, error=error) for path, error in answer.errors[:MAX_LISTED]],
         "generation": answer.generation,

@@ -29,7 +29,7 @@ _SOURCES = (
 
 
 def fingerprint(versions: Mapping[str, int], model: str) -> dict[str, object]:
-    """JSON-ready. `versions` are those of the chunker and the lexical index, `model` is the default model's id.
+    """JSON-ready. `versions` has those of the chunker and the lexical index, `model` is the default model's id.
 
     The code's hash is of its syntax without docstrings: comments and layout do not count.
     """
@@ -37,7 +37,7 @@ def fingerprint(versions: Mapping[str, int], model: str) -> dict[str, object]:
         "features": [feature.name for feature in FEATURES],
         "code": _hash_of_code(),
         "model": model,
-        **versions,
+        **{name: versions[name] for name in ("chunker", "lexical")},
     }
 
 

@@ -36,6 +36,7 @@ def index(session: Session) -> int:
         "unchanged": report.unchanged,
         "removed": report.removed,
         "withheld": report.withheld,
+        "masked": report.masked,
         "errors": report.errors,
         "seconds": round(seconds, 3),
         **({"notice": report.notice} if report.notice else {}),

@@ -57,6 +57,8 @@ def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[s
     yield from _refined_lines(report.refined)
     if report.withheld:
         yield f"{report.withheld} files withheld because of secrets; sidecar status lists them"
+    if report.masked:
+        yield f"{report.masked} values hidden in what is kept of files, because they look like secrets"
     if report.errors:
         yield style.red(f"{report.errors} files could not be read; sidecar status lists them")
     yield f"{seconds:.1f} s"
@@ -73,6 +75,8 @@ def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield style.red(f"  setting {problem}")
     for entry in status.get("withheld", ()):
         yield f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}"
+    for entry in status.get("masked", ()):
+        yield f"  masked {entry['path']}: {entry['values']} values look like secrets; sidecar explain says where"
     for entry in status.get("errors", ()):
         yield style.red(f"  error {entry['path']}: {entry['error']}")
 
@@ -104,7 +108,7 @@ def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
             yield label, status[key]
     yield "languages", _counts(status.get("languages", {}))
     yield "left out", _counts(status.get("excluded", {}))
-    yield "secrets", f"{status['withheldFiles']} files withheld"
+    yield "secrets", f"{status['withheldFiles']} files withheld, {status.get('maskedValues', 0)} values masked"
 
 
 def _refining_words(stage: Mapping[str, Any]) -> str:

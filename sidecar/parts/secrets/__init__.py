@@ -1,0 +1,89 @@
+"""Secrets in a file's text: which files are withheld whole, and which values are hidden in what is kept of the others.
+
+Aims at precision: code that mentions a pattern, a placeholder or a documented example key keeps its text. Never
+repeats a secret. `names` judges by the name alone, and is all that the walk needs; `rules` needs a library.
+Not here: reading files, or what is done with a withheld one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sidecar.parts.secrets.names import secret_name
+
+RULES_VERSION = 1
+"""Grows when the rules change: an index that was made with others is made anew."""
+MOST_MASKED = 4
+"""A file with more values than these is one that holds secrets, and not one that a secret slipped into."""
+MASK = "*"
+_MOST_TOLD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """`withheld`: why the file is kept out, else empty. `text` is what may be kept of it, as long and with the same
+    lines as it was; `masked` places in it are hidden. `reasons` say where the first of them are and what they look
+    like."""
+
+    withheld: str
+    text: str
+    masked: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+def examine(path: str, text: str) -> Examined:
+    """What may be kept of a file's text. Reasons read `line 3: a GitHub token`."""
+    named = secret_name(path)
+    if named:
+        return Examined(f"by name: {named}", "")
+    from sidecar.parts.secrets.rules import find
+
+    found = sorted(find(path, text), key=lambda finding: (finding.start, -finding.end))
+    if not found:
+        return Examined("", text)
+    whole = next((finding for finding in found if finding.whole), None)
+    if whole is not None:
+        return Examined(f"line {_line(text, whole.start)}: {whole.name}", "")
+    spans = _apart([(finding.start, finding.end, finding.name) for finding in found])
+    values = {text[start:end]: name for start, end, name in reversed(spans)}
+    if len(values) > MOST_MASKED:
+        return Examined(f"{len(values)} secrets, the first on line {_line(text, spans[0][0])}: {spans[0][2]}", "")
+    hidden = _apart(sorted(_everywhere(text, values)))
+    reasons = tuple(f"line {_line(text, start)}: {name}" for start, _, name in hidden[:_MOST_TOLD])
+    return Examined("", _hide(text, hidden), len(hidden), reasons)
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _everywhere(text: str, values: Mapping[str, str]) -> Iterator[tuple[int, int, str]]:
+    """Where the values stand, whether or not something around them gives them away there too."""
+    for value, name in values.items():
+        at = text.find(value)
+        while at >= 0:
+            yield at, at + len(value), name
+            at = text.find(value, at + len(value))
+
+
+def _apart(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Sorted spans, those that overlap joined into one under the name of the first."""
+    joined = spans[:1]
+    for start, end, name in spans[1:]:
+        first, last, known = joined[-1]
+        if start < last:
+            joined[-1] = (first, max(last, end), known)
+        else:
+            joined.append((start, end, name))
+    return joined
+
+
+def _hide(text: str, values: list[tuple[int, int, str]]) -> str:
+    """As many marks as the value has characters: whatever else is in the file stays where it is."""
+    pieces, at = [], 0
+    for start, end, _ in values:
+        hidden = "".join(c if c == "\n" else MASK for c in text[start:end])
+        pieces += [text[at:start], hidden]
+        at = end
+    return "".join([*pieces, text[at:]])

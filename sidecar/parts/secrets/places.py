@@ -1,0 +1,296 @@
+"""Secrets known by where they stand: after a name, in a URL, a header, a command, a file of logins. Our own rules.
+
+For what has a form of its own see the data file. Expressions are RE2's: no look-around, no references, linear time.
+Group 1 of a match is the value.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from sidecar.parts.secrets.judge import entropy, is_placeholder, looks_random
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret. `whole`: a file with one is withheld, since hiding the match does not hide the secret.
+
+    `paths`: only files whose path it matches. `is_secret`: judges the value; `made_up`: tests and documents make such
+    values up, so it is not looked for there. `least_entropy` in bits per character.
+    """
+
+    name: str
+    regex: str
+    is_secret: Callable[[str], bool] = looks_random
+    whole: bool = False
+    paths: re.Pattern[str] | None = None
+    made_up: bool = False
+    keywords: tuple[str, ...] = ()
+    least_entropy: float = 0.0
+
+
+def _is_form(value: str) -> bool:
+    return not is_placeholder(value)
+
+
+def _is_block(value: str) -> bool:
+    """Base64 of a key: long runs of one letter are in it, words are not."""
+    return entropy(value) >= 3.3
+
+
+def _is_login(value: str) -> bool:
+    """`user:password` in base64, as headers, docker and npm have it."""
+    try:
+        decoded = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+    except (Error, ValueError):
+        return looks_random(value)
+    user, colon, password = decoded.partition(":")
+    return is_password(password if colon else user)
+
+
+def is_password(value: str) -> bool:
+    """Looser than `looks_random`: where a password must stand, ten characters with a digit among them are one."""
+    if is_placeholder(value) or len(value) < 8 or not re.search(r"[A-Za-z]", value) or not re.search(r"\d", value):
+        return False
+    return looks_random(value) or (len(value) >= 10 and not re.fullmatch(r"[A-Za-z_-]+\d{0,4}", value))
+
+
+def _is_url_password(value: str) -> bool:
+    return is_password(unquote(value))
+
+
+def _is_any_password(value: str) -> bool:
+    """Looser still, for where nothing but a password can stand and no text explains one."""
+    plain = unquote(value)
+    return not is_placeholder(plain) and not _EXPLAINING.fullmatch(plain) and len(plain) >= 6
+
+
+# What a person writes who shows where a password goes; a word alone is one more often than not.
+_EXPLAINING = re.compile(
+    r"(?i)(?:my|the|some|secret|super)?[_-]?(?:pass(?:w(?:or)?d|phrase)?|pwd|pw|secret|token|user(?:name)?|admin|root|login"
+    r"|guest|default|api[_-]?key|oauth2?|x-oauth-basic|postgres|mysql|docker|git|hello|world|foo|bar|baz|none|null)"
+    r"(?:[_-]?(?:pass(?:word)?|here|value|token|key))?[\d!_-]{0,4}|[a-z_]+|\d+|:.*"
+)
+# Unquoted values are those of configuration and shells.
+_BARE = re.compile(
+    r"(?i)\.(?:ini|cfg|conf|cnf|config|properties|ya?ml|toml|env|sh|bash|zsh|fish|mk|tf|tfvars|hcl|http|rest|service"
+    r"|example|sample|template|dist|tmpl|netrc|gitconfig|npmrc|bat|cmd|ps1|sql)$"
+    r"|(?:^|/)(?:[^./]+|\.[^/.]+|(?:dockerfile|containerfile|makefile|\.env)[^/]*|[^/]*\.dockerfile)$"
+)
+_SHELL = re.compile(
+    r"(?i)\.(?:sh|bash|zsh|fish|ya?ml|md|rst|txt|mk|toml|bat|cmd|ps1)$|(?:^|/)[^.]+$|(?:docker|make)file[^/]*$"
+)
+
+_NAME = (
+    r"(?:passw(?:or)?d|passwd|passphrase|(?-i:\bpass|_pass|PASS|Pass|\bpwd|_pwd|PWD|Pwd)|secret|token|credential"
+    r"|api[_.-]?key|(?:access|auth|private|secret|signing|encrypt(?:ion)?|master|app(?:lication)?|account|service|shared"
+    r"|session|cookie|jwt|hmac|ssh|license|webhook|storage|admin|client|subscription|deploy)[_.-]?key|(?-i:[A-Z0-9]_KEY))"
+)
+# What follows the telling word of a name, up to the sign of assignment: `["DB_PASSWORD_2"] : String`.
+_REST = r"[\w.-]{0,20}\\?[\"'`]?\]?(?:[ \t]?:[ \t]?&?(?:'static )?(?:str|String|string|char\*)\??)?[ \t]{0,8}"
+_SIGN = r"(?:=>|:=|\?=|\|\|=?|\?\?=?|==?|:|,)[ \t\n]{0,8}"
+_VALUE = r"[^\s\"'`]"
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "a private key",
+        # A header alone is a mention; a key has base64 after it, be it in a string with \n.
+        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\r|\\n|[\s\"'+,])*"
+        r"(?:[A-Za-z][A-Za-z-]{2,30}: [^\n\\]{1,80}(?:\\n|\s)+){0,4}([A-Za-z0-9+/=]{40,})",
+        _is_block,
+        whole=True,
+    ),
+    Rule(
+        "a PuTTY key",
+        r"PuTTY-User-Key-File-\d: [\s\S]*?Private-Lines: \d+\s+([A-Za-z0-9+/=]{40,})",
+        _is_block,
+        whole=True,
+    ),
+    Rule("cluster logins", r"(?:client-key-data|id-token): [\"']?([A-Za-z0-9+/=_.-]{60,})", _is_block, whole=True),
+    Rule(
+        "registry logins",
+        r"\"auths\"\s*:\s*\{[^\]]*?\"auth\"\s*:\s*\"([A-Za-z0-9+/]{12,}={0,2})\"",
+        _is_login,
+        whole=True,
+    ),
+    Rule("a VPN key", r"(?i)(?:PrivateKey|PresharedKey)\s{0,4}=\s{0,4}([A-Za-z0-9+/]{43}=)", _is_form),
+    Rule("an npm login", r"(?im)(?:^|[:/\s])_(?:auth|password)[ \t]*=[ \t]*[\"']?([A-Za-z0-9+/]{8,}={0,2})", _is_login),
+    Rule("an npm token", r":_authToken[ \t]*=[ \t]*[\"']?([A-Za-z0-9_.\-]{20,})", _is_form),
+    Rule("a webhook secret", r"\bwhsec_([A-Za-z0-9+/]{24,}={0,2})", _is_form),
+    Rule("a GitHub token", r"\b(?:gh[pousr]_|github_pat_)([A-Za-z0-9_]{36,251})", _is_form, least_entropy=3.0),
+    Rule("a GitLab token", r"\bgl(?:pat|dt|rt|ptt)-([A-Za-z0-9_\-]{20,64})", _is_form, least_entropy=3.0),
+    Rule("a Slack token", r"\bxox[abeoprs]-(\d{6,}-[A-Za-z0-9\-]{12,250})", _is_form, least_entropy=3.0),
+    Rule("an Anthropic key", r"\bsk-ant-[a-z]{3,8}\d\d-([A-Za-z0-9_\-]{60,200})", _is_form, least_entropy=3.5),
+    Rule("an OpenAI key", r"\bsk-(?:proj|svcacct|admin)-([A-Za-z0-9_\-]{40,250})", _is_form, least_entropy=3.5),
+    Rule("a Hugging Face token", r"\bhf_([A-Za-z]{34})\b", _is_form, least_entropy=3.5),
+    Rule(
+        "an Azure storage key",
+        r"(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{43,86}={1,2})",
+        _is_form,
+        least_entropy=4.0,
+    ),
+    Rule(
+        "a Discord token", r"\b([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})", least_entropy=4.0
+    ),
+    Rule("a Discord webhook", r"discord(?:app)?\.com/api/webhooks/\d{17,20}/([A-Za-z0-9_-]{60,80})", _is_form),
+    Rule("a Telegram token", r"\b\d{8,10}:(AA[A-Za-z0-9_-]{33})\b", _is_form, least_entropy=3.5),
+    Rule("a Mailgun key", r"\bkey-([0-9a-f]{32})\b"),
+    Rule("a Mailchimp key", r"\b([0-9a-f]{32})-us\d{1,2}\b"),
+    Rule("a Supabase token", r"\bsb[ps]_(?:[a-z]+_)?([0-9a-zA-Z_]{36,50})\b", least_entropy=3.0),
+    Rule("a Figma token", r"\bfig[duoh]_([A-Za-z0-9_-]{38,44})\b", _is_form, least_entropy=3.5),
+    Rule("an Atlassian token", r"\bATATT3([A-Za-z0-9_\-=]{100,250})", _is_form, least_entropy=4.0),
+    Rule(
+        "a signed token (JWT)",
+        r"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{20,}\.([A-Za-z0-9_\-]{40,})",
+        _is_form,
+        least_entropy=4.0,
+    ),
+    Rule("a login in a URL", r"://[^\s/:@\"'<>`]{0,60}:([^\s/@\"'<>`]{6,100})@[A-Za-z0-9\[_$]", _is_url_password),
+    Rule(
+        "a login in a URL",
+        r"://[^\s/:@\"'<>`]{0,60}:([^\s/@\"'<>`]{6,100})@[A-Za-z0-9\[_$]",
+        _is_any_password,
+        made_up=True,
+    ),
+    Rule(
+        "a password in a command",
+        r"(?i)\b(?:identified by|with password|set password)[ \t=]+'([^'\s]{6,100})'",
+        is_password,
+    ),
+    Rule(
+        "a password in a call",
+        r"(?i)\b(?:auth|login|basicauth|basic_auth|credentials)\w{0,20}[ \t]*[=(][ \t(]{0,3}[\"'][^\"'\s]{1,60}[\"']"
+        r",[ \t]*[\"']([^\"'\s]{8,100})[\"']",
+        made_up=True,
+    ),
+    Rule("a token in a URL", r"https?://([A-Za-z0-9_-]{20,100})(?::[A-Za-z0-9_-]{0,30})?@[A-Za-z0-9]"),
+    Rule(
+        "a login in a header",
+        r"(?i)authorization[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?basic[ \t]+([A-Za-z0-9+/]{8,}={0,2})",
+        _is_login,
+    ),
+    Rule(
+        "a token in a header",
+        r"(?i)(?:authorization[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?(?:bearer|token|apikey)|[\"'`]bearer)"
+        r"[ \t]+([\w.~+/=-]{20,})",
+    ),
+    Rule(
+        "a key in a header",
+        r"(?i)\bx-[a-z-]{0,20}(?:key|token|secret)[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?([\w.~+/=-]{16,})",
+    ),
+    Rule(
+        "a password in a command",
+        r"\bcurl[ \t][^\n]{0,200}?(?:-[A-Za-z]{0,6}u|--user)[ =]?[\"']?[\w.@-]{1,60}:([^\s\"':]{6,100})",
+        is_password,
+        paths=_SHELL,
+    ),
+    Rule(
+        "a password in a command",
+        r"\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)[ \t][^\n]{0,120}?-p[ \t]{0,1}[\"']?([^\s\"']{6,100})",
+        is_password,
+        paths=_SHELL,
+    ),
+    Rule("a password in a command", r"--password[ =][\"']?([^\s\"']{6,100})", is_password, paths=_SHELL),
+    Rule(
+        "a password in a connection string",
+        r"(?im)(?:^|[;&?\"'])[ \t]*(?:password|pwd|accountkey|sharedaccesskey)[ \t]*=[ \t]*"
+        r"([^;\s\"']{6,200})(?:;|[\"'\s]|$)",
+        _is_url_password,
+    ),
+    Rule(
+        "a password in a login file",
+        r"(?:\bmachine|\blogin)[ \t]+\S{1,100}\s+(?:login[ \t]+\S{1,100}\s+)?password[ \t]+([^\s]{6,100})",
+        is_password,
+    ),
+    Rule(
+        "a password in markup",
+        r"(?i)<[\w.:-]{0,40}" + _NAME + r"[\w.-]{0,20}(?:[ \t][^>]{0,100})?>\s{0,4}([^<>\s]{8,200})\s{0,4}</",
+        made_up=True,
+    ),
+    Rule(
+        "a password in markup",
+        r"(?i)key=[\"'][\w.:-]{0,40}" + _NAME + r"[\w.-]{0,20}[\"'][ \t]+value=[\"']([^\"'\s]{8,200})[\"']",
+        made_up=True,
+    ),
+    Rule(
+        "a password or key in plain text",
+        r"(?i)" + _NAME + _REST + _SIGN + r"@?(?:[bruf]?\\?[\"'`])(" + _VALUE + r"{8,400}?)\\?[\"'`]",
+        made_up=True,
+    ),
+    # What is called nothing but a password need not look random.
+    Rule(
+        "a password in plain text",
+        r"(?i)passw(?:or)?d\\?[\"'`]?\]?[ \t]{0,8}(?:=>|:=|=|:)[ \t]{0,8}\\?[\"'`]([^\s\"'`]{8,100}?)\\?[\"'`]",
+        is_password,
+        made_up=True,
+    ),
+    Rule(
+        "a password in markup",
+        r"(?i)(?:key|name|id)=[\"'][\w.-]{0,40}"
+        + _NAME
+        + r"[\w.-]{0,20}[\"'][^<>]{0,60}>\s{0,4}([^<>\s]{8,200})\s{0,4}<",
+        made_up=True,
+    ),
+    Rule(
+        "a password in a setting",
+        r"(?im)^[ \t]*(?:(?:requirepass|masterauth|passwd|secret|token)[ \t]|[\w.-]{0,40}password[ \t]?[:= ])[ \t]*"
+        r"([^\s\"']{8,200})[ \t]*$",
+        is_password,
+        made_up=True,
+        paths=_BARE,
+    ),
+    Rule(
+        "a password or key in plain text",
+        r"(?i)#[ \t]*define[ \t]+\w{0,40}" + _NAME + r"\w{0,20}[ \t]+\"([^\s\"]{8,400})\"",
+        made_up=True,
+    ),
+    # A variable as an object: `- name: DB_PASSWORD`, `value: ...` of a container's environment.
+    Rule(
+        "a password or key in plain text",
+        r"(?i)\b(?:name|key)[\"']?\s{0,2}[:=]\s{0,4}[\"']?[\w.-]{0,40}"
+        + _NAME
+        + r"[\w.-]{0,20}[\"']?[,;]?\s{0,40}[\"']?value[\"']?"
+        r"\s{0,2}[:=]\s{0,4}[\"']?([^\s\"'`,;}]{8,400})",
+        made_up=True,
+    ),
+    # No language assigns a bare word like these to a name in capitals: it is a shell's variable, wherever it stands.
+    Rule(
+        "a password or key in plain text",
+        r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|PWD|SECRET|TOKEN|_KEY|_PAT|CREDENTIALS?)[A-Z0-9_]{0,20}=([^\s\"'`;&|<>]{8,400})",
+        made_up=True,
+    ),
+    Rule(
+        "a password or key in plain text",
+        r"(?im)^[ \t]{0,40}(?://|#|--|;|\*|REM )[^\n]{0,40}?"
+        + _NAME
+        + r"[\w.-]{0,20}[ \t]?[:=][ \t]?([^\s\"'`,;]{8,400})[ \t]*$",
+        made_up=True,
+    ),
+    Rule(
+        "a password or key in plain text",
+        r"(?im)" + _NAME + r"[\w.-]{0,20}[\"']?[ \t]*(?:[:?]?[=:])[ \t]*([^\s\"'`,;]{8,400})[ \t]*(?:[;#\\\s]|$)",
+        made_up=True,
+        paths=_BARE,
+    ),
+    Rule(
+        "a password or key in plain text",
+        r"(?im)^[ \t]*(?:ENV|ARG)[ \t]+[\w.-]{0,40}" + _NAME + r"[\w.-]{0,20}[ \t=]+([^\s\"'`]{8,400})[ \t]*(?:\s|$)",
+        made_up=True,
+        paths=re.compile(r"(?i)(?:dockerfile|containerfile)[^/]*$"),
+    ),
+)
+
+# Names that hold one of the words and yet no secret.
+NO_SECRET_NAME = re.compile(
+    r"(?i)pub(?:lic)?[_.-]?key|publishable|csrf|xsrf|integrity|checksum|digest|fingerprint|token[_.-]?(?:type|ur[il]|endpoint)"
+    r"|(?:secret|key|token|credential|password)s?[_.-]?(?:name|id|path|file|ref|type|url|uri|size|length|field|version)\b|(?:site|cache)[_.-]?key"
+)
+TEST_PATH = re.compile(
+    r"(?i)(?:^|/)(?:tests?|specs?|__tests__|testdata|fixtures?|examples?|mocks?|docs?)/"
+    r"|(?:^|/)(?:test_|conftest)[^/]*$|[._](?:test|spec)s?\.[^./]+$"
+)
