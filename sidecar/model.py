@@ -359,6 +359,7 @@ class StatusAnswer:
     skipped: dict[str, int] = field(default_factory=dict)
     withheld: tuple[SkippedPath, ...] = ()
     errors: tuple[tuple[str, str], ...] = ()
+    cut_by_lines: tuple[tuple[str, str], ...] = ()
     progress_done: int = 0
     progress_total: int = 0
     seconds_left: float | None = None

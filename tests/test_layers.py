@@ -17,7 +17,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 VALUES = ("model", "errors", "logs")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
-    *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
+    *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database"),
+    *("parts.child", "parts.confine"),
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.

@@ -136,6 +136,11 @@ export interface PathMatches {
   notice?: string;
 }
 
+export interface CutFile {
+  path: string;
+  reason: string;
+}
+
 export interface FileError {
   path: string;
   error: string;
@@ -197,6 +202,7 @@ export interface IndexStatus {
   withheld?: Withheld[];
   excluded?: Record<string, number>;
   errors?: FileError[];
+  cutByLines?: CutFile[];
   progress?: StatusProgress;
   generation?: number;
   warning?: string;
@@ -693,6 +699,7 @@ export interface FolderStatus {
   withheld?: Withheld[];
   excluded?: Record<string, number>;
   errors?: FileError[];
+  cutByLines?: CutFile[];
   progress?: StatusProgress;
   generation?: number;
   warning?: string;

@@ -15,6 +15,7 @@ import numpy as np
 
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.generation import Generation, read_meta
+from sidecar.engine.prepare import BY_LINES
 from sidecar.errors import Cancelled, SidecarError
 from sidecar.model import CollectionCounts, Embedder, IsCancelled, Progress, Refinement, SkippedPath, StatusAnswer
 from sidecar.parts.manifest import read_failures, read_skips
@@ -152,6 +153,9 @@ class Reporter:
             languages = Counter(snapshot.languages)
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
+            cut = snapshot.connection.execute(
+                "SELECT path, parser FROM files WHERE substr(parser, 1, ?) = ? ORDER BY path", (len(BY_LINES), BY_LINES)
+            ).fetchall()
         total = int(chunks.sum())
         last = float(str(meta.get("last_updated") or 0))
         return replace(
@@ -171,6 +175,7 @@ class Reporter:
             skipped=dict(Counter(s.decision.rule.value for s in skips).most_common()),
             withheld=tuple(s for s in skips if _is_secret(s)),
             errors=tuple(failures),
+            cut_by_lines=tuple((path, parser.removeprefix("lines: ")) for path, parser in cut),
             warning=problem or self._warning(generation),
             generation=generation.number,
         )

@@ -19,7 +19,8 @@ MakeWatcher = Callable[[str, Settings, Callable[[Iterable[str], Iterable[str]], 
 
 
 class Upkeep:
-    """Runs while a generation is open for writing. `apply` brings pending changes into a generation.
+    """Runs while a generation is open for writing. `apply` brings pending changes into a generation; `warm` makes ready
+    for them in a process that stays.
 
     Its thread never takes the gate, so that it may be waited for under the gate.
     """
@@ -35,6 +36,7 @@ class Upkeep:
         passage: Passage,
         stay_seconds: float,
         freshness_seconds: float,
+        warm: Callable[[], None] = lambda: None,
     ) -> None:
         self._root = root
         self._index = index
@@ -42,6 +44,7 @@ class Upkeep:
         self._make_watcher = make_watcher
         self._apply = apply
         self._on_change = on_change
+        self._warm = warm
         self._on_settled: Callable[[], None] = lambda: None
         self._passage = passage
         self._stay_seconds = stay_seconds
@@ -174,6 +177,7 @@ class Upkeep:
             if self._ended or generation is None or generation.writer is None or keeper is None:
                 return
             generation.writer.feeder.start()
+            self._warm()
             if self._watcher is None:
                 self._watch(keeper)
         self._on_settled()

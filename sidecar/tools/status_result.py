@@ -33,6 +33,13 @@ class FileError(CamelResult):
     error: str
 
 
+class CutFile(CamelResult):
+    """A file whose parser exceeded its limits, so that it is cut by lines and names no definitions until it changes."""
+
+    path: str
+    reason: str
+
+
 class StatusProgress(CamelResult):
     """Files; `percent` is rounded down. `seconds_left` is there once the pace can be told."""
 
@@ -85,6 +92,7 @@ class IndexStatus(CamelResult):
     withheld: list[Withheld] | None = None
     excluded: dict[str, int] | None = None
     errors: list[FileError] | None = None
+    cut_by_lines: list[CutFile] | None = None
     progress: StatusProgress | None = None
     generation: int | None = None
     warning: str | None = None
@@ -92,7 +100,7 @@ class IndexStatus(CamelResult):
 
 
 def index_status(answer: StatusAnswer) -> IndexStatus:
-    """The lists of withheld files and of errors stop at 50 entries; their counts do not."""
+    """The lists of files stop at 50 entries; their counts do not."""
     status = IndexStatus(
         status=answer.status,
         project_path=answer.workspace,
@@ -160,6 +168,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         ],
         "excluded": answer.skipped,
         "errors": [FileError(path=path, error=error) for path, error in answer.errors[:MAX_LISTED]],
+        "cut_by_lines": [CutFile(path=path, reason=why) for path, why in answer.cut_by_lines[:MAX_LISTED]] or None,
         "generation": answer.generation,
     }
 

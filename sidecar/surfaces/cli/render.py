@@ -69,6 +69,8 @@ def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield style.red(one_line(f"  setting {problem}"))
     for entry in status.get("withheld", ()):
         yield one_line(f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}")
+    for entry in status.get("cutByLines", ()):
+        yield one_line(f"  cut by lines {entry['path']}: {entry['reason']}")
     for entry in status.get("errors", ()):
         yield style.red(one_line(f"  error {entry['path']}: {entry['error']}"))
 
