@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from sidecar.model import Decision, Rule
 from sidecar.parts.globs import wildmatch
@@ -18,6 +19,10 @@ from sidecar.parts.paths import normalise_root
 
 GITATTRIBUTES = ".gitattributes"
 MAX_ATTRIBUTES_FILE = 1024 * 1024
+MAX_ATTRIBUTE_LINES = 2_000
+"""Of one file, those that name an attribute of ours; each file of the workspace is held against all of them."""
+MAX_ATTRIBUTE_PATTERN = 1_000
+_ATTRIBUTES = frozenset({"linguist-generated", "linguist-vendored"})
 HEAD_LINES = 40
 
 _GENERATED_NAMES = re.compile(
@@ -130,16 +135,18 @@ class Classifier:
             return None
         text = unicodedata.normalize("NFC", raw.decode("utf-8-sig", "replace"))
         lines = (_parse_attributes(number, line) for number, line in enumerate(text.splitlines(), 1))
-        file = _AttributeFile(label, prefix, tuple(line for line in lines if line is not None))
+        file = _AttributeFile(label, prefix, tuple(islice(filter(None, lines), MAX_ATTRIBUTE_LINES)))
         self._parsed[full] = (signature, file)
         return file
 
 
 def _parse_attributes(number: int, line: str) -> _AttributeLine | None:
     text = line.strip()
-    quoted = re.match(r'"((?:[^"\\]|\\.)*)"\s+(.*)$', text)
+    if not any(name in text for name in _ATTRIBUTES):
+        return None
+    quoted = re.match(r'"((?:[^"\\]|\\.)*+)"\s+(.*)$', text)
     pattern, _, words = (quoted[1], "", quoted[2]) if quoted else text.replace("\t", " ").partition(" ")
-    if not pattern or pattern.startswith(("#", "!", "[attr]")) or pattern.endswith("/"):
+    if not 0 < len(pattern) <= MAX_ATTRIBUTE_PATTERN or pattern.startswith(("#", "!", "[attr]")) or pattern[-1] == "/":
         return None
     by_name = "/" not in pattern
     body = wildmatch(pattern.removeprefix("/"))

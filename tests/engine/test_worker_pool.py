@@ -387,3 +387,17 @@ def test_a_file_that_is_touched_is_not_parsed(room: Room, pool: WorkerPool) -> N
     known = generation.writer.manifest.known_file("src/retry.py")
     (outcome,) = pool.prepare(str(room.root), Settings(), [on_disk(room, "src/retry.py", known=known)])
     assert isinstance(outcome, Touched)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [b"[a-" * 300_000 + b" linguist-generated", b"".join(b"*a%d*a*b linguist-vendored\n" % n for n in range(35_000))],
+    ids=["one endless pattern", "many patterns"],
+)
+def test_hostile_attributes_keep_no_file_out(room: Room, pool: WorkerPool, lines: bytes) -> None:
+    (room.root / ".gitattributes").write_bytes(b"*.ts linguist-generated\n" + lines)
+    jobs = [on_disk(room, "src/retry.py"), on_disk(room, "src/parse.ts")]
+    source, generated = pool.prepare(str(room.root), Settings(), jobs)
+    assert prepared(source).new.parser == "tree-sitter"
+    assert isinstance(generated, LeftOut)
+    assert generated.skipped.decision.rule is Rule.GENERATED
