@@ -17,8 +17,17 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeAlias, cast
 
-from sidecar.engine.prepare import Hopeless, Job, Judgement, LeftOut, Look, Outcome, Prepared, is_settled
-from sidecar.engine.worker_process import Limits, Patience, Request, StartProcess, Task, WorkerProcess, start_worker
+from sidecar.engine.prepare import Job, Judgement, LeftOut, Look, Outcome, Prepared, is_settled
+from sidecar.engine.worker_process import (
+    KILLED,
+    Limits,
+    Patience,
+    Request,
+    StartProcess,
+    Task,
+    WorkerProcess,
+    start_worker,
+)
 from sidecar.logs import workspace_log
 from sidecar.model import Decision, Rule, SkippedPath, Stat
 from sidecar.settings.load import Settings
@@ -49,6 +58,7 @@ class WorkerPool:
         self._start = start
         self._patience = Patience()
         self._hopeless: dict[tuple[bytes, str], str] = {}
+        self._noting = threading.Lock()
         self._quick = _Lane(self, _QUICK_PROCESSES, 0, None)
         self._bulk = _Lane(self, bulk, _NICENESS, bulk_rest_s)
 
@@ -94,13 +104,15 @@ class WorkerPool:
     def note_hopeless(self, packed: bytes, deed: str) -> None:
         """The answer to a job whose file was cut by lines: its text is not parsed again in this language."""
         outcome = pickle.loads(packed)
-        if isinstance(outcome, Prepared):
-            while len(self._hopeless) >= _MOST_HOPELESS:
-                self._hopeless.pop(next(iter(self._hopeless)), None)
-            self._hopeless = {**self._hopeless, (outcome.new.sha256, outcome.new.language): deed}
+        if not isinstance(outcome, Prepared):
+            return
+        with self._noting:
+            # Requests hold the former one.
+            latest = list(self._hopeless.items())[-_MOST_HOPELESS + 1 :]
+            self._hopeless = {**dict(latest), (outcome.new.sha256, outcome.new.language): deed}
 
     def _request(self, root: str, settings: Settings, tasks: Sequence[Task]) -> Request:
-        return Request(root, settings, tasks, cast(Hopeless, self._hopeless))
+        return Request(root, settings, tasks, self._hopeless)
 
 
 class _Ordered:
@@ -179,7 +191,7 @@ class _Lane:
             self._timer = None
             left = self._last + (self._rest_s or 0.0) - time.monotonic()
             if self._busy or left > 0:
-                self._wait(max(left, 0.1))
+                self._wait(max(left, 1.0))
                 return
         self.rest()
 
@@ -214,13 +226,18 @@ class _Crew:
         """Packed. Raises CancelledError where the crew was ended meanwhile, Internal where no process starts."""
         answers: list[bytes] = []
         tasks = list(request.tasks)
+        spared = -1
         while len(answers) < len(tasks):
             some, deed = self._process().ask(replace(request, tasks=tasks[len(answers) :]))
             for packed in some:
                 self._heed(tasks[len(answers)], packed)
                 answers.append(packed)
-            if deed:
-                self._raise_if_ended()
+            if not deed:
+                continue
+            self._raise_if_ended()
+            if deed == KILLED and spared < len(answers):
+                spared = len(answers)  # once: whoever kills processes for want of memory takes any
+            else:
                 self._give_up(request, tasks, answers, deed)
         return answers
 
@@ -241,7 +258,7 @@ class _Crew:
     def _process(self) -> WorkerProcess:
         """This thread's."""
         process: WorkerProcess | None = getattr(self._own, "process", None)
-        if process is not None and process.alive:
+        if process is not None and process.is_running():
             return process
         self._raise_if_ended()
         fresh = self._pool.start_process(self._niceness)

@@ -26,6 +26,8 @@ StartProcess: TypeAlias = Callable[[str], subprocess.Popen[bytes]]
 
 _MODULE = "sidecar.engine.prepare_worker"
 _LENGTH = struct.Struct("<Q")
+KILLED = "was killed (SIGKILL)"
+"""By somebody else: the file in hand need not be the reason."""
 _LOOK_S = 0.25
 _LAST_WORDS_S = 5.0
 _ENVIRONMENT = {
@@ -105,6 +107,9 @@ class WorkerProcess:
         self.alive = True
         self._greet(niceness)
 
+    def is_running(self) -> bool:
+        return self.alive and self._process.poll() is None
+
     def ask(self, request: Request) -> tuple[list[bytes], str]:
         """The answers, as many as came, each packed; and what the process did instead of giving the next one.
 
@@ -173,7 +178,7 @@ def _deed(status: int, seconds: float) -> str:
         return f"exceeded {seconds:.1f} s"
     with contextlib.suppress(ValueError):
         name = signal.Signals(number).name
-        return f"was killed ({name})" if name == "SIGKILL" else f"crashed or ran out of memory ({name})"
+        return KILLED if name == "SIGKILL" else f"crashed or ran out of memory ({name})"
     return f"crashed (signal {number})"
 
 

@@ -20,14 +20,13 @@ def limit_memory(more_bytes: int) -> None:
 
     Counted is what it may write to, not the libraries that it maps.
     """
-    if sys.platform == "win32":
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if (held := memory_bytes()) is not None:
-        most = held + more_bytes
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if (held := memory_bytes()) is not None:
+            most = held + more_bytes
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def memory_bytes() -> int | None:

@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 import sysconfig
 import threading
 from collections.abc import Iterator
@@ -185,6 +186,17 @@ def test_a_process_that_has_grown_is_followed_by_another_one_and_no_file_is_blam
     outcomes = pool.prepare("/", Settings(), piece("a", "b", "c"))
     assert [path_of(o) for o in outcomes] == ["a", "b", "c"]
     assert len(started) == 2
+    pool.rest()
+
+
+def test_a_process_that_somebody_kills_is_replaced_and_no_file_is_blamed() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    pool = WorkerPool(1, start=fragile(started, "killed"))
+    assert [path_of(o) for o in pool.prepare("/", Settings(), piece("a", "b"))] == ["a", "b"]
+    started[-1].kill()
+    started[-1].wait()
+    assert [path_of(o) for o in pool.prepare("/", Settings(), piece("c"))] == ["c"]
+    assert len(started) == 3
     pool.rest()
 
 
@@ -401,3 +413,14 @@ def test_hostile_attributes_keep_no_file_out(room: Room, pool: WorkerPool, lines
     assert prepared(source).new.parser == "tree-sitter"
     assert isinstance(generated, LeftOut)
     assert generated.skipped.decision.rule is Rule.GENERATED
+
+
+def test_a_command_of_the_shell_survives_what_a_daemon_survives(room: Room) -> None:
+    room.write("deep.yaml", DEEP)
+    env = {**os.environ, "SIDECAR_HOME": str(room.home)}
+    for words in (["index"], ["explain", "deep.yaml"], ["status"]):
+        command = [sys.executable, "-m", "sidecar", *words, "-w", str(room.root)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        if words != ["index"]:
+            assert "parser crashed or ran out of memory" in " ".join(done.stdout.split())
