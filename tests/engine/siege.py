@@ -36,11 +36,13 @@ _ENDED_BY_US = (None, 0, -signal.SIGKILL)
 
 @dataclass(frozen=True)
 class Fate:
-    """`outcome`: the parser that a file is indexed by, `left out: RULE` or `failed: MESSAGE`. Seconds."""
+    """`outcome`: the parser that a file is indexed by, `left out: RULE` or `failed: MESSAGE`. Seconds until it was
+    indexed; `computed` are those of the processor, by the processes that parse and by whoever waited for them."""
 
     file: HostileFile
     outcome: str
     seconds: float
+    computed: float
     search_seconds: float
 
     @property
@@ -94,7 +96,7 @@ def besiege(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3
         beside.refresh(no_progress, never_cancelled)
         siege.undisturbed = [took for _, took in _searches_for(beside, undisturbed_s)]
         with _heartbeat(siege), _searching(beside, siege):
-            _index_all(workspaces.get(str(hostile)), hostile, files, siege)
+            _index_all(workspaces.get(str(hostile)), hostile, files, siege, started)
         siege.ended = sum(process.poll() not in _ENDED_BY_US for process in started)
         siege.own_mb = _peak_mb(os.getpid())
         siege.largest_mb = max(siege.own_mb, *(_peak_mb(pid) for pid in _children()))
@@ -105,7 +107,13 @@ def besiege(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3
     return siege
 
 
-def _index_all(workspace: Workspace, root: Path, files: Iterable[HostileFile], siege: Siege) -> None:
+def _index_all(
+    workspace: Workspace,
+    root: Path,
+    files: Iterable[HostileFile],
+    siege: Siege,
+    started: Iterable[subprocess.Popen[bytes]],
+) -> None:
     workspace.refresh(no_progress, never_cancelled)
     language = ""
     for file in files:
@@ -116,11 +124,11 @@ def _index_all(workspace: Workspace, root: Path, files: Iterable[HostileFile], s
             language = file.language
             (root / language).mkdir()
         (root / language / file.name).write_bytes(file.content)
-        siege.fates.append(_index(workspace, f"{language}/{file.name}", file))
+        siege.fates.append(_index(workspace, f"{language}/{file.name}", file, started))
 
 
-def _index(workspace: Workspace, path: str, file: HostileFile) -> Fate:
-    begun = time.perf_counter()
+def _index(workspace: Workspace, path: str, file: HostileFile, started: Iterable[subprocess.Popen[bytes]]) -> Fate:
+    begun, computed = time.perf_counter(), _computed(started)
     outcome = ""
     try:
         workspace.reindex_file(path)
@@ -128,10 +136,21 @@ def _index(workspace: Workspace, path: str, file: HostileFile) -> Fate:
         outcome = f"left out: {left_out.message}"
     except SidecarError as error:
         outcome = f"failed: {error.message}"
-    indexed = time.perf_counter()
+    indexed, computed = time.perf_counter(), _computed(started) - computed
     workspace.search(SearchRequest("word function a"), never_cancelled)
     searched = time.perf_counter()
-    return Fate(file, outcome or workspace.explain(path).parser, indexed - begun, searched - indexed)
+    return Fate(file, outcome or workspace.explain(path).parser, indexed - begun, computed, searched - indexed)
+
+
+def _computed(started: Iterable[subprocess.Popen[bytes]]) -> float:
+    """Seconds of this thread, of the living processes and of all that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = time.thread_time() + ended.ru_utime + ended.ru_stime
+    for process in started:
+        if process.poll() is None:
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
 
 
 def _search(workspace: Workspace, number: int) -> tuple[float, float]:
