@@ -394,6 +394,7 @@ class StatusAnswer:
     withheld: tuple[SkippedPath, ...] = ()
     masked: tuple[tuple[str, int], ...] = ()
     errors: tuple[tuple[str, str], ...] = ()
+    cut_by_lines: tuple[tuple[str, str], ...] = ()
     progress_done: int = 0
     progress_total: int = 0
     seconds_left: float | None = None

@@ -18,7 +18,7 @@ VALUES = ("model", "errors", "logs", "shown", "small_files")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
-    *("parts.git_places", "parts.pattern_index", "parts.own_file"),
+    *("parts.git_places", "parts.pattern_index", "parts.own_file", "parts.confine"),
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.

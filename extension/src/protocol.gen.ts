@@ -137,6 +137,11 @@ export interface PathMatches {
   notice?: string;
 }
 
+export interface CutFile {
+  path: string;
+  reason: string;
+}
+
 export interface FileError {
   path: string;
   error: string;
@@ -205,6 +210,7 @@ export interface IndexStatus {
   masked?: Masked[];
   excluded?: Record<string, number>;
   errors?: FileError[];
+  cutByLines?: CutFile[];
   progress?: StatusProgress;
   generation?: number;
   warning?: string;
@@ -703,6 +709,7 @@ export interface FolderStatus {
   masked?: Masked[];
   excluded?: Record<string, number>;
   errors?: FileError[];
+  cutByLines?: CutFile[];
   progress?: StatusProgress;
   generation?: number;
   warning?: string;

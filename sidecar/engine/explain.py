@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 from sidecar.engine.generation import Generation
 from sidecar.engine.ports import Parts
-from sidecar.errors import FileNotFound, SidecarError
+from sidecar.engine.prepare import Look
+from sidecar.errors import FileNotFound
 from sidecar.model import Decision, Explanation, FoundFile, Rule
 from sidecar.settings.load import Settings
 
@@ -29,7 +30,10 @@ def explain_path(
         decision = Decision(Rule.MISSING, "a file of this name would be indexed")
     sha256 = b""
     if isinstance(found, FoundFile):
-        decision, sha256 = _judge_content(root, path, parts, settings, decision)
+        judged = parts.preparers.judge(root, settings, Look(path, found.stat.size))
+        detail = "; ".join(filter(None, (decision.detail, judged.decision.detail)))
+        decision = replace(decision, detail=detail) if judged.decision.indexed else judged.decision
+        sha256 = judged.sha256
     answer = Explanation(path, decision, exists, in_index=False, stale=False)
     return answer if generation is None else _add_indexed(answer, generation, sha256, has_buffer)
 
@@ -43,20 +47,6 @@ def _held(folder: str, generation: Generation | None) -> str:
             "SELECT count(*) FROM files WHERE substr(path, 1, ?) = ?", (len(inside), inside)
         ).fetchone()
     return f"{count} of the files in it are indexed"
-
-
-def _judge_content(
-    root: str, path: str, parts: Parts, settings: Settings, decision: Decision
-) -> tuple[Decision, bytes]:
-    try:
-        content = parts.read_file(root, path, settings.max_file_size)
-        by_content = parts.make_content_check(root)(path, content)
-    except SidecarError as error:
-        return Decision(Rule.UNREADABLE, error.message), b""
-    if not by_content.decision.indexed:
-        return by_content.decision, content.sha256
-    detail = "; ".join(filter(None, (decision.detail, by_content.decision.detail)))
-    return replace(decision, detail=detail), content.sha256
 
 
 def _add_indexed(answer: Explanation, generation: Generation, sha256: bytes, has_buffer: bool) -> Explanation:

@@ -12,9 +12,8 @@ import numpy as np
 
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.feeding import StoreFeeder
-from sidecar.engine.indexing import Indexer
+from sidecar.engine.indexing import Indexer, Source
 from sidecar.engine.ports import Kept, Parts
-from sidecar.engine.prepare import Preparer
 from sidecar.engine.references import named_vectors, vectors_in
 from sidecar.engine.snapshot import Snapshots
 from sidecar.engine.successor import link_by_hash
@@ -241,8 +240,8 @@ class Generations:
             feeder.wake()
             self._on_commit()
 
-        preparer = Preparer(self._root, self._parts, settings, self._buffers)
-        indexer = Indexer(manifest, kept, embedder, preparer, self._parts, on_commit, slow=model.slow)
+        source = Source(self._root, settings, self._buffers)
+        indexer = Indexer(manifest, kept, embedder, source, self._parts, on_commit, slow=model.slow)
         return Writer(manifest, indexer, feeder)
 
     def _check_versions(self, meta: Mapping[str, object]) -> None:

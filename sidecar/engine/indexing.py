@@ -10,21 +10,21 @@ import gc
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from sidecar.engine.apart import Piece
 from sidecar.engine.in_hand import Forgotten
 from sidecar.engine.pipeline import run_stages
 from sidecar.engine.plan import Plan, batches
 from sidecar.engine.ports import Kept, Parts
-from sidecar.engine.prepare import Failed, Gone, LeftOut, Outcome, Prepared, Preparer, Touched, path_of
+from sidecar.engine.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, path_of
 from sidecar.errors import Cancelled
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
 from sidecar.parts.left_out import put_left_out
 from sidecar.parts.manifest import KnownFile, Manifest
+from sidecar.settings.load import Settings
 
 T = TypeVar("T")
 
@@ -32,10 +32,8 @@ _EMBED_BATCH = 256
 # A slow model takes about a second for these; no fewer, since a card is not woken for fewer.
 _EMBED_BATCH_SLOW = 32
 _INLINE = 4
-# Starting a process takes as long as preparing this much.
-_APART_BYTES = 1_000_000
-# Parsing this much holds the interpreter for as long as an editor may be kept waiting.
-_APART_FILE_BYTES = 100_000
+# The outcomes of so much make Python's garbage collector look through everything there is.
+_MUCH_BYTES = 1_000_000
 _MOST_NOTICED = 10_000
 
 
@@ -85,6 +83,15 @@ class _Steps:
         self.within(0)
 
 
+@dataclass(frozen=True)
+class Source:
+    """What is indexed: the files of one workspace by its settings, and by path the unsaved text of open editors."""
+
+    root: str
+    settings: Settings
+    buffers: Mapping[str, str]
+
+
 class Indexer:
     """Writes one generation. Several runs may overlap (a rebuild and a saved file): they take turns by commits.
 
@@ -96,7 +103,7 @@ class Indexer:
         manifest: Manifest,
         kept: Kept,
         embedder: Callable[[], Embedder],
-        preparer: Preparer,
+        source: Source,
         parts: Parts,
         on_commit: Callable[[], None],
         *,
@@ -106,7 +113,7 @@ class Indexer:
         self._manifest = manifest
         self._kept = kept
         self._embedder = embedder
-        self._preparer = preparer
+        self._source = source
         self._parts = parts
         self._lexical = parts.lexical
         self._on_commit = on_commit
@@ -210,40 +217,26 @@ class Indexer:
             for some in pieces():
                 yield self._index_now(some, steps)
             return
-        if self._parts.prepare_apart is None or not _is_much([f.stat.size for f in files]):
-            yield from run_stages(pieces(), [self._prepare, self._write_and_merge, embed])
-            return
-        received = partial(self._received, self._forgotten.now())
-        with (
-            _old_objects_left_alone(),
-            self._parts.prepare_apart(self._preparer.root, self._preparer.settings) as apart,
-        ):
-            prepared = apart.prepare(self._with_known(some) for some in pieces())
+        source = self._source
+        received = partial(_received, self._forgotten.now())
+        prepared = self._parts.preparers.prepare_all(
+            source.root, source.settings, (self._jobs(some) for some in pieces())
+        )
+        with _old_objects_left_alone() if sum(f.stat.size for f in files) >= _MUCH_BYTES else nullcontext():
             yield from run_stages(prepared, [received, self._write_and_merge, embed])
 
     def _index_now(self, files: Sequence[FoundFile], steps: _Steps, *, force: bool = False) -> _Batch:
         """Every stage in turn, on the caller's thread."""
         return self._embed(self._write_new(self._prepare(files, force=force)), steps)
 
-    def _with_known(self, files: Sequence[FoundFile]) -> list[tuple[FoundFile, KnownFile | None]]:
-        return [(f, self._manifest.known_file(f.path)) for f in files]
-
-    def _received(self, began: int, prepared: tuple[Piece, Sequence[Outcome]]) -> _Batch:
-        """What came from another process, which knows nothing of unsaved text."""
-        piece, outcomes = prepared
-        return _Batch(
-            [
-                self._preparer.prepare(found, known) if self._preparer.has_buffer(found.path) else outcome
-                for (found, known), outcome in zip(piece, outcomes, strict=True)
-            ],
-            {found.path: known for found, known in piece if known},
-            began,
-        )
+    def _jobs(self, files: Sequence[FoundFile]) -> list[Job]:
+        return [Job(f, self._manifest.known_file(f.path), self._source.buffers.get(f.path)) for f in files]
 
     def _prepare(self, files: Sequence[FoundFile], *, force: bool = False) -> _Batch:
         began = self._forgotten.now()
-        known = {f.path: k for f in files if (k := self._manifest.known_file(f.path))}
-        return _Batch([self._preparer.prepare(f, None if force else known.get(f.path)) for f in files], known, began)
+        jobs = self._jobs(files)
+        asked = [replace(job, known=None) for job in jobs] if force else jobs
+        return _received(began, (jobs, self._parts.preparers.prepare(self._source.root, self._source.settings, asked)))
 
     def _write_new(self, batch: _Batch) -> _Batch:
         with self._manifest.transaction():
@@ -382,8 +375,9 @@ def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield items[len(items) * number // count : len(items) * (number + 1) // count]
 
 
-def _is_much(sizes: Sequence[int]) -> bool:
-    return sum(sizes) >= _APART_BYTES or max(sizes, default=0) >= _APART_FILE_BYTES
+def _received(began: int, prepared: tuple[Sequence[Job], Sequence[Outcome]]) -> _Batch:
+    jobs, outcomes = prepared
+    return _Batch(outcomes, {job.found.path: job.known for job in jobs if job.known}, began)
 
 
 def _count(batch: _Batch, tally: Tally) -> None:

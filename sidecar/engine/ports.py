@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +33,7 @@ from sidecar.model import (
 from sidecar.settings.load import Settings
 
 if TYPE_CHECKING:
-    from sidecar.engine.apart import PreparersApart
+    from sidecar.engine.prepare import Job, Judgement, Look, Outcome
 
 
 class WalkResult(Protocol):
@@ -205,6 +205,25 @@ class DocumentStores(Protocol):
     def close(self) -> None: ...
 
 
+class Preparers(Protocol):
+    """Who reads, judges, parses and analyses files: the one place where text from outside meets a parser."""
+
+    def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]: ...
+
+    def prepare_all(
+        self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]
+    ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
+        """Each piece and its outcomes, in order; looks a little ahead in `pieces`."""
+
+    def judge(self, root: str, settings: Settings, look: Look) -> Judgement: ...
+
+    def warm(self) -> None:
+        """Makes ready for the next file; nobody waits for it."""
+
+    def rest(self) -> None:
+        """Gives back what it holds while nothing is prepared."""
+
+
 @dataclass(frozen=True)
 class Parts:
     """Constructors of everything the engine is made of."""
@@ -228,5 +247,4 @@ class Parts:
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]
-    prepare_apart: Callable[[str, Settings], PreparersApart] | None = None
-    """Processes that prepare the files of a big run; None: they are prepared in this one."""
+    preparers: Preparers

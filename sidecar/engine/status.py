@@ -17,6 +17,7 @@ import numpy as np
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.freshness import one_line, unread_notice
 from sidecar.engine.generation import Generation, read_meta
+from sidecar.engine.prepare import BY_LINES
 from sidecar.errors import Cancelled, IndexCorrupt, SidecarError
 from sidecar.model import (
     COULD_NOT_BE,
@@ -167,6 +168,9 @@ class Reporter:
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
             masked = read_masked(snapshot.connection)
+            cut = snapshot.connection.execute(
+                "SELECT path, parser FROM files WHERE substr(parser, 1, ?) = ? ORDER BY path", (len(BY_LINES), BY_LINES)
+            ).fetchall()
         total = int(chunks.sum())
         last = float(str(meta.get("last_updated") or 0))
         return replace(
@@ -187,6 +191,7 @@ class Reporter:
             withheld=tuple(s for s in skips if _is_secret(s)),
             masked=tuple(masked),
             errors=(*failures, *((s.path, s.decision.detail) for s in skips if s.decision.rule in COULD_NOT_BE)),
+            cut_by_lines=tuple((path, parser.removeprefix("lines: ")) for path, parser in cut),
             warning=one_line(problem or self._warning(generation), unread_notice(_unread(skips))),
             generation=generation.number,
         )

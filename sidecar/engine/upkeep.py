@@ -21,7 +21,8 @@ MakeWatcher = Callable[[str, Settings, Callable[[Iterable[str], Iterable[str]], 
 
 class Upkeep:
     """Runs while a generation is open for writing. `apply` brings pending changes into a generation and returns those
-    that are in it; `start` is called when the others can be applied.
+    that are in it; `start` is called when the others can be applied. `warm` makes ready for them in a process that
+    stays.
 
     Its thread never takes the gate, so that it may be waited for under the gate.
     """
@@ -37,6 +38,7 @@ class Upkeep:
         passage: Passage,
         stay_seconds: float,
         freshness_seconds: float,
+        warm: Callable[[], None] = lambda: None,
     ) -> None:
         self._root = root
         self._index = index
@@ -44,6 +46,7 @@ class Upkeep:
         self._make_watcher = make_watcher
         self._apply = apply
         self._on_change = on_change
+        self._warm = warm
         self._on_settled: Callable[[], None] = lambda: None
         self._passage = passage
         self._stay_seconds = stay_seconds
@@ -222,6 +225,7 @@ class Upkeep:
             if self._ended or generation is None or generation.writer is None or keeper is None:
                 return
             generation.writer.feeder.start()
+            self._warm()
             if self._watcher is None:
                 self._watch(keeper)
         self._on_settled()

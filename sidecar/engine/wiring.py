@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sidecar.engine.apart import PreparersApart
 from sidecar.engine.directory import IndexDirectory
 from sidecar.engine.enrich import body_text, path_text
 from sidecar.engine.generation import ModelFacts
 from sidecar.engine.idle import give_memory_back
 from sidecar.engine.ports import Kept, Parts, Searching, Walker, Watching
 from sidecar.engine.turns import Turns
+from sidecar.engine.worker_pool import WorkerPool
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import IndexLocked, ModelDownloadFailed, WorkspaceNotFound
 from sidecar.model import Decision, Embedder, FileContent, IsCancelled, Judged, Progress, Rule, VectorStore, Workspace
@@ -78,7 +78,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_memories=MemoryFile,
         open_documents=lambda path: DocumentFile(path, count_words),
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
-        prepare_apart=prepare_apart,
+        preparers=preparers(),
     )
 
 
@@ -125,6 +125,7 @@ class OpenWorkspaces:
         idle = [workspace.rest(_idle_s(workspace) if after_s is None else after_s) for workspace in awake]
         if awake and all(idle):
             self._models.unload()
+            self._parts.preparers.rest()
         if any(idle):
             give_memory_back()
 
@@ -152,6 +153,7 @@ class OpenWorkspaces:
             self._open.clear()
         for workspace in workspaces:
             workspace.close()
+        self._parts.preparers.rest()
         self._models.close()
 
 
@@ -255,10 +257,19 @@ def make_walker(root: str, settings: Settings) -> Walker:
     )
 
 
-def prepare_apart(root: str, settings: Settings) -> PreparersApart:
-    """A process for every two cores: the other stages, and a person's editor, need some too."""
+@cache
+def preparers() -> WorkerPool:
+    """One for all workspaces of this process. A worker for every two cores: the other stages, and a person's editor,
+    need some too."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return PreparersApart(root, settings, max(1, min(cores // 2, MOST_PREPARERS)))
+    return WorkerPool(max(1, min(cores // 2, MOST_PREPARERS)))
+
+
+def load_parsers() -> None:
+    """Imports what reads, judges and parses files; grammars wait for the first file in their language."""
+    import sidecar.parts.chunk.notebook
+    import sidecar.parts.classify
+    import sidecar.parts.secrets  # noqa: F401
 
 
 def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:

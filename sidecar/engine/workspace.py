@@ -102,6 +102,7 @@ class IndexedWorkspace:
             self._passage,
             stay_seconds,
             freshness_seconds,
+            parts.preparers.warm,
         )
         self._generations = Generations(root, directory, parts, choice.embedder, self._buffers, self.activity.commit)
         self._index = OpenIndex(

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 _KEPT_VARIABLES = frozenset(
@@ -30,10 +32,12 @@ def start_child(
     directory: Path = _PACKAGE_PARENT,
     log: BinaryIO | int = subprocess.DEVNULL,
     python: str = sys.executable,
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.Popen[bytes]:
     """Runs `module.main(*arguments)` with pipes at stdin and stdout. It ends, by its own care, when its stdin ends.
 
-    A key press that interrupts the caller does not reach it. Raises OSError when it does not start.
+    `variables` are added to its environment. A key press that interrupts the caller does not reach it. Raises OSError
+    when it does not start.
     """
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":
@@ -44,6 +48,6 @@ def start_child(
         stdout=subprocess.PIPE,
         stderr=log,
         cwd=directory,
-        env={name: value for name, value in os.environ.items() if name.upper() in _KEPT_VARIABLES},
+        env={**{name: value for name, value in os.environ.items() if name.upper() in _KEPT_VARIABLES}, **variables},
         **detached,
     )

@@ -20,7 +20,9 @@ from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, Too
 from sidecar.small_files import TooLarge, is_a_link, read_small_file
 
 GITATTRIBUTES = ".gitattributes"
-_GENERATED, _VENDORED = "linguist-generated", "linguist-vendored"
+_ATTRIBUTES = ("linguist-generated", "linguist-vendored")
+_GENERATED, _VENDORED = _ATTRIBUTES
+MAX_ATTRIBUTE_PATTERN = 1_000
 HEAD_LINES = 40
 
 _GENERATED_NAMES = re.compile(
@@ -168,9 +170,11 @@ def _read_attributes(full: str, label: str, prefix: str) -> _AttributeFile | Too
 
 def _parse_attributes(number: int, line: str) -> _AttributeLine | None:
     text = line.strip()
-    quoted = re.match(r'"((?:[^"\\]|\\.)*)"\s+(.*)$', text)
+    if not any(name in text for name in _ATTRIBUTES):
+        return None
+    quoted = re.match(r'"((?:[^"\\]|\\.)*+)"\s+(.*)$', text)
     pattern, _, words = (quoted[1], "", quoted[2]) if quoted else text.replace("\t", " ").partition(" ")
-    if not pattern or pattern.startswith(("#", "!", "[attr]")) or pattern.endswith("/"):
+    if not 0 < len(pattern) <= MAX_ATTRIBUTE_PATTERN or pattern.startswith(("#", "!", "[attr]")) or pattern[-1] == "/":
         return None
     states = dict(_attribute_state(word) for word in words.split())
     if not states:

@@ -40,6 +40,13 @@ class FileError(CamelResult):
     error: str
 
 
+class CutFile(CamelResult):
+    """A file whose parser exceeded its limits, so that it is cut by lines and names no definitions until it changes."""
+
+    path: str
+    reason: str
+
+
 class StatusProgress(CamelResult):
     """Files; `percent` is rounded down. `seconds_left` is there once the pace can be told."""
 
@@ -94,6 +101,7 @@ class IndexStatus(CamelResult):
     masked: list[Masked] | None = None
     excluded: dict[str, int] | None = None
     errors: list[FileError] | None = None
+    cut_by_lines: list[CutFile] | None = None
     progress: StatusProgress | None = None
     generation: int | None = None
     warning: str | None = None
@@ -101,7 +109,7 @@ class IndexStatus(CamelResult):
 
 
 def index_status(answer: StatusAnswer) -> IndexStatus:
-    """The lists of withheld files, of masked ones and of errors stop at 50 entries; their counts do not."""
+    """The lists of files stop at 50 entries; their counts do not."""
     status = IndexStatus(
         status=answer.status,
         project_path=answer.workspace,
@@ -171,6 +179,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "masked": [Masked(path=path, values=values) for path, values in answer.masked[:MAX_LISTED]],
         "excluded": answer.skipped,
         "errors": [FileError(path=path, error=error) for path, error in answer.errors[:MAX_LISTED]],
+        "cut_by_lines": [CutFile(path=path, reason=why) for path, why in answer.cut_by_lines[:MAX_LISTED]] or None,
         "generation": answer.generation,
     }
 

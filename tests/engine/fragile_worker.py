@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 import threading
 
-from sidecar.engine.apart import read_message, write_message
 from sidecar.engine.prepare import Gone
+from sidecar.engine.worker_process import Request, read_message, write_message
 
 
-def main() -> int:
+def main(nature: str = "") -> int:
+    if nature == "stillborn":
+        return 3
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     read_message(requests)
+    write_message(replies, os.getpid())
     try:
         while True:
-            paths = [found.path for found, _ in read_message(requests)]
-            if any("crash" in path for path in paths):
-                os._exit(11)
-            if any("hang" in path for path in paths):
-                threading.Event().wait()
-            write_message(replies, [pickle.dumps(Gone(path)) for path in paths])
+            _answer(read_message(requests), nature)
     except EOFError:
         return 0
+
+
+def _answer(request: Request, nature: str) -> None:
+    for task in request.tasks:
+        path = task.found.path
+        if nature == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "crash" in path and (not task.by_lines or "always" in path):
+            os._exit(11)
+        if "hang" in path and not task.by_lines:
+            threading.Event().wait()
+        if path.startswith("pipe "):
+            os.close(os.open(path.removeprefix("pipe "), os.O_RDONLY))  # waits for somebody who writes
+        outcome = Gone(f"{path} {task.by_lines}".strip())
+        write_message(sys.stdout.buffer, (pickle.dumps(outcome), nature == "growing"))
+        if nature == "growing":
+            os._exit(0)

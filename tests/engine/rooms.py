@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from sidecar.engine.directory import IndexDirectory
-from sidecar.engine.ports import Walker, WalkResult, Watching
+from sidecar.engine.ports import Preparers, Walker, WalkResult, Watching
+from sidecar.engine.prepare import PreparersHere
 from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.wiring import Models, real_parts
 from sidecar.engine.workspace import IndexedWorkspace
@@ -71,7 +72,7 @@ class Room:
     opened: list[IndexedWorkspace]
     make_store: Callable[[Path, int, str], VectorStore] | None = None
     watcher: bool = False
-    apart: bool = True
+    preparers: Preparers | None = None
     before_reading: Callable[[str], object] | None = None
     after_walking: Callable[[], object] | None = None
     make_watcher: Callable[..., Watching] | None = None
@@ -81,10 +82,12 @@ class Room:
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
         if self.make_store is not None:
             parts = replace(parts, make_store=self.make_store)
-        if not self.apart:
-            parts = replace(parts, prepare_apart=None)
         if self.before_reading is not None:
             parts = replace(parts, read_file=partial(_read_after, self.before_reading, parts.read_file))
+        if self.preparers is not None:
+            parts = replace(parts, preparers=self.preparers)
+        elif self.before_reading is not None:
+            parts = replace(parts, preparers=PreparersHere(parts))
         if self.make_watcher is not None:
             parts = replace(parts, make_watcher=self.make_watcher)
         if self.after_walking is not None:

@@ -77,6 +77,8 @@ def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield f"  withheld {entry['path']}: {entry['rule']} {entry['detail']}"
     for entry in status.get("masked", ()):
         yield f"  masked {entry['path']}: {entry['values']} values look like secrets; sidecar explain says where"
+    for entry in status.get("cutByLines", ()):
+        yield f"  cut by lines {entry['path']}: {entry['reason']}"
     for entry in status.get("errors", ()):
         yield style.red(f"  error {entry['path']}: {entry['error']}")
 

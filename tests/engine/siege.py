@@ -1,0 +1,239 @@
+"""Hostile files are indexed one by one while another workspace of the same process is searched all the time.
+
+For `test_hostile_files.py` and for scripts/check-hostile: what came of each file, how long it took, how long the
+searches beside it took, and how much memory any process had.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sidecar.engine.wiring import OpenWorkspaces, real_parts
+from sidecar.engine.worker_pool import WorkerPool
+from sidecar.engine.worker_process import start_worker
+from sidecar.errors import FileExcluded, SidecarError
+from sidecar.model import SearchRequest, Workspace, never_cancelled, no_progress
+from tests.hostile import HostileFile
+
+QUERIES = ("parse json decoder", "open a connection", "raise an error", "encode unicode string")
+HEARTBEAT_S = 0.02
+_ENDED_BY_US = (None, 0, -signal.SIGKILL)
+"""What `poll` says of a process that lives, or that had nothing more to do."""
+
+
+@dataclass(frozen=True)
+class Fate:
+    """`outcome`: the parser that a file is indexed by, `left out: RULE` or `failed: MESSAGE`. Seconds until it was
+    indexed; `computed` are those of the processor, by the processes that parse and by whoever waited for them."""
+
+    file: HostileFile
+    outcome: str
+    seconds: float
+    computed: float
+    search_seconds: float
+
+    @property
+    def cut(self) -> bool:
+        return self.outcome.startswith("lines: ")
+
+
+@dataclass
+class Siege:
+    """What came of it. Times in ms; a delay is what a search took above the median of the undisturbed ones, less what
+    a process that only sleeps was held up meanwhile."""
+
+    fates: list[Fate] = field(default_factory=list)
+    undisturbed: list[float] = field(default_factory=list)
+    searches: list[tuple[float, float]] = field(default_factory=list)
+    held_up: list[tuple[float, float]] = field(default_factory=list)
+    ended: int = 0
+    largest_mb: float = 0.0
+    own_mb: float = 0.0
+
+    def delays(self) -> list[float]:
+        usual = statistics.median(self.undisturbed)
+        return [max(0.0, took - usual - self._machine(at, took)) for at, took in self.searches]
+
+    def _machine(self, at: float, took: float) -> float:
+        """The longest that the machine held anybody up during this search."""
+        return max((late for when, late in self.held_up if at - 0.1 <= when <= at + took / 1000 + 0.1), default=0.0)
+
+
+def besiege(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3.0) -> Siege:
+    """Into `folder`, which is empty. A language's files are gone before the next one's come."""
+    siege = Siege()
+    hostile, peaceful = folder / "hostile", folder / "peaceful"
+    hostile.mkdir(parents=True)
+    for package in ("json", "email", "http"):
+        shutil.copytree(Path(sysconfig.get_path("stdlib")) / package, peaceful / package)
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(module: str) -> subprocess.Popen[bytes]:
+        started.append(start_worker(module))
+        return started[-1]
+
+    pool = WorkerPool(1, start=start)
+    home = folder / "home"
+    env = {"SIDECAR_HOME": str(home), "HOME": str(home)}
+    # Files are indexed when they are named, and not a second time because somebody watches.
+    parts = real_parts({"indexingStrategy": "git"}, {}, env)
+    workspaces = OpenWorkspaces(home, replace(parts, preparers=pool))
+    try:
+        beside = workspaces.get(str(peaceful))
+        beside.refresh(no_progress, never_cancelled)
+        siege.undisturbed = [took for _, took in _searches_for(beside, undisturbed_s)]
+        with _heartbeat(siege), _searching(beside, siege):
+            _index_all(workspaces.get(str(hostile)), hostile, files, siege, started)
+        siege.ended = sum(process.poll() not in _ENDED_BY_US for process in started)
+        siege.own_mb = _peak_mb(os.getpid())
+        siege.largest_mb = max(siege.own_mb, *(_peak_mb(pid) for pid in _children()))
+    finally:
+        workspaces.close()
+    lost = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+    siege.largest_mb = max(siege.largest_mb, lost)
+    return siege
+
+
+def _index_all(
+    workspace: Workspace,
+    root: Path,
+    files: Iterable[HostileFile],
+    siege: Siege,
+    started: Iterable[subprocess.Popen[bytes]],
+) -> None:
+    workspace.refresh(no_progress, never_cancelled)
+    language = ""
+    for file in files:
+        if file.language != language:
+            if language:
+                shutil.rmtree(root / language)
+                workspace.refresh(no_progress, never_cancelled)
+            language = file.language
+            (root / language).mkdir()
+        (root / language / file.name).write_bytes(file.content)
+        siege.fates.append(_index(workspace, f"{language}/{file.name}", file, started))
+
+
+def _index(workspace: Workspace, path: str, file: HostileFile, started: Iterable[subprocess.Popen[bytes]]) -> Fate:
+    begun, computed = time.perf_counter(), _computed(started)
+    outcome = ""
+    try:
+        workspace.reindex_file(path)
+    except FileExcluded as left_out:
+        outcome = f"left out: {left_out.message}"
+    except SidecarError as error:
+        outcome = f"failed: {error.message}"
+    indexed, computed = time.perf_counter(), _computed(started) - computed
+    workspace.search(SearchRequest("word function a"), never_cancelled)
+    searched = time.perf_counter()
+    return Fate(file, outcome or workspace.explain(path).parser, indexed - begun, computed, searched - indexed)
+
+
+def _computed(started: Iterable[subprocess.Popen[bytes]]) -> float:
+    """Seconds of this thread, of the living processes and of all that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = time.thread_time() + ended.ru_utime + ended.ru_stime
+    for process in started:
+        if process.poll() is None:
+            fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+            seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+
+def _search(workspace: Workspace, number: int) -> tuple[float, float]:
+    at = time.perf_counter()
+    workspace.search(SearchRequest(QUERIES[number % len(QUERIES)]), never_cancelled)
+    return at, (time.perf_counter() - at) * 1000
+
+
+def _searches_for(workspace: Workspace, seconds: float) -> list[tuple[float, float]]:
+    end = time.perf_counter() + seconds
+    for number in range(len(QUERIES)):
+        _search(workspace, number)  # what the first ones load
+    made = []
+    while time.perf_counter() < end or not made:
+        made.append(_search(workspace, len(made)))
+        threading.Event().wait(HEARTBEAT_S)
+    return made
+
+
+@contextmanager
+def _searching(workspace: Workspace, siege: Siege) -> Iterator[None]:
+    over = threading.Event()
+
+    def search() -> None:
+        while not over.wait(HEARTBEAT_S):
+            siege.searches.append(_search(workspace, len(siege.searches)))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+_SLEEPER = """
+import sys, time
+while True:
+    at = time.perf_counter()
+    time.sleep(0.02)
+    late = time.perf_counter() - at - 0.02
+    if late > 0.005:
+        print(at, late * 1000, flush=True)
+"""
+
+
+@contextmanager
+def _heartbeat(siege: Siege) -> Iterator[None]:
+    """A process that only sleeps: how late it wakes is the machine's doing."""
+    sleeper = subprocess.Popen([sys.executable, "-c", _SLEEPER], stdout=subprocess.PIPE, text=True)
+    assert sleeper.stdout is not None
+    lines: list[str] = []
+    reader = threading.Thread(target=lambda: lines.extend(sleeper.stdout or ()))
+    reader.start()
+    try:
+        yield
+    finally:
+        sleeper.kill()
+        reader.join()
+        sleeper.wait()
+        sleeper.stdout.close()
+        siege.held_up = [(float(at), float(late)) for at, _, late in (line.partition(" ") for line in lines) if late]
+
+
+def _children() -> list[int]:
+    """Living ones, of this process, at any depth."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+    found = [os.getpid()]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found[1:]
+
+
+def _peak_mb(pid: int) -> float:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1000 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)

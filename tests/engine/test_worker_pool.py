@@ -1,0 +1,426 @@
+"""Preparing files in processes of their own: the same outcomes, and one bad file harms nobody else."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sidecar.engine.ports import Parts
+from sidecar.engine.prepare import Gone, Job, LeftOut, Outcome, Prepared, Preparer, PreparersHere, Touched, path_of
+from sidecar.engine.wiring import real_parts
+from sidecar.engine.worker_pool import WorkerPool
+from sidecar.engine.worker_process import Limits, Patience, StartProcess, WorkerProcess, start_worker
+from sidecar.errors import Cancelled, Internal
+from sidecar.model import FoundFile, Rule, Stat, no_progress
+from sidecar.parts.child import start_child
+from sidecar.settings.load import Settings
+from tests.engine.rooms import Room, find, image, index
+from tests.hostile import PATTERNS, SIZE
+
+STDLIB = Path(sysconfig.get_path("stdlib"))
+PACKAGES = ("asyncio", "email", "http", "importlib", "json", "logging", "multiprocessing", "unittest", "xml")
+"""More than a megabyte of Python: many batches."""
+DEEP = PATTERNS["nested-keys"](SIZE).decode()
+"""YAML that overflows its parser's stack."""
+ENDLESS = PATTERNS["backslash-newline"](SIZE).decode()
+"""Python that keeps its parser for many seconds."""
+GREEDY = PATTERNS["less"](SIZE).decode()
+"""Java whose parser asks for gigabytes."""
+
+
+@pytest.fixture
+def library(room: Room) -> Room:
+    for package in PACKAGES:
+        shutil.copytree(STDLIB / package, room.root / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in room.root.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))  # so long ago that its time stamp is trusted
+    assert sum(path.stat().st_size for path in room.root.rglob("*.py")) > 1_500_000
+    return room
+
+
+@pytest.fixture
+def pool() -> Iterator[WorkerPool]:
+    made = WorkerPool(1)
+    yield made
+    made.rest()
+
+
+def fragile(started: list[subprocess.Popen[bytes]], *natures: str) -> Any:
+    """Starts processes that files end; the first ones of some nature."""
+    left = list(natures)
+
+    def start(_: str) -> subprocess.Popen[bytes]:
+        started.append(start_child("tests.engine.fragile_worker", *left[:1]))
+        del left[:1]
+        return started[-1]
+
+    return start
+
+
+def noted(started: list[subprocess.Popen[bytes]]) -> StartProcess:
+    """Starts the real processes, and notes them."""
+
+    def start(module: str) -> subprocess.Popen[bytes]:
+        started.append(start_worker(module))
+        return started[-1]
+
+    return start
+
+
+def piece(*paths: str) -> list[Job]:
+    return [Job(FoundFile(path, Stat(1, 1, 1, 1), "code")) for path in paths]
+
+
+def on_disk(room: Room, path: str, **facts: Any) -> Job:
+    found = (room.root / path).stat()
+    stat = Stat(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return Job(FoundFile(path, stat, "code"), **facts)
+
+
+def parts_of(room: Room) -> Parts:
+    return real_parts({}, {}, {"SIDECAR_HOME": str(room.home), "HOME": str(room.home)})
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def prepared(outcome: Outcome) -> Prepared:
+    assert isinstance(outcome, Prepared), outcome
+    return outcome
+
+
+def test_files_are_prepared_in_another_process_as_they_are_in_this_one(library: Room, pool: WorkerPool) -> None:
+    parts = parts_of(library)
+    settings = parts.load_settings(library.home / "config.json")
+    walked = parts.make_walker(str(library.root), settings).walk(lambda: False)
+    files = [Job(found) for found in walked.files]
+    pieces = [files[start : start + 20] for start in range(0, len(files), 20)]
+    here = Preparer(str(library.root), parts, settings)
+    answered = list(pool.prepare_all(str(library.root), settings, pieces))
+    assert [asked for asked, _ in answered] == pieces
+    there = {path_of(o): o for _, outcomes in answered for o in outcomes}
+    assert len(there) == len(files)
+    for job in files:
+        expected = prepared(here.prepare(job))
+        assert plain(asdict(there[job.found.path])) == plain(asdict(expected))
+
+
+def test_a_big_workspace_is_indexed_by_other_processes_as_it_is_in_one(library: Room) -> None:
+    apart = image(_indexed(library))
+    library.close()
+    shutil.rmtree(library.home)
+    library.preparers = PreparersHere(parts_of(library))
+    assert image(_indexed(library)) == apart
+
+
+def _indexed(room: Room) -> Any:
+    workspace = room.open()
+    index(workspace)
+    return workspace
+
+
+def test_unsaved_text_travels_to_the_process_that_prepares_it(library: Room) -> None:
+    workspace = library.open()
+    workspace.set_buffer("json/decoder.py", "def unsaved_quokka():\n    return 1\n")
+    index(workspace)
+    generation = workspace._index.readable()
+    with generation.snapshots.open() as snapshot:
+        row = snapshot.connection.execute(
+            "SELECT c.text FROM chunks c JOIN files f ON f.id = c.file_id WHERE f.path = 'json/decoder.py'"
+        ).fetchall()
+    assert [text for (text,) in row] == ["def unsaved_quokka():\n    return 1"]
+
+
+def test_a_file_that_ends_the_process_is_cut_by_lines_and_all_others_are_prepared_once() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    pool = WorkerPool(1, start=fragile(started))
+    pieces = [piece("a", "b"), piece("c", "crash", "d"), piece("e"), piece("crash too"), piece("f")]
+    answered = [outcome for _, outcomes in pool.prepare_all("/", Settings(), pieces) for outcome in outcomes]
+    deed = "ended its process (status 11)"
+    assert [path_of(o) for o in answered] == ["a", "b", "c", f"crash {deed}", "d", "e", f"crash too {deed}", "f"]
+    assert len(started) == 3
+    pool.rest()
+    assert all(process.poll() is not None for process in started)
+
+
+def test_a_file_that_ends_the_process_by_lines_too_is_left_out_until_it_changes() -> None:
+    pool = WorkerPool(1, start=fragile([]))
+    outcomes = pool.prepare("/", Settings(), piece("a", "always crash", "b"))
+    assert [type(o) for o in outcomes] == [Gone, LeftOut, Gone]
+    left_out = outcomes[1]
+    assert isinstance(left_out, LeftOut)
+    assert left_out.skipped.decision.rule is Rule.UNREADABLE
+    assert left_out.skipped.decision.detail == "reading it ended its process (status 11)"
+    assert (left_out.stat, left_out.settled) == (Stat(1, 1, 1, 1), True)
+    pool.rest()
+
+
+def test_a_file_that_never_ends_is_given_up() -> None:
+    pool = WorkerPool(2, Limits(patience_s=3.0), fragile([]))
+    pieces = [piece("a"), piece("hang"), piece("b")]
+    answered = [path_of(o) for _, outcomes in pool.prepare_all("/", Settings(), pieces) for o in outcomes]
+    assert answered == ["a", "hang gave no answer within 3 s", "b"]
+    pool.rest()
+
+
+def test_a_process_that_has_grown_is_followed_by_another_one_and_no_file_is_blamed() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    pool = WorkerPool(1, start=fragile(started, "growing"))
+    outcomes = pool.prepare("/", Settings(), piece("a", "b", "c"))
+    assert [path_of(o) for o in outcomes] == ["a", "b", "c"]
+    assert len(started) == 2
+    pool.rest()
+
+
+def test_a_process_that_somebody_kills_is_replaced_and_no_file_is_blamed() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    pool = WorkerPool(1, start=fragile(started, "killed"))
+    assert [path_of(o) for o in pool.prepare("/", Settings(), piece("a", "b"))] == ["a", "b"]
+    started[-1].kill()
+    started[-1].wait()
+    assert [path_of(o) for o in pool.prepare("/", Settings(), piece("c"))] == ["c"]
+    assert len(started) == 3
+    pool.rest()
+
+
+def test_processes_that_cannot_be_started_are_told_and_no_file_is_blamed() -> None:
+    def refuse(_: str) -> subprocess.Popen[bytes]:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    with pytest.raises(Internal, match=r"did not start: .*Resource temporarily unavailable"):
+        WorkerPool(1, start=refuse).prepare("/", Settings(), piece("a"))
+    with pytest.raises(Internal, match=r"ended before it was ready \(status 3\)"):
+        WorkerPool(1, start=fragile([], "stillborn")).prepare("/", Settings(), piece("a"))
+
+
+def test_a_saved_file_waits_neither_for_a_run_nor_for_the_file_of_another_workspace(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    held = piece(f"pipe {tmp_path / 'pipe'}")
+    pool = WorkerPool(1, start=fragile([]))
+    runs = pool.prepare_all("/", Settings(), [held])
+    stuck = [
+        threading.Thread(target=lambda: list(runs)),
+        threading.Thread(target=lambda: pool.prepare("/other", Settings(), held)),
+    ]
+    for thread in stuck:
+        thread.start()
+    assert [path_of(o) for o in pool.prepare("/third", Settings(), piece("saved"))] == ["saved"]
+    assert all(thread.is_alive() for thread in stuck)
+    with (tmp_path / "pipe").open("wb"):
+        for thread in stuck:
+            thread.join()
+    pool.rest()
+
+
+def test_whoever_waits_while_the_pool_goes_to_rest_is_answered_by_new_processes() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    asked = threading.Event()
+
+    def start(module: str) -> subprocess.Popen[bytes]:
+        begun: subprocess.Popen[bytes] = fragile(started)(module)
+        if len(started) == 1:
+            asked.set()
+        return begun
+
+    pool = WorkerPool(1, start=start)
+    answers: list[str] = []
+    waiting = threading.Thread(
+        target=lambda: answers.extend(path_of(o) for o in pool.prepare("/", Settings(), piece("a", "b")))
+    )
+    waiting.start()
+    assert asked.wait(60)
+    pool.rest()
+    waiting.join()
+    assert answers == ["a", "b"]
+    assert started[0].poll() is not None
+    pool.rest()
+
+
+def test_nobody_has_to_end_the_processes_of_a_run_that_is_over() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    pool = WorkerPool(1, start=fragile(started), bulk_rest_s=0.0)
+    list(pool.prepare_all("/", Settings(), [piece("a")]))
+    assert started[0].wait(60) is not None
+
+
+# ---------------------------------------------------------------- real parsers, real limits
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "deed"),
+    [
+        ("deep.yaml", DEEP, "crashed or ran out of memory (SIGSEGV)"),
+        ("endless.py", ENDLESS, "exceeded 1.0 s"),
+        ("greedy.java", GREEDY, "crashed or ran out of memory"),
+    ],
+)
+def test_what_exceeds_a_limit_is_cut_by_lines_and_its_text_is_not_parsed_again(
+    room: Room, name: str, text: str, deed: str
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    room.write(name, text)
+    pool = WorkerPool(1, start=noted(started))
+    (outcome,) = pool.prepare(str(room.root), Settings(), [on_disk(room, name)])
+    first = prepared(outcome).new
+    assert first.parser.startswith(f"lines: parser {deed}")
+    assert "".join(line for chunk in first.chunks for line in chunk.text.split()) == "".join(text.split())
+    assert len(started) == 2
+    (again,) = pool.prepare(str(room.root), Settings(), [on_disk(room, name)])
+    assert prepared(again).new.parser == first.parser
+    assert len(started) == 2, "no process was ended by the same text again"
+    pool.rest()
+
+
+def test_a_process_gets_no_more_memory_than_it_is_allowed(room: Room) -> None:
+    room.write("greedy.java", GREEDY)
+    pool = WorkerPool(1, Limits(seconds=60.0, memory_mb=320))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    (outcome,) = pool.prepare(str(room.root), Settings(), [on_disk(room, "greedy.java")])
+    pool.rest()
+    assert prepared(outcome).new.parser.startswith("lines: parser crashed or ran out of memory")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < max(before, 500_000)
+
+
+def test_a_parser_that_raises_has_its_file_cut_by_lines(room: Room) -> None:
+    parts = parts_of(room)
+
+    def parse(path: str, text: str, language: str) -> Any:
+        if language == "python":
+            raise RecursionError
+        return parts.parse_file(path, text, language)
+
+    here = PreparersHere(replace(parts, parse_file=parse))
+    (outcome,) = here.prepare(str(room.root), Settings(), [on_disk(room, "src/retry.py")])
+    assert prepared(outcome).new.parser == "lines: parser raised RecursionError"
+    assert prepared(outcome).new.language == "python"
+
+
+def test_a_hostile_workspace_is_indexed_searched_and_explained(room: Room) -> None:
+    room.write("deep.yaml", DEEP)
+    room.write("endless.py", f"{ENDLESS}\nzanzibar = 1\n")
+    workspace = room.open()
+    report = index(workspace)
+    assert (report.errors, report.code.files + report.docs.files) == (0, 8)
+    assert find(workspace, "zanzibar", mode="fts") == ["endless.py"]
+    assert workspace.explain("endless.py").parser == "lines: parser exceeded 1.0 s"
+    assert workspace.explain("src/retry.py").parser == "tree-sitter"
+    assert workspace.status().cut_by_lines == (
+        ("deep.yaml", "parser crashed or ran out of memory (SIGSEGV)"),
+        ("endless.py", "parser exceeded 1.0 s"),
+    )
+
+
+def test_a_hostile_file_is_not_parsed_again_until_its_bytes_change(room: Room) -> None:
+    room.write("endless.py", ENDLESS)
+    workspace = room.open()
+    index(workspace)
+    room.close()
+    os.utime(room.root / "endless.py")
+    started: list[subprocess.Popen[bytes]] = []
+    room.preparers = WorkerPool(1, start=noted(started))
+    workspace = room.open()
+    index(workspace)
+    assert workspace.explain("endless.py").parser == "lines: parser exceeded 1.0 s"
+    room.write("endless.py", "def mended():\n    return 1\n")
+    workspace.reindex_file("endless.py")
+    assert workspace.explain("endless.py").parser == "tree-sitter"
+    assert all(process.poll() is None for process in started), "no file ended a process"
+    room.preparers.rest()
+
+
+def test_unsaved_hostile_text_harms_nobody(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    workspace.set_buffer("src/parse.yaml", DEEP)
+    assert "src/parse.yaml" in find(workspace, "k299")
+    workspace.set_buffer("src/parse.yaml", "quokka: 1\n")
+    assert find(workspace, "quokka", mode="fts") == ["src/parse.yaml"]
+    assert workspace.explain("src/parse.yaml").parser == "tree-sitter"
+
+
+def test_a_cancelled_run_stops_and_its_processes_end_with_the_pool(library: Room) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    pool = WorkerPool(1, start=noted(started))
+    library.preparers = pool
+    workspace = library.open()
+    with pytest.raises(Cancelled):
+        workspace.refresh(no_progress, lambda: bool(started))
+    workspace.close()
+    pool.rest()
+    assert all(process.poll() is not None for process in started)
+
+
+def test_a_process_inherits_nothing_of_this_one_and_ends_with_it(tmp_path: Path) -> None:
+    held = os.open(tmp_path, os.O_RDONLY)
+    os.set_inheritable(held, True)
+    worker = WorkerProcess(start_worker, Limits(), 0, Patience())
+    pid = worker._process.pid
+    open_files = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    os.close(held)
+    assert str(tmp_path) not in open_files
+    assert not [name for name in open_files if name.startswith("socket:")]
+    assert worker._process.stdin is not None
+    worker._process.stdin.close()
+    assert worker._process.wait(60) == 0
+
+
+def test_a_process_that_prepares_files_imports_nothing_heavy() -> None:
+    worker = WorkerProcess(start_worker, Limits(), 0, Patience())
+    mapped = Path(f"/proc/{worker._process.pid}/maps").read_text()
+    worker.end()
+    assert "tree_sitter" in mapped
+    assert "onnxruntime" not in mapped
+    assert "chromadb" not in mapped
+    assert "pydantic_core" not in mapped
+
+
+def test_a_file_that_is_touched_is_not_parsed(room: Room, pool: WorkerPool) -> None:
+    workspace = room.open()
+    index(workspace)
+    generation = workspace._index.readable()
+    assert generation.writer is not None
+    known = generation.writer.manifest.known_file("src/retry.py")
+    (outcome,) = pool.prepare(str(room.root), Settings(), [on_disk(room, "src/retry.py", known=known)])
+    assert isinstance(outcome, Touched)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [b"[a-" * 300_000 + b" linguist-generated", b"".join(b"*a%d*a*b linguist-vendored\n" % n for n in range(35_000))],
+    ids=["one endless pattern", "many patterns"],
+)
+def test_hostile_attributes_keep_no_file_out(room: Room, pool: WorkerPool, lines: bytes) -> None:
+    (room.root / ".gitattributes").write_bytes(b"*.ts linguist-generated\n" + lines)
+    jobs = [on_disk(room, "src/retry.py"), on_disk(room, "src/parse.ts")]
+    source, generated = pool.prepare(str(room.root), Settings(), jobs)
+    assert prepared(source).new.parser == "tree-sitter"
+    assert isinstance(generated, LeftOut)
+    assert generated.skipped.decision.rule is Rule.GENERATED
+
+
+def test_a_command_of_the_shell_survives_what_a_daemon_survives(room: Room) -> None:
+    room.write("deep.yaml", DEEP)
+    env = {**os.environ, "SIDECAR_HOME": str(room.home)}
+    for words in (["index"], ["explain", "deep.yaml"], ["status"]):
+        command = [sys.executable, "-m", "sidecar", *words, "-w", str(room.root)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        if words != ["index"]:
+            assert "parser crashed or ran out of memory" in " ".join(done.stdout.split())
