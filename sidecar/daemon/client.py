@@ -23,6 +23,7 @@ from sidecar.errors import DaemonUnavailable, NotFound, SidecarError
 from sidecar.settings.home import data_home
 
 if TYPE_CHECKING:
+    from sidecar.daemon.alone import Alone
     from sidecar.daemon.remote import RemoteTools
     from sidecar.daemon.script_mcp import Hello
     from sidecar.surfaces.cli.main import Serving
@@ -117,18 +118,22 @@ class Client:
     @contextlib.contextmanager
     def _again(self, greeting: Greeting) -> Iterator[Callable[[], socket.socket]]:
         """How a session that has begun goes on: with another daemon, and where none can be had in this process."""
-        from sidecar.daemon.alone import Alone
-
-        alone = Alone(self._env)
+        made: list[Alone] = []
 
         def again() -> socket.socket:
-            attached = self._attached(greeting)
-            return alone.attach(greeting) if attached is None else attached.connection
+            if (attached := self._attached(greeting)) is not None:
+                return attached.connection
+            if not made:
+                from sidecar.daemon.alone import Alone
+
+                made.append(Alone(self._env))
+            return made[0].attach(greeting)
 
         try:
             yield again
         finally:
-            alone.close()
+            for alone in made:
+                alone.close()
 
     # ------------------------------------------------------------ sidecar daemon
 

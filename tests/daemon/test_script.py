@@ -251,11 +251,12 @@ def test_an_agents_handshake_is_answered_before_a_daemon_is_there_as_the_last_on
     first = McpScript(hello)
     said(first, begin)
     assert first.without_daemon() == []
-    heard(first, {"id": 3, "result": {"serverInfo": "sidecar"}})
+    told = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "sidecar"}}
+    heard(first, {"id": 3, "result": told})
     second = McpScript(hello)
     said(second, begin)
     (answer,) = map(body, second.without_daemon())
-    assert (answer["id"], answer["result"]) == (3, {"serverInfo": "sidecar"})
+    assert (answer["id"], answer["result"]) == (3, told)
     assert second.without_daemon() == []
     assert [message["id"] for message in opening(second)] == [REPLAY]
     other = McpScript(hello)
