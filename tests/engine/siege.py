@@ -6,6 +6,7 @@ searches beside it took, and how much memory any process had.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import shutil
@@ -147,7 +148,7 @@ def _computed(started: Iterable[subprocess.Popen[bytes]]) -> float:
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.thread_time() + ended.ru_utime + ended.ru_stime
     for process in started:
-        if process.poll() is None:
+        with contextlib.suppress(OSError):  # it may end, and be counted above the next time
             fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
             seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return seconds
