@@ -24,10 +24,10 @@ from suffixless import load_script
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from sidecar.engine.rank.combine import Combiner, HandSet, WeightedSum
-from sidecar.engine.rank.features import FEATURES
-from sidecar.engine.rank.fingerprint import fingerprint
-from sidecar.engine.search import Examined, Searcher
+from sidecar.engine.search.rank.features import FEATURES
+from sidecar.engine.search.rank.fingerprint import fingerprint
+from sidecar.engine.search.rank.scorer import Combiner, HandSet, WeightedSum
+from sidecar.engine.search.searcher import Examined, Searcher
 from sidecar.engine.wiring import OpenWorkspaces, real_parts, resolve_model
 from sidecar.model import IsCancelled, SearchAnswer, SearchRequest, Workspace, never_cancelled, no_progress
 from sidecar.settings.declare import DECLARATIONS

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sidecar.engine.documents import DocumentIndexes
+from sidecar.engine.extras.documents import DocumentIndexes
 from sidecar.errors import (
     Cancelled,
     DocsIndexNotFound,

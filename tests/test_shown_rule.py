@@ -13,7 +13,7 @@ STREAM = re.compile(r"(std)?(out|err)|_?stream")
 VISIBLE = re.compile(r"(shown|style)\.\w+\(")
 BYTES = {"surfaces/lsp/channel.py"}
 """Whose stream takes frames of a protocol."""
-EXACT = {"daemon/calls.py", "daemon/script.py", "surfaces/mcp/messages.py", "tools/documents.py"}
+EXACT = {"daemon/shell_server.py", "daemon/replay.py", "surfaces/mcp/messages.py", "tools/documents.py"}
 """Who writes JSON that nobody is shown: between two of our processes, on a protocol's wire, or to try it."""
 
 

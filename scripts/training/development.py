@@ -17,7 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.enrich import body_text, path_text
+from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.parts.chunk import parse_file
 from sidecar.parts.classify import generated_reason, minified_reason
 from sidecar.parts.languages import language_of

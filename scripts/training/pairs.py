@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from sidecar.engine.enrich import body_text
+from sidecar.engine.ingest.embedding_text import body_text
 from sidecar.model import Chunk, Comment, Definition, ParsedFile
 from sidecar.parts.chunk import parse_file
 

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from sidecar.daemon.greeting import Greeting
+from sidecar.daemon.handshake import Handshake
 from sidecar.daemon.spawn import daemon_environment
 
 if TYPE_CHECKING:
-    from sidecar.daemon.doors import Doors
+    from sidecar.daemon.handlers import Handlers
     from sidecar.tools.shared import SharedEngine
 
 logger = logging.getLogger("sidecar.daemon")
@@ -30,9 +30,9 @@ class Alone:
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
         self._engine: SharedEngine | None = None
-        self._doors: Doors | None = None
+        self._doors: Handlers | None = None
 
-    def attach(self, greeting: Greeting) -> socket.socket:
+    def attach(self, greeting: Handshake) -> socket.socket:
         """A session that has begun. Raises what a door raises before, such as ConfigInvalid."""
         ours, theirs = socket.socketpair()
         begun: Future[None] = Future()
@@ -52,7 +52,7 @@ class Alone:
         if engine is not None:
             engine.close()
 
-    def _serve(self, connection: socket.socket, greeting: Greeting, begun: Future[None]) -> None:
+    def _serve(self, connection: socket.socket, greeting: Handshake, begun: Future[None]) -> None:
         async def welcome(**_: object) -> None:
             begun.set_result(None)
 
@@ -69,14 +69,14 @@ class Alone:
         finally:
             connection.close()
 
-    def _made(self) -> Doors:
+    def _made(self) -> Handlers:
         if self._doors is None:
-            from sidecar.daemon.doors import Doors
+            from sidecar.daemon.handlers import Handlers
             from sidecar.surfaces.cli.log import log_to_file
             from sidecar.tools.assemble import make_sessions
             from sidecar.tools.shared import SharedEngine
 
             log_to_file()
             self._engine = SharedEngine(daemon_environment(self._env))
-            self._doors = Doors(self._engine, make_sessions(self._env))
+            self._doors = Handlers(self._engine, make_sessions(self._env))
         return self._doors

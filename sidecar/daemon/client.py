@@ -16,16 +16,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sidecar import shown
-from sidecar.daemon.greeting import Greeting, of_here, read_line
-from sidecar.daemon.place import Place, is_locked
+from sidecar.daemon.endpoint import Endpoint, is_locked
+from sidecar.daemon.handshake import Handshake, of_here, read_line
 from sidecar.daemon.spawn import COMMAND, Attached, Daemon, NotReachedError
 from sidecar.errors import DaemonUnavailable, NotFound, SidecarError
 from sidecar.settings.home import data_home
 
 if TYPE_CHECKING:
     from sidecar.daemon.alone import Alone
-    from sidecar.daemon.remote import RemoteTools
-    from sidecar.daemon.script_mcp import Hello
+    from sidecar.daemon.replay_mcp import Hello
+    from sidecar.daemon.shell_client import ShellClient
     from sidecar.surfaces.cli.main import Serving
 
 STOPPING_S = 30.0
@@ -37,7 +37,7 @@ class Client:
 
     def __init__(self, env: Mapping[str, str], version: str, command: Sequence[str] = COMMAND) -> None:
         self._env = env
-        self.place = Place(data_home(env), version)
+        self.place = Endpoint(data_home(env), version)
         self._daemon = Daemon(self.place, env, command)
 
     # ------------------------------------------------------------ sessions
@@ -62,7 +62,7 @@ class Client:
             pipe = Pipe(script, make_cutter, again, lambda: self.place.record() is None, fds)
             return pipe.run(first.connection if first is not None else None)
 
-    def tools(self, **asked: Any) -> RemoteTools | None:
+    def tools(self, **asked: Any) -> ShellClient | None:
         """For a shell; None where no daemon runs."""
         greeting = of_here("call", self._env, **asked)
         try:
@@ -74,29 +74,29 @@ class Client:
             return None
         for note in attached.facts.get("notes", ()):
             sys.stderr.write(shown.line(f"sidecar: {note}") + "\n")
-        from sidecar.daemon.remote import RemoteTools
+        from sidecar.daemon.shell_client import ShellClient
 
-        return RemoteTools(attached.connection)
+        return ShellClient(attached.connection)
 
     def _hello(self) -> Hello:
-        from sidecar.daemon.script_mcp import Hello
+        from sidecar.daemon.replay_mcp import Hello
 
         return Hello(self.place.folder / f"hello-{self.place.version}.json")
 
     def _protocol(self, kind: str) -> tuple[Any, Any]:
         if kind == "mcp":
-            from sidecar.daemon.script_mcp import LineCutter, McpScript
+            from sidecar.daemon.replay_mcp import LineCutter, McpReplay
 
-            return McpScript(self._hello()), LineCutter
+            return McpReplay(self._hello()), LineCutter
         from sidecar.daemon.pipe import end_with
-        from sidecar.daemon.script_lsp import HeaderCutter, LspScript
+        from sidecar.daemon.replay_lsp import HeaderCutter, LspReplay
 
         def watch(pid: int) -> None:
             threading.Thread(target=end_with, args=(pid,), name="sidecar-editor", daemon=True).start()
 
-        return LspScript(watch), HeaderCutter
+        return LspReplay(watch), HeaderCutter
 
-    def _attached(self, greeting: Greeting) -> Attached | None:
+    def _attached(self, greeting: Handshake) -> Attached | None:
         """With a daemon that is started where there is none; None, and a line for a person, where none can be had."""
         try:
             return self._daemon.attach(greeting)
@@ -116,7 +116,7 @@ class Client:
             return serve_attached(first.connection, again, serving, first.facts["root"])
 
     @contextlib.contextmanager
-    def _again(self, greeting: Greeting) -> Iterator[Callable[[], socket.socket]]:
+    def _again(self, greeting: Handshake) -> Iterator[Callable[[], socket.socket]]:
         """How a session that has begun goes on: with another daemon, and where none can be had in this process."""
         made: list[Alone] = []
 
@@ -151,7 +151,7 @@ class Client:
         running = self._ask("status")
         if running is None:
             try:
-                self._daemon.attach(Greeting("control", pid=os.getpid())).connection.close()
+                self._daemon.attach(Handshake("control", pid=os.getpid())).connection.close()
             except NotReachedError as error:
                 raise DaemonUnavailable(str(error)) from error
         told = self._ask("status") or {}
@@ -186,7 +186,7 @@ class Client:
     def _ask(self, word: str) -> dict[str, Any] | None:
         """A control word's answer; None where no daemon answers."""
         try:
-            attached = self._daemon.attach_running(Greeting("control", pid=os.getpid()))
+            attached = self._daemon.attach_running(Handshake("control", pid=os.getpid()))
         except (NotReachedError, SidecarError, ValueError):
             return None
         if attached is None:

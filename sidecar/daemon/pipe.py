@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from sidecar import shown
-from sidecar.daemon.script import Script
+from sidecar.daemon.replay import Replay
 from sidecar.daemon.spawn import NotReachedError
 from sidecar.errors import SidecarError
 
@@ -37,7 +37,7 @@ class Cutter(Protocol):
     def rest(self) -> bytes: ...
 
 
-class Session(Script):
+class PipedSession(Replay):
     """A protocol's script."""
 
     @property
@@ -51,7 +51,7 @@ class Pipe:
 
     def __init__(
         self,
-        script: Session,
+        script: PipedSession,
         make_cutter: Callable[[], Cutter],
         attach: Callable[[], socket.socket],
         was_told: Callable[[], bool],

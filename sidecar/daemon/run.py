@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sidecar import shown
-from sidecar.daemon.greeting import Greeting, greet
-from sidecar.daemon.place import Lock, Place, connect, private_folder
+from sidecar.daemon.endpoint import Endpoint, Lock, connect, private_folder
+from sidecar.daemon.handshake import Handshake, greet
 from sidecar.daemon.spawn import daemon_environment, patience
 from sidecar.errors import IndexLocked, InvalidParams, SidecarError
 from sidecar.surfaces.cli.log import LateFile, log_to_file
@@ -30,7 +30,7 @@ _POLL_S = 0.05
 logger = logging.getLogger("sidecar.daemon")
 
 
-def run_daemon(place: Place, env: Mapping[str, str], ready_fd: int | None) -> int:
+def run_daemon(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> int:
     """Serves until it leaves; the exit status. With `ready_fd` in the background: one JSON line goes there once it
     accepts sessions, or says why it does not. Raises SidecarError in the foreground."""
     if ready_fd is not None:
@@ -47,7 +47,7 @@ def run_daemon(place: Place, env: Mapping[str, str], ready_fd: int | None) -> in
     return _serve(place, env, *listener)
 
 
-def _up(place: Place, env: Mapping[str, str], ready_fd: int | None) -> tuple[Lock, socket.socket, float] | None:
+def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[Lock, socket.socket, float] | None:
     """The lock, the listening socket and the idle time in seconds; None when another daemon has come up meanwhile."""
     idle_s = _idle_seconds(env)
     lock = Lock(place.lock)
@@ -64,16 +64,16 @@ def _up(place: Place, env: Mapping[str, str], ready_fd: int | None) -> tuple[Loc
     return lock, listener, idle_s
 
 
-def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.socket, idle_s: float) -> int:
+def _serve(place: Endpoint, env: Mapping[str, str], lock: Lock, listener: socket.socket, idle_s: float) -> int:
     import asyncio
 
-    from sidecar.daemon.doors import Doors
-    from sidecar.daemon.hub import Hub
+    from sidecar.daemon.handlers import Handlers
+    from sidecar.daemon.server import DaemonServer
     from sidecar.tools.assemble import make_sessions
     from sidecar.tools.shared import SharedEngine
 
     shared = SharedEngine(daemon_environment(env))
-    doors = Doors(shared, make_sessions(env))
+    doors = Handlers(shared, make_sessions(env))
     path = Path(listener.getsockname())
 
     backstop = threading.Timer(2 * CLOSING_S, os._exit, (1,))
@@ -90,7 +90,7 @@ def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.so
         return {"version": place.version, "home": str(place.home), "socket": str(path), "log": str(log_file(place))}
 
     kinds = {"lsp": doors.lsp, "mcp": doors.mcp, "call": doors.call, "rest": doors.rest}
-    hub = Hub(kinds, facts, idle_s, lock_out, lock.is_current)
+    hub = DaemonServer(kinds, facts, idle_s, lock_out, lock.is_current)
     threading.Thread(target=retire_older, args=(place,), name="sidecar-upgrade", daemon=True).start()
     try:
         asyncio.run(hub.serve(listener))
@@ -103,7 +103,7 @@ def _serve(place: Place, env: Mapping[str, str], lock: Lock, listener: socket.so
     os._exit(0)
 
 
-def retire_older(place: Place) -> None:
+def retire_older(place: Endpoint) -> None:
     """Tells daemons of older versions to leave: their indexes are wanted here. Their clients get along without us."""
     for version, record in place.others():
         if _order(version) >= _order(place.version):
@@ -112,7 +112,7 @@ def retire_older(place: Place) -> None:
         if connection is None:
             continue
         with connection, contextlib.suppress(OSError, SidecarError, ValueError):
-            greet(connection, Greeting("control", pid=os.getpid()), CLOSING_S)
+            greet(connection, Handshake("control", pid=os.getpid()), CLOSING_S)
             connection.sendall(b"stop\n")
             logger.info("version %s was told to leave", version)
 
@@ -121,7 +121,7 @@ def _order(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdecimal() else 0 for part in version.replace("-", ".").split("."))
 
 
-def log_file(place: Place) -> Path:
+def log_file(place: Endpoint) -> Path:
     return place.home / "logs" / "daemon.log"
 
 
@@ -131,7 +131,7 @@ def _detach() -> None:
     os.setsid()
 
 
-def _take(lock: Lock, place: Place, patience_s: float) -> bool:
+def _take(lock: Lock, place: Endpoint, patience_s: float) -> bool:
     """False when another daemon is up. One that is leaving is waited for. Raises IndexLocked where that takes long."""
     deadline = time.monotonic() + patience_s
     while not lock.take():
@@ -147,7 +147,7 @@ def _take(lock: Lock, place: Place, patience_s: float) -> bool:
     return True
 
 
-def _listen(place: Place, env: Mapping[str, str]) -> tuple[socket.socket, Path]:
+def _listen(place: Endpoint, env: Mapping[str, str]) -> tuple[socket.socket, Path]:
     for path in place.sockets(env):
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -174,7 +174,7 @@ def _idle_seconds(env: Mapping[str, str]) -> float:
     return minutes * 60
 
 
-def _log(place: Place, *, quiet: bool) -> None:
+def _log(place: Endpoint, *, quiet: bool) -> None:
     """To the bounded file. `quiet`: what is printed goes there too, since nobody sees it."""
     path = log_file(place)
     private_folder(path.parent)

@@ -14,8 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sidecar.daemon.greeting import PREFIX, Greeting, greet
-from sidecar.daemon.place import Lock, Place, connect, is_locked
+from sidecar.daemon.endpoint import Endpoint, Lock, connect, is_locked
+from sidecar.daemon.handshake import PREFIX, Handshake, greet
 from sidecar.errors import SidecarError
 
 PATIENCE_S = 20.0
@@ -40,13 +40,13 @@ class NotReachedError(Exception):
 class Daemon:
     """The daemon as its clients see it. `command` is the sidecar command of this installation."""
 
-    def __init__(self, place: Place, env: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, place: Endpoint, env: Mapping[str, str], command: Sequence[str] = COMMAND) -> None:
         self.place = place
         self._env = env
         self._command = command
         self.patience_s = patience(env)
 
-    def attach(self, greeting: Greeting) -> Attached:
+    def attach(self, greeting: Handshake) -> Attached:
         """A session with the daemon, started where there is none. Raises NotReachedError, and the daemon's own error
         where it refuses this greeting. Each step ends within the patience for it."""
         deadline = time.monotonic() + 3 * self.patience_s
@@ -58,7 +58,7 @@ class Daemon:
                 return Attached(connection, facts)
         raise NotReachedError("The daemon hangs up on everybody; sidecar daemon logs says why.")
 
-    def attach_running(self, greeting: Greeting) -> Attached | None:
+    def attach_running(self, greeting: Handshake) -> Attached | None:
         """A session with the daemon that runs; None where there is none."""
         connection = self._connected()
         if connection is None:
@@ -72,7 +72,7 @@ class Daemon:
         except OSError as error:  # this process has no descriptor left
             raise NotReachedError(f"The daemon cannot be reached: {error.strerror}.") from error
 
-    def _welcome(self, connection: socket.socket, greeting: Greeting) -> dict[str, Any] | None:
+    def _welcome(self, connection: socket.socket, greeting: Handshake) -> dict[str, Any] | None:
         """None where the daemon hangs up, because it is leaving."""
         try:
             if (facts := greet(connection, greeting, self.patience_s)) is not None:

@@ -33,7 +33,7 @@ from sidecar.model import (
 from sidecar.settings.load import Settings
 
 if TYPE_CHECKING:
-    from sidecar.engine.prepare import Job, Judgement, Look, Outcome
+    from sidecar.engine.ingest.prepare import Job, Judgement, Look, Outcome
 
 
 class WalkResult(Protocol):

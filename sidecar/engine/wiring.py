@@ -12,13 +12,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sidecar.engine.directory import IndexDirectory
-from sidecar.engine.enrich import body_text, path_text
-from sidecar.engine.generation import ModelFacts
-from sidecar.engine.idle import give_memory_back
+from sidecar.engine.concurrency.fair_slots import FairSlots
+from sidecar.engine.concurrency.usage import give_memory_back
+from sidecar.engine.index.generation import ModelFacts
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.ingest.embedding_text import body_text, path_text
+from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.ports import Kept, Parts, Searching, Walker, Watching
-from sidecar.engine.turns import Turns
-from sidecar.engine.worker_pool import WorkerPool
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import IndexLocked, ModelDownloadFailed, WorkspaceNotFound
 from sidecar.model import Decision, Embedder, FileContent, IsCancelled, Judged, Progress, Rule, VectorStore, Workspace
@@ -91,7 +91,7 @@ class OpenWorkspaces:
         self._models = Models(parts.make_embedder, home)
         self._open: dict[str, IndexedWorkspace] = {}
         self._lock = threading.Lock()
-        self._turns = Turns()
+        self._fair_slots = FairSlots()
         self._closing = threading.Event()
         self._watching: threading.Thread | None = None
 
@@ -103,13 +103,13 @@ class OpenWorkspaces:
             if normal not in self._open:
                 self._open[normal] = IndexedWorkspace(
                     normal,
-                    IndexDirectory(self._home, normal),
+                    IndexLayout(self._home, normal),
                     self._parts,
                     self._models.embedder,
                     self._models.facts,
                     Lease,
                     self._models.loaded,
-                    turns=self._turns,
+                    fair_slots=self._fair_slots,
                 )
                 self._watch()
             return self._open[normal]
@@ -129,17 +129,17 @@ class OpenWorkspaces:
         if any(idle):
             give_memory_back()
 
-    def heed_settings(self) -> None:
+    def reload_settings(self) -> None:
         """What has changed in them takes effect in workspaces that are open and that nobody calls."""
         with self._lock:
             workspaces = list(self._open.values())
         for workspace in workspaces:
-            workspace.heed_settings()
+            workspace.reload_settings()
 
     def _watch(self) -> None:
         def look() -> None:
             while not self._closing.wait(IDLE_LOOK_S):
-                self.heed_settings()
+                self.reload_settings()
                 self.rest()
 
         if self._watching is None:
@@ -321,8 +321,8 @@ def make_searcher(
     embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None], ranker: str = ""
 ) -> Searching:
     """`ranker` (SIDECAR_RANKER): learned, hand-set or a file of weights; for comparing rankings."""
-    from sidecar.engine.rank.combine import choose
-    from sidecar.engine.search import Searcher
+    from sidecar.engine.search.rank.scorer import choose
+    from sidecar.engine.search.searcher import Searcher
 
     return Searcher(embedder, store, choose(ranker))
 

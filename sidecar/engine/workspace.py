@@ -12,26 +12,26 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from sidecar.engine.building import Builder
-from sidecar.engine.change_queue import EVERYTHING, Pending
-from sidecar.engine.choice import ModelChoice
-from sidecar.engine.directory import IndexDirectory
-from sidecar.engine.documents import DocumentIndexes
-from sidecar.engine.explain import explain_path
-from sidecar.engine.gathering import Pace
-from sidecar.engine.generation import Generation, Generations, ModelFacts
-from sidecar.engine.idle import Idleness, counted
-from sidecar.engine.memory import WorkspaceMemories
-from sidecar.engine.opened import Lease, OpenIndex
-from sidecar.engine.passage import Passage
-from sidecar.engine.patterns import index_matched, match_patterns
+from sidecar.engine.concurrency.fair_slots import FairSlots
+from sidecar.engine.concurrency.rwlock import RwLock
+from sidecar.engine.concurrency.usage import Usage, counted
+from sidecar.engine.diagnostics.explain import explain_path
+from sidecar.engine.diagnostics.status import Activity, Reporter
+from sidecar.engine.extras.documents import DocumentIndexes
+from sidecar.engine.extras.memory import WorkspaceMemories
+from sidecar.engine.index.generation import Generation, Generations, ModelFacts
+from sidecar.engine.index.handle import IndexHandle, LeaseLike
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.ports import Parts
-from sidecar.engine.reading import Reading
-from sidecar.engine.refining import Refining
-from sidecar.engine.renewal import Build, make_anew, up_to_date_or_anew
-from sidecar.engine.status import Activity, Reporter
-from sidecar.engine.turns import Turns
-from sidecar.engine.upkeep import Upkeep
+from sidecar.engine.query_service import QueryService
+from sidecar.engine.update.backfill import Pace
+from sidecar.engine.update.builder import Builder
+from sidecar.engine.update.by_pattern import index_matched, match_patterns
+from sidecar.engine.update.change_queue import EVERYTHING, Pending
+from sidecar.engine.update.live import LiveUpdate
+from sidecar.engine.update.model_upgrade import ModelUpgrade
+from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
 from sidecar.errors import Cancelled, IndexExists, IndexingInProgress, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
@@ -66,18 +66,18 @@ class IndexedWorkspace:
     def __init__(
         self,
         root: str,
-        directory: IndexDirectory,
+        directory: IndexLayout,
         parts: Parts,
         embedder: Callable[[Settings], Embedder],
         model_facts: Callable[[Settings], ModelFacts],
-        make_lease: Callable[[Path], Lease],
+        make_lease: Callable[[Path], LeaseLike],
         loaded: Callable[[Settings], Embedder | None] = lambda _: None,
         stay_seconds: float = STAY_SECONDS,
         freshness_seconds: float = FRESHNESS_SECONDS,
-        turns: Turns | None = None,
+        fair_slots: FairSlots | None = None,
     ) -> None:
-        self.idleness = Idleness()
-        self._turns = turns or Turns()
+        self.usage = Usage()
+        self._fair_slots = fair_slots or FairSlots()
         self._rested: StatusAnswer | None = None
         self._root = root
         self._directory = directory
@@ -91,33 +91,33 @@ class IndexedWorkspace:
         self._builder = Builder(root, parts, self._buffers, self.activity)
         self._reporter = Reporter(root, directory, self.activity)
         choice = ModelChoice(self.settings, embedder, model_facts)
-        self._passage = Passage()
-        self._upkeep = Upkeep(
+        self._write_lock = RwLock()
+        self._live_update = LiveUpdate(
             root,
             lambda: self._index,
             self.settings,
             parts.make_watcher,
             self._apply,
             self._tell,
-            self._passage,
+            self._write_lock,
             stay_seconds,
             freshness_seconds,
             parts.preparers.warm,
         )
         self._generations = Generations(root, directory, parts, choice.embedder, self._buffers, self.activity.commit)
-        self._index = OpenIndex(
+        self._index = IndexHandle(
             directory,
             self._generations,
             self.settings,
             choice,
             make_lease,
             parts.default_config_text,
-            lambda: self._upkeep.start(reconcile=True),
+            lambda: self._live_update.start(reconcile=True),
         )
-        self._refining = self._make_refining(choice)
+        self._upgrade = self._make_refining(choice)
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: embedder(self.settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
-        self._reading = Reading(self._index, self._upkeep, self.activity, self._buffers, parts.make_searcher)
+        self._reading = QueryService(self._index, self._live_update, self.activity, self._buffers, parts.make_searcher)
 
     @property
     def root(self) -> str:
@@ -126,9 +126,9 @@ class IndexedWorkspace:
     def settings(self) -> Settings:
         return self._parts.load_settings(self._directory.config)
 
-    def heed_settings(self) -> None:
+    def reload_settings(self) -> None:
         """Goes by what they say now of keeping the index up; other settings are read where they are needed."""
-        self._upkeep.heed_settings()
+        self._live_update.reload_settings()
 
     # ------------------------------------------------------------ building
 
@@ -141,11 +141,14 @@ class IndexedWorkspace:
     @counted
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         report = self._first_stage(progress, cancelled)
-        return replace(report, refined=self._refining.finish(progress, cancelled))
+        return replace(report, refined=self._upgrade.finish(progress, cancelled))
 
     def _first_stage(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        with self._only_job("refresh" if self._index.exists() else "create"), self._turns.taking(cancelled) as stop:
-            return up_to_date_or_anew(self._index, self._builds(progress, stop), self._upkeep.end)
+        with (
+            self._only_job("refresh" if self._index.exists() else "create"),
+            self._fair_slots.taking(cancelled) as stop,
+        ):
+            return up_to_date_or_anew(self._index, self._builds(progress, stop), self._live_update.end)
 
     @counted
     def index_matching(
@@ -164,8 +167,8 @@ class IndexedWorkspace:
     def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         if not self._index.exists():
             raise IndexNotFound("Run create_index first.")
-        with self._only_job("rebuild"), self._turns.taking(cancelled) as stop:
-            return make_anew(self._index, self._builds(progress, stop), self._upkeep.end)
+        with self._only_job("rebuild"), self._fair_slots.taking(cancelled) as stop:
+            return make_anew(self._index, self._builds(progress, stop), self._live_update.end)
 
     def _builds(self, progress: Progress, stop: IsCancelled) -> Build:
         return lambda generation: self._bring_up_to_date(generation, progress, stop)
@@ -173,7 +176,7 @@ class IndexedWorkspace:
     @counted
     def reindex_file(self, path: str) -> FileReport:
         relative = relative_path(self._root, path)
-        with self._passage.writing():
+        with self._write_lock.writing():
             return self._builder.reindex(self._index.writable(), self.settings(), relative)
 
     @counted
@@ -182,7 +185,7 @@ class IndexedWorkspace:
             raise IndexNotFound("There is nothing to delete.")
         with self._only_job("delete"), self._index.gate:
             self._index.take_lease()
-            self._upkeep.end()
+            self._live_update.end()
             self._memories.close()
             self._documents.close()
             self._index.delete()
@@ -191,7 +194,7 @@ class IndexedWorkspace:
 
     @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        self._refining.consider()
+        self._upgrade.consider()
         return self._reading.search(request, cancelled)
 
     @counted
@@ -215,14 +218,14 @@ class IndexedWorkspace:
             return self._status_of(None, "")
         try:
             self._index.readable()
-            self._refining.consider()
-            self.heed_settings()
+            self._upgrade.consider()
+            self.reload_settings()
             return self._index.on_current(lambda generation: self._status_of(generation, ""))
         except SidecarError as error:
             return self._status_of(None, error.message)
 
     def config(self) -> ConfigAnswer:
-        self.heed_settings()
+        self.reload_settings()
         settings = self.settings()
         return ConfigAnswer(
             exists=self._directory.config.exists(),
@@ -257,14 +260,14 @@ class IndexedWorkspace:
             return
         generation = self._index.generation
         if generation is not None and generation.writer is None:
-            raise IndexLocked(generation.hindrance)
+            raise IndexLocked(generation.read_only_reason)
         self._buffers[relative] = text
-        self._upkeep.note_buffer(relative)
+        self._live_update.note_buffer(relative)
 
     def drop_buffer(self, path: str) -> None:
         relative = relative_path(self._root, path)
         if self._buffers.pop(relative, None) is not None:
-            self._upkeep.note_buffer(relative)
+            self._live_update.note_buffer(relative)
 
     def on_change(self, listener: Callable[[StatusAnswer], None]) -> Callable[[], None]:
         self._listeners.append(listener)
@@ -280,12 +283,12 @@ class IndexedWorkspace:
 
         False when it is in use.
         """
-        with self.idleness.resting(after_s) as idle:
+        with self.usage.resting(after_s) as idle:
             generation = self._index.generation
-            if not idle or generation is None or self._job.locked() or self._refining.active:
+            if not idle or generation is None or self._job.locked() or self._upgrade.active:
                 return idle and generation is None
             self._rested = replace(self._status_of(generation, ""), watcher_active=False)
-            self._upkeep.end()
+            self._live_update.end()
             self._index.rest()
         self._tell()
         return True
@@ -293,8 +296,8 @@ class IndexedWorkspace:
     def close(self) -> None:
         self._closed = True
         self.activity.stop()
-        self._refining.end()
-        self._upkeep.end(for_good=True)
+        self._upgrade.end()
+        self._live_update.end(for_good=True)
         with self._job:
             self._index.close()
         self._memories.close()
@@ -302,17 +305,17 @@ class IndexedWorkspace:
 
     # ------------------------------------------------------------ small things
 
-    def _make_refining(self, choice: ModelChoice) -> Refining:
-        return Refining(
+    def _make_refining(self, choice: ModelChoice) -> ModelUpgrade:
+        return ModelUpgrade(
             self._root,
             self._index,
             self._generations,
             choice,
-            self._upkeep,
-            self._passage,
+            self._live_update,
+            self._write_lock,
             self._parts,
             self._directory.vectors,
-            Pace(self.idleness, self._turns),
+            Pace(self.usage, self._fair_slots),
             lambda generation, *what: self._builder.catch_up(generation, self.settings(), *what),
             self._tell,
         )
@@ -321,7 +324,7 @@ class IndexedWorkspace:
         """Returns what is committed. A look at everything waits while a job of a person has the index."""
         if EVERYTHING in pending.rescan and self._job.acquire(blocking=False):
             try:
-                with self._turns.taking(cancelled) as stop:
+                with self._fair_slots.taking(cancelled) as stop:
                     self._bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
             finally:
                 self._job.release()
@@ -351,10 +354,10 @@ class IndexedWorkspace:
         while not self._job.acquire(timeout=_GIVE_WAY_SECONDS):
             if self.activity.kind:
                 raise IndexingInProgress("Ask get_index_status how far it is, or cancel it.")
-            self._upkeep.end()
+            self._live_update.end()
         reconcile = goes_on = True
         try:
-            with self._refining.held(), self.activity.running(kind):
+            with self._upgrade.held(), self.activity.running(kind):
                 yield
             reconcile = False
         except Cancelled:
@@ -363,10 +366,10 @@ class IndexedWorkspace:
         finally:
             self._job.release()
             if goes_on:
-                self._upkeep.start(reconcile=reconcile)
+                self._live_update.start(reconcile=reconcile)
             else:
-                self._upkeep.end()
-            self._refining.consider()
+                self._live_update.end()
+            self._upgrade.consider()
             self._tell()
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
@@ -377,11 +380,11 @@ class IndexedWorkspace:
         return self._reporter.status(
             generation,
             settings,
-            problem or self._upkeep.note,
-            self._upkeep.pending(),
-            self._upkeep.watching,
+            problem or self._live_update.note,
+            self._live_update.pending(),
+            self._live_update.watching,
             self._loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
-            self._refining.state(generation) if generation is not None and not self.activity.kind else None,
+            self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
         )
 
     def _tell(self) -> None:

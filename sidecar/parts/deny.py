@@ -143,8 +143,8 @@ def denied_by_name(name: str, is_folder: bool) -> str:
 
 def denied_by_siblings(name: str, siblings: Listing) -> str:
     """Why a folder is build output or dependencies, from what lies beside it; empty when nothing says so."""
-    evidence = _EVIDENCE.get(name)
-    marker = next((marker for marker in evidence[0] if siblings.has(marker)), "") if evidence else ""
+    signals = _EVIDENCE.get(name)
+    marker = next((marker for marker in signals[0] if siblings.has(marker)), "") if signals else ""
     return f"{name}/ beside {marker}" if marker else ""
 
 
@@ -153,8 +153,8 @@ def denied_by_contents(name: str, contents: Listing) -> str:
     for marker, meaning in _TELLING:
         if contents.has(marker):
             return f"{name}/ holds {marker} ({meaning})"
-    evidence = _EVIDENCE.get(name)
-    marker = next((marker for marker in evidence[1] if contents.has(marker)), "") if evidence else ""
+    signals = _EVIDENCE.get(name)
+    marker = next((marker for marker in signals[1] if contents.has(marker)), "") if signals else ""
     return f"{name}/ holds {marker}" if marker else ""
 
 

@@ -1,7 +1,7 @@
 """Documents that callers supply, kept in a SQLite file of their own: named indexes, their documents and postings.
 
 Several processes may use one file. Not here: the query language, scores and highlights (`parts/lexical`), indexes in
-memory (`engine/documents.py`).
+memory (`engine/extras/documents.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The memories of one workspace: a SQLite file of its own, with FTS5 for their words and a place for their vectors.
 
-Not here: what a memory means (`engine/memory.py` ranks), how a tool spells it.
+Not here: what a memory means (`engine/extras/memory.py` ranks), how a tool spells it.
 """
 
 from __future__ import annotations

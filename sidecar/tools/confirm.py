@@ -48,7 +48,7 @@ async def call_with_questions(
     """
     caller = session or Sessions(0).attach("shell", asked_by)
     tool = service.tool(name)
-    note = _Note(caller, shown.short(asked_by) or caller.name)
+    note = _CallRecord(caller, shown.short(asked_by) or caller.name)
     title = f"sidecar: {tool.title.lower()} (for {shown.quoted(note.agent) if note.agent else 'a caller'})"
     jobs = [] if tool.read_only else caller.home.begin(workspace, title, caller, note.stop)
     try:
@@ -108,7 +108,7 @@ def _not_twice(question: Question, answers: Mapping[str, Answer]) -> None:
         raise Internal(f"{question.tool} asked the same question twice.")
 
 
-class _Note:
+class _CallRecord:
     """One call in the log, and what ends it from elsewhere."""
 
     def __init__(self, caller: Session, agent: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 def run_checks(flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """One `{name, ok, found, advice}` per check; advice is empty when all is well. Raises nothing."""
-    from sidecar.engine.checkup import check_everything
+    from sidecar.engine.doctor import check_everything
 
     environment = os.environ if env is None else env
     return [

@@ -7,6 +7,6 @@ from collections.abc import Callable
 
 def hit_words(query: str) -> Callable[[str], list[tuple[int, int]]]:
     """Finds the words of a text that the query's words find, each as start and end in characters."""
-    from sidecar.engine.excerpt import hit_words as find
+    from sidecar.engine.search.excerpt import hit_words as find
 
     return find(query)

@@ -92,7 +92,7 @@ def search_index_query(context: Context, params: QueryTextsParams) -> TextIndexR
 
 
 def search_fuzzy(context: Context, params: FuzzyParams) -> FuzzyMatches:
-    from sidecar.engine.inline import match_fuzzy
+    from sidecar.engine.extras.oneshot import match_fuzzy
     from sidecar.engine.wiring import similarity
 
     found = match_fuzzy(params.query, params.candidates, params.threshold, similarity, context.cancelled)
@@ -105,7 +105,7 @@ def search_fuzzy(context: Context, params: FuzzyParams) -> FuzzyMatches:
 
 
 def _search(context: Context, params: SearchTextsParams) -> list[TextResult]:
-    from sidecar.engine.inline import search_texts
+    from sidecar.engine.extras.oneshot import search_texts
 
     return [
         TextResult(

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from sidecar.model import IsCancelled, Progress
 
 if TYPE_CHECKING:
-    from sidecar.engine.models import Model
+    from sidecar.engine.models.catalog import CatalogModel
 
 
 class ModelList:
     """The models as JSON-ready values. Raises `ModelLoadFailed` when the catalog cannot be read."""
 
     def __init__(self, flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> None:
-        from sidecar.engine.models import Models
+        from sidecar.engine.models.catalog import ModelCatalog
 
-        self._models = Models(flags, os.environ if env is None else env, root)
+        self._models = ModelCatalog(flags, os.environ if env is None else env, root)
 
     def every(self) -> list[dict[str, Any]]:
         """Those that ship, those that can be downloaded, and the folder in use where it is one."""
@@ -34,7 +34,7 @@ class ModelList:
         return {"status": "downloaded" if new else "present", "model": _whole(model)}
 
 
-def _brief(model: Model) -> dict[str, Any]:
+def _brief(model: CatalogModel) -> dict[str, Any]:
     entry = model.entry
     return {
         "id": entry.id,
@@ -48,7 +48,7 @@ def _brief(model: Model) -> dict[str, Any]:
     }
 
 
-def _whole(model: Model) -> dict[str, Any]:
+def _whole(model: CatalogModel) -> dict[str, Any]:
     entry = model.entry
     return {
         **_brief(model),

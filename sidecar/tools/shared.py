@@ -72,9 +72,9 @@ class SharedEngine:
         return self._holder(config)(config)
 
     def config_of(self, root: str) -> Path:
-        from sidecar.engine.directory import IndexDirectory
+        from sidecar.engine.index.layout import IndexLayout
 
-        return IndexDirectory(self._home, root).config
+        return IndexLayout(self._home, root).config
 
     def claim(self, config: Path, claim: _Claim) -> None:
         with self._lock:

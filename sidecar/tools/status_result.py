@@ -135,7 +135,7 @@ def _progress(answer: StatusAnswer) -> StatusProgress:
     )
 
 
-def _refining(stage: Refinement) -> StatusRefining:
+def _upgrade(stage: Refinement) -> StatusRefining:
     left = stage.seconds_left
     return StatusRefining(
         model=stage.model,
@@ -166,7 +166,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "embedded_chunks": answer.embedded_chunks,
         "coverage": round(answer.coverage, 4),
         "model": answer.model or None,
-        "refining": _refining(answer.refining) if answer.refining is not None else None,
+        "refining": _upgrade(answer.refining) if answer.refining is not None else None,
         "device": answer.device or None,
         "device_note": answer.device_note or None,
         "languages": answer.languages,

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from sidecar import __version__
-from sidecar.daemon.place import Place, is_locked
+from sidecar.daemon.endpoint import Endpoint, is_locked
 from tests.surfaces.lsp_client import Failed, LspClient
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,7 +81,7 @@ class House:
         pid = self.pid()
         os.kill(pid, signal.SIGKILL)
         # Its sockets close with its last thread, its lock at the same time.
-        assert eventually(lambda: not is_locked(Place(self.home, __version__).lock))
+        assert eventually(lambda: not is_locked(Endpoint(self.home, __version__).lock))
         return pid
 
     def daemons(self) -> list[int]:

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 
 from sidecar import __version__
-from sidecar.daemon.place import Place
+from sidecar.daemon.endpoint import Endpoint
 from tests.daemon.house import SIDECAR, House, request
 from tests.daemon.test_death import edit, opened
 from tests.daemon.test_start import INITIALIZE, handshake
 from tests.surfaces.http_client import Served
 
 
-def place_of(house: House) -> Place:
-    return Place(house.home, __version__)
+def place_of(house: House) -> Endpoint:
+    return Endpoint(house.home, __version__)
 
 
 @contextmanager

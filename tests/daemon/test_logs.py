@@ -9,7 +9,7 @@ from tests.daemon.house import House, write_workspace
 from tests.surfaces.lsp_client import LspClient
 
 STRANGER = "sidecar.daemon: somebody connected who is no client of ours"
-FEEDING = "sidecar.engine.feeding: "
+FEEDING = "sidecar.engine.ingest.store_sync: "
 
 
 def connect_a_stranger(house: House) -> None:

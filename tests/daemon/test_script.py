@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.daemon.script import REPLAY, Script
-from sidecar.daemon.script_lsp import HeaderCutter, LspScript
-from sidecar.daemon.script_mcp import Hello, LineCutter, McpScript
+from sidecar.daemon.replay import REPLAY, Replay
+from sidecar.daemon.replay_lsp import HeaderCutter, LspReplay
+from sidecar.daemon.replay_mcp import Hello, LineCutter, McpReplay
 
 FILE = "file:///w/a.py"
 
 
-def lsp(*, folders: list[str] | None = None, watch: Any = lambda pid: None) -> LspScript:
+def lsp(*, folders: list[str] | None = None, watch: Any = lambda pid: None) -> LspReplay:
     """A session that is initialized."""
-    script = LspScript(watch)
+    script = LspReplay(watch)
     params = {"processId": 7, "capabilities": {}, "workspaceFolders": [{"uri": u, "name": u} for u in folders or []]}
     said(script, {"id": 1, "method": "initialize", "params": params})
     heard(script, {"id": 1, "result": {"capabilities": {"positionEncoding": "utf-16"}}})
@@ -27,16 +27,16 @@ def lsp(*, folders: list[str] | None = None, watch: Any = lambda pid: None) -> L
     return script
 
 
-def said(script: Script, message: dict[str, Any]) -> dict[str, Any] | None:
+def said(script: Replay, message: dict[str, Any]) -> dict[str, Any] | None:
     """What goes on to the daemon of a client's message."""
     return passed(script.from_client, script, message)
 
 
-def heard(script: Script, message: dict[str, Any]) -> dict[str, Any] | None:
+def heard(script: Replay, message: dict[str, Any]) -> dict[str, Any] | None:
     return passed(script.from_daemon, script, message)
 
 
-def passed(way: Any, script: Script, message: dict[str, Any]) -> dict[str, Any] | None:
+def passed(way: Any, script: Replay, message: dict[str, Any]) -> dict[str, Any] | None:
     message = {"jsonrpc": "2.0", **message}
     on = way(script.frame(message), json.dumps(message).encode())
     return None if on is None else body(on)
@@ -48,7 +48,7 @@ def body(frame: bytes) -> dict[str, Any]:
     return told
 
 
-def opening(script: Script) -> list[dict[str, Any]]:
+def opening(script: Replay) -> list[dict[str, Any]]:
     return [body(frame) for frame in script.opening()]
 
 
@@ -62,7 +62,7 @@ def insertion(line: int, character: int, text: str) -> dict[str, Any]:
     return {"range": {"start": place, "end": place}, "text": text}
 
 
-def open_file(script: Script, text: str) -> None:
+def open_file(script: Replay, text: str) -> None:
     document = {"uri": FILE, "languageId": "python", "version": 1, "text": text}
     said(script, {"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
@@ -129,7 +129,7 @@ def test_a_shutdown_needs_no_daemon() -> None:
 
 
 def test_an_unanswered_initialize_is_asked_again_as_it_was() -> None:
-    script = McpScript()
+    script = McpReplay()
     said(script, {"id": 5, "method": "initialize", "params": {}})
     assert script.lost() == []
     assert [message["id"] for message in opening(script)] == [5]
@@ -137,7 +137,7 @@ def test_an_unanswered_initialize_is_asked_again_as_it_was() -> None:
 
 
 def test_when_no_daemon_can_be_had_even_initialize_fails_and_says_why() -> None:
-    script = McpScript()
+    script = McpReplay()
     said(script, {"id": 5, "method": "initialize", "params": {}})
     (told,) = [body(frame) for frame in script.lost("The disk is full.")]
     assert told["id"] == 5
@@ -169,7 +169,7 @@ def test_open_progress_is_ended_and_standing_questions_are_withdrawn() -> None:
     assert len(told) == 2
 
 
-@pytest.mark.parametrize("make", [lsp, McpScript])
+@pytest.mark.parametrize("make", [lsp, McpReplay])
 def test_a_late_answer_to_a_dead_daemons_question_goes_nowhere(make: Any) -> None:
     script = make()
     heard(script, {"id": 1, "method": "ask", "params": {}})
@@ -192,7 +192,7 @@ def test_a_second_daemon_withdraws_its_question_under_the_id_that_the_client_kno
 
 
 def test_a_2026_session_has_nothing_to_say_again() -> None:
-    script = McpScript()
+    script = McpReplay()
     said(script, {"id": 1, "method": "tools/call", "params": {"_meta": {"protocolVersion": "2026-07-28"}}})
     assert len(script.lost()) == 1
     assert opening(script) == []
@@ -248,18 +248,18 @@ def test_a_line_beyond_the_limit_passes_unseen_and_the_next_one_is_seen() -> Non
 def test_an_agents_handshake_is_answered_before_a_daemon_is_there_as_the_last_one_did(tmp_path: Path) -> None:
     hello = Hello(tmp_path / "hello.json")
     begin = {"id": 3, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}}
-    first = McpScript(hello)
+    first = McpReplay(hello)
     said(first, begin)
     assert first.without_daemon() == []
     told = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "sidecar"}}
     heard(first, {"id": 3, "result": told})
-    second = McpScript(hello)
+    second = McpReplay(hello)
     said(second, begin)
     (answer,) = map(body, second.without_daemon())
     assert (answer["id"], answer["result"]) == (3, told)
     assert second.without_daemon() == []
     assert [message["id"] for message in opening(second)] == [REPLAY]
-    other = McpScript(hello)
+    other = McpReplay(hello)
     said(other, {**begin, "params": {"protocolVersion": "1999"}})
     assert other.without_daemon() == []
 
@@ -274,7 +274,7 @@ def test_what_ends_a_session_needs_no_daemon() -> None:
 
 
 def test_subscriptions_are_made_again_in_both_eras() -> None:
-    script = McpScript()
+    script = McpReplay()
     said(script, {"id": 1, "method": "initialize", "params": {}})
     heard(script, {"id": 1, "result": {}})
     for number, (method, uri) in enumerate((("subscribe", "a"), ("subscribe", "b"), ("unsubscribe", "a"))):
@@ -284,7 +284,7 @@ def test_subscriptions_are_made_again_in_both_eras() -> None:
     again = opening(script)
     assert [message.get("params") for message in again[1:]] == [{"uri": "b"}]
     assert heard(script, {"id": again[1]["id"], "result": {}}) is None
-    modern = McpScript()
+    modern = McpReplay()
     said(modern, {"id": 9, "method": "subscriptions/listen", "params": {}})
     assert modern.lost() == []
     assert [message["id"] for message in opening(modern)] == [9]

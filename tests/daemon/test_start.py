@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sidecar import __version__
-from sidecar.daemon.place import Place
+from sidecar.daemon.endpoint import Endpoint
 from tests.daemon.house import OLDER, ROOT, SIDECAR, House, alive, eventually, write_workspace
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a small disk, gives a folder away")
@@ -80,7 +80,7 @@ def test_the_socket_and_the_record_of_a_killed_daemon_are_in_nobodys_way(house: 
 
 
 def test_a_record_of_a_process_that_is_another_one_by_now_is_not_believed(house: House, work: Path) -> None:
-    place = Place(house.home, __version__)
+    place = Endpoint(house.home, __version__)
     place.folder.mkdir(mode=0o700)
     place.lock.write_text(json.dumps({"pid": os.getpid(), "socket": str(house.home / "nothing"), "since": "long ago"}))
     assert house.run("daemon", "status").returncode == 3
@@ -90,7 +90,7 @@ def test_a_record_of_a_process_that_is_another_one_by_now_is_not_believed(house:
 
 
 def test_somebody_elses_socket_is_not_taken_for_a_daemon(house: House, work: Path) -> None:
-    place = Place(house.home, __version__)
+    place = Endpoint(house.home, __version__)
     place.folder.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(place.folder / "other.sock"))

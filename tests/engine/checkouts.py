@@ -80,7 +80,7 @@ class _Child:
 
 
 def _watched(workspace: IndexedWorkspace) -> bool:
-    return workspace._upkeep.watching
+    return workspace._live_update.watching
 
 
 def child(root: Path, home: Path, flags: dict[str, Any], said: Connection) -> None:

@@ -30,7 +30,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.wiring import Models, make_embedder
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import SidecarError
@@ -278,7 +278,7 @@ class Breaker:
         )
 
     def _paths(self, place: str) -> list[Path]:
-        index = IndexDirectory(self._home, str(self._work))
+        index = IndexLayout(self._home, str(self._work))
         generation = index.generation(1)
         logs = ("-wal", "-shm")
         found = {
@@ -352,7 +352,7 @@ class Breaker:
     def _compare_kept(self, asked: Asked, case: Case) -> None:
         """Memories and documents are as they were. Of a damaged file, what could not be rescued is missing; nothing
         else is, and saving goes on."""
-        if _kept_in(IndexDirectory(self._home, str(self._other))) != (MEMORIES, DOCUMENTS):
+        if _kept_in(IndexLayout(self._home, str(self._other))) != (MEMORIES, DOCUMENTS):
             raise Fault("memories or documents of the other workspace are gone")
         memories, documents = self._kept(asked)
         for place, now, before in (("memories", memories, MEMORIES), ("documents", documents, DOCUMENTS)):
@@ -376,7 +376,7 @@ class Breaker:
         if said.code == "INDEX_CORRUPT" and "Ask again" in said.message:
             said = self._ask(asked, tool, given)
         elif said.code == "INDEX_CORRUPT" and "move the file away" in said.message:
-            index = IndexDirectory(self._home, str(self._work))
+            index = IndexLayout(self._home, str(self._work))
             away = index.memories if tool.startswith("memory") else index.documents
             away.rename(away.with_suffix(".away"))
             said = self._ask(asked, tool, given)
@@ -409,7 +409,7 @@ class Breaker:
 
     def _foreign(self, case: Case) -> Path:
         """The same file of the other workspace; for what both share, another file altogether."""
-        ours, theirs = (IndexDirectory(self._home, str(root)).path for root in (self._work, self._other))
+        ours, theirs = (IndexLayout(self._home, str(root)).path for root in (self._work, self._other))
         path = self._home / case.path
         if not path.is_relative_to(ours):
             return theirs / "memories" / "memories.sqlite"
@@ -521,7 +521,7 @@ def _hits(found: Said) -> list[tuple[Any, ...]]:
     return [(hit["path"], hit["content"]) for hit in found.value["results"]]
 
 
-def _kept_in(index: IndexDirectory) -> tuple[dict[str, str], dict[str, str]]:
+def _kept_in(index: IndexLayout) -> tuple[dict[str, str], dict[str, str]]:
     """As the files have them."""
     with closing(sqlite3.connect(index.memories)) as memories, closing(sqlite3.connect(index.documents)) as documents:
         return (

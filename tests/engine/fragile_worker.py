@@ -8,8 +8,8 @@ import signal
 import sys
 import threading
 
-from sidecar.engine.prepare import Gone
-from sidecar.engine.worker_process import Request, read_message, write_message
+from sidecar.engine.ingest.prepare import Gone
+from sidecar.engine.ingest.worker_process import Request, read_message, write_message
 
 
 def main(nature: str = "") -> int:

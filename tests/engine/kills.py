@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.prepare import text_hash
+from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.wiring import Models, make_embedder
 from sidecar.model import Collection, Embedder, Ids, Vectors, never_cancelled
 from sidecar.settings.load import Settings

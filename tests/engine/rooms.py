@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from sidecar.engine.directory import IndexDirectory
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.index.snapshot import Snapshot
+from sidecar.engine.ingest.prepare import PreparersHere
 from sidecar.engine.ports import Preparers, Walker, WalkResult, Watching
-from sidecar.engine.prepare import PreparersHere
-from sidecar.engine.snapshot import Snapshot
 from sidecar.engine.wiring import Models, real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import (
@@ -97,7 +97,7 @@ class Room:
         facts = changes.pop("models", self.models)
         workspace = IndexedWorkspace(
             str(self.root),
-            IndexDirectory(self.home, str(self.root)),
+            IndexLayout(self.home, str(self.root)),
             parts,
             facts.embedder,
             facts.facts,
@@ -252,10 +252,10 @@ def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
     """Vectors in the store by collection; each must be under the slot of its chunk."""
     generation = workspace._index.readable()
     assert generation.writer is not None
-    generation.writer.feeder.start()
-    assert generation.writer.feeder.drain(60), "the store was filled"
+    generation.writer.store_sync.start()
+    assert generation.writer.store_sync.drain(60), "the store was filled"
     store = generation.store()
-    assert store is not None, generation.writer.feeder.note
+    assert store is not None, generation.writer.store_sync.note
     rows = np.arange(len(snapshot.chunk_ids), dtype=np.int32)
     vectors, _ = snapshot.vectors(rows)
     collections = snapshot.file_collection[snapshot.chunk_file]

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from sidecar.engine.enrich import body_text, path_text
-from sidecar.engine.prepare import text_hash
-from sidecar.engine.search import Searcher
-from sidecar.engine.snapshot import Snapshot, Snapshots
-from sidecar.engine.vector_cache import VectorCache
+from sidecar.engine.index.snapshot import Snapshot, Snapshots
+from sidecar.engine.index.vector_cache import VectorCache
+from sidecar.engine.ingest.embedding_text import body_text, path_text
+from sidecar.engine.ingest.prepare import text_hash
+from sidecar.engine.search.searcher import Searcher
 from sidecar.model import Embedder, Ids, SearchAnswer, SearchRequest, Stat, VectorStore, never_cancelled
 from sidecar.parts.chunk import parse_file
 from sidecar.parts.embed.catalog import resolve_model

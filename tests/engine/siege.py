@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sidecar.engine.ingest.worker_pool import WorkerPool
+from sidecar.engine.ingest.worker_process import start_worker
 from sidecar.engine.wiring import OpenWorkspaces, real_parts
-from sidecar.engine.worker_pool import WorkerPool
-from sidecar.engine.worker_process import start_worker
 from sidecar.errors import FileExcluded, SidecarError
 from sidecar.model import SearchRequest, Workspace, never_cancelled, no_progress
 from tests.hostile import HostileFile

@@ -297,10 +297,10 @@ class Life(RuleBasedStateMachine):
     @rule()
     def die(self) -> None:
         """What a killed process leaves: nothing closed, nothing remembered. Its lock is free."""
-        self.workspace._upkeep.end(for_good=True)
+        self.workspace._live_update.end(for_good=True)
         generation = self.workspace._index.generation
         if generation is not None and generation.writer is not None:
-            generation.writer.feeder.close()
+            generation.writer.store_sync.close()
         self.workspace._index._release()
         self.room.opened.remove(self.workspace)
         self._wake_anew()
@@ -311,7 +311,7 @@ class Life(RuleBasedStateMachine):
         config = Path(self.workspace.config().config_path)
         config.write_text(f'{{"indexingStrategy": "{strategy}"}}')
         self._strategy = strategy
-        self.workspace.heed_settings()
+        self.workspace.reload_settings()
 
     @rule()
     def search(self) -> None:
@@ -397,7 +397,7 @@ class Life(RuleBasedStateMachine):
         """Waits for the watcher where one is on its way, so that every run of the model is the same."""
         with self._watched.changed:
             ready = self._watched.changed.wait_for(
-                lambda: self.workspace._upkeep._keeper is None or self._watched.report is not None, PATIENCE_S
+                lambda: self.workspace._live_update._applier is None or self._watched.report is not None, PATIENCE_S
             )
         assert ready, "the watcher never came"
 

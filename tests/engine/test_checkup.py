@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.checkup import check_libraries
+from sidecar.engine.doctor import check_libraries
 
 
 def test_it_names_the_distribution_that_brings_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

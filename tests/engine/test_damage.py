@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidecar.engine.directory import IndexDirectory
-from sidecar.engine.references import named_vectors, vectors_in
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.index.vector_refs import named_vectors, vectors_in
 from sidecar.model import never_cancelled, no_progress
 from sidecar.tools.assemble import make_service
 from sidecar.tools.service import Done, Service
@@ -35,7 +35,7 @@ def damaged(room: Room) -> Iterator[Service]:
     """What every door calls, over an index whose manifest is no database any more."""
     index(room.open())
     room.close()
-    IndexDirectory(room.home, str(room.root)).manifest(1).write_bytes(b"not a database" * 1000)
+    IndexLayout(room.home, str(room.root)).manifest(1).write_bytes(b"not a database" * 1000)
     service = make_service(env={"SIDECAR_HOME": str(room.home), "HOME": str(room.home)})
     yield service
     service.close()
@@ -78,7 +78,7 @@ def test_a_damaged_index_holds_back_no_vectors_and_takes_none_from_another(room:
     index(other.open())
     other.close()
     room.close()
-    ours, theirs = (IndexDirectory(room.home, str(one.root)) for one in (room, other))
+    ours, theirs = (IndexLayout(room.home, str(one.root)) for one in (room, other))
     with sqlite3.connect(theirs.manifest(1)) as connection:
         (uuid,) = connection.execute("SELECT value FROM meta WHERE key = 'kept_uuid'").fetchone()
     connection.close()

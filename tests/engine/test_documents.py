@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.engine.documents import DocumentIndexes
+from sidecar.engine.extras.documents import DocumentIndexes
 from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, IndexCorrupt, UnknownBackend
 from sidecar.model import DocumentsAnswer, never_cancelled
 from sidecar.parts.documents import DocumentFile

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sidecar.engine.excerpt import WIDTH, excerpt
-from sidecar.engine.intent import understand
+from sidecar.engine.search.excerpt import WIDTH, excerpt
+from sidecar.engine.search.query import understand
 
 CODE = """def fetch(url):
     connection = open_connection(url)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.turns import Turns
+from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.wiring import OpenWorkspaces, real_parts
 from sidecar.model import SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
 
@@ -60,19 +60,19 @@ def test_a_search_is_answered_while_another_workspace_is_held_up_in_its_indexing
 
 
 def test_who_waits_for_a_turn_has_it_before_whoever_holds_one_goes_on() -> None:
-    turns = Turns(slots=1)
+    fair_slots = FairSlots(slots=1)
     order: list[str] = []
     holding = threading.Event()
 
     def small() -> None:
-        with turns.taking(never_cancelled):
+        with fair_slots.taking(never_cancelled):
             order.append("small")
 
-    with turns.taking(never_cancelled) as next_batch:
+    with fair_slots.taking(never_cancelled) as next_batch:
         order.append("large 1")
         waiting = threading.Thread(target=small)
         waiting.start()
-        while not turns.wanted():
+        while not fair_slots.wanted():
             holding.wait(0.001)
         assert not next_batch()
         order.append("large 2")
@@ -81,10 +81,10 @@ def test_who_waits_for_a_turn_has_it_before_whoever_holds_one_goes_on() -> None:
 
 
 def test_who_is_cancelled_waits_for_no_turn_and_leaves_none_behind() -> None:
-    turns = Turns(slots=1)
-    with turns.taking(never_cancelled), turns.taking(lambda: True) as stop:
+    fair_slots = FairSlots(slots=1)
+    with fair_slots.taking(never_cancelled), fair_slots.taking(lambda: True) as stop:
         assert stop()
-    with turns.taking(never_cancelled) as stop:
+    with fair_slots.taking(never_cancelled) as stop:
         assert not stop()
 
 
@@ -155,7 +155,7 @@ def test_a_strategy_that_changes_is_heeded_without_a_call_and_told_by_a_workspac
     config = Path(workspace.config().config_path)
     end = workspace.on_change(told.put)
     config.write_text('{"indexingStrategy": "lazy"}')
-    house.heed_settings()
+    house.reload_settings()
     while told.get(timeout=60).strategy != "lazy":
         pass
     end()

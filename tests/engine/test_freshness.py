@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.change_queue import EVERYTHING, ChangeQueue, Pending
-from sidecar.engine.freshness import Job, Shortfall, stale_notice
-from sidecar.engine.keeper import Keeper
+from sidecar.engine.update.applier import ChangeApplier
+from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
+from sidecar.engine.update.staleness import RunningJob, Staleness, stale_notice
 from sidecar.errors import DiskFull, IndexLocked
 from sidecar.model import IsCancelled, SearchRequest, never_cancelled
 from tests.engine.rooms import Room, find, index
@@ -61,10 +61,10 @@ def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_on
     assert told and all("being rebuilt" in one for one in told)
 
 
-def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue) -> Keeper:
-    keeper = Keeper("/work", queue, apply, "realtime", lambda names: None, lambda names: None, lambda: None)
-    keeper.start()
-    return keeper
+def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue) -> ChangeApplier:
+    applier = ChangeApplier("/work", queue, apply, "realtime", lambda names: None, lambda names: None, lambda: None)
+    applier.start()
+    return applier
 
 
 def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> None:
@@ -79,19 +79,19 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
         return pending
 
     queue = ChangeQueue()
-    keeper = kept_by(apply, queue)
+    applier = kept_by(apply, queue)
     try:
-        keeper.add(["a.py"])
-        assert keeper.flush(30) is False
+        applier.add(["a.py"])
+        assert applier.flush(30) is False
         assert queue.pending().count() == 1
-        told = stale_notice(Job(), Shortfall(queue.pending().count(), True, keeper.last_error), "")
+        told = stale_notice(RunningJob(), Staleness(queue.pending().count(), True, applier.last_error), "")
         assert told.startswith("1 changed path(s) could not be indexed (There is no space left on the disk. No room)")
         broken.clear()
-        assert keeper.flush(30) is True
+        assert applier.flush(30) is True
         assert applied[-1].paths == {"a.py"}
-        assert keeper.last_error == ""
+        assert applier.last_error == ""
     finally:
-        keeper.stop()
+        applier.stop()
 
 
 def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> None:
@@ -102,17 +102,19 @@ def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> N
         return pending
 
     queue = ChangeQueue()
-    keeper = kept_by(apply, queue)
+    applier = kept_by(apply, queue)
     try:
-        keeper.add(rescan=[EVERYTHING])
-        assert keeper.flush(0.01) is False
+        applier.add(rescan=[EVERYTHING])
+        assert applier.flush(0.01) is False
         assert queue.pending() == Pending(rescan={EVERYTHING})
-        assert "still being looked over" in stale_notice(Job(), Shortfall(queue.pending().count(), True), "")
-        keeper.add(["a.py", "b.py"])
-        assert "2 changed path(s) are not indexed yet" in stale_notice(Job(), Shortfall(queue.pending().count()), "")
+        assert "still being looked over" in stale_notice(RunningJob(), Staleness(queue.pending().count(), True), "")
+        applier.add(["a.py", "b.py"])
+        assert "2 changed path(s) are not indexed yet" in stale_notice(
+            RunningJob(), Staleness(queue.pending().count()), ""
+        )
     finally:
         go_on.set()
-        keeper.stop()
+        applier.stop()
 
 
 @pytest.mark.parametrize("names", [["a.py"], ["src/"], ["/"], ["a.py", "src/", "b/c.py"]])
@@ -125,9 +127,9 @@ def test_a_lazy_queue_survives_a_killed_process_and_is_settled_once_it_is_applie
     workspace = lazy.open()
     index(workspace)
     room.write("src/engine.py", NEW)
-    keeper = workspace._upkeep._keeper
-    assert keeper is not None
-    keeper.add(["src/engine.py"], ["docs"])
+    applier = workspace._live_update._applier
+    assert applier is not None
+    applier.add(["src/engine.py"], ["docs"])
     manifest = workspace._index.writable().writer.manifest  # type: ignore[union-attr]
     assert sorted(manifest.dirty()) == ["docs/", "src/engine.py"]
     lazy.close()  # nothing was searched in between, as when the process is killed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.memory import WorkspaceMemories
+from sidecar.engine.extras.memory import WorkspaceMemories
 from sidecar.engine.wiring import Models
 from sidecar.errors import IndexCorrupt, InvalidParams, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, MemoryPage, never_cancelled

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from sidecar.engine.change_queue import EVERYTHING, ChangeQueue, Pending
-from sidecar.engine.keeper import Keeper
+from sidecar.engine.update.applier import ChangeApplier
+from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.wiring import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileNotFound
@@ -118,13 +118,13 @@ def test_nothing_leaves_the_queue_but_what_was_not_noted_again_since_it_was_look
 
 
 @contextlib.contextmanager
-def keeping(queue: ChangeQueue, apply: object, on_change: object = lambda: None) -> Iterator[Keeper]:
-    keeper = Keeper("/work", queue, apply, "realtime", lambda _: None, lambda _: None, on_change)  # type: ignore[arg-type]
-    keeper.start()
+def keeping(queue: ChangeQueue, apply: object, on_change: object = lambda: None) -> Iterator[ChangeApplier]:
+    applier = ChangeApplier("/work", queue, apply, "realtime", lambda _: None, lambda _: None, on_change)  # type: ignore[arg-type]
+    applier.start()
     try:
-        yield keeper
+        yield applier
     finally:
-        keeper.stop()
+        applier.stop()
 
 
 def test_a_batch_that_the_end_of_the_thread_interrupts_still_waits() -> None:
@@ -137,8 +137,8 @@ def test_a_batch_that_the_end_of_the_thread_interrupts_still_waits() -> None:
             pass
         raise Cancelled
 
-    with keeping(queue, apply) as keeper:
-        keeper.add(["a.py"])
+    with keeping(queue, apply) as applier:
+        applier.add(["a.py"])
         assert applying.wait(30)
     assert queue.pending() == Pending({"a.py"})
 
@@ -153,14 +153,14 @@ def test_what_cannot_be_applied_now_is_applied_when_it_can_be_though_nobody_sear
         applied.set()
         return pending
 
-    with keeping(queue, apply) as keeper:
-        keeper.add(["a.py"], [EVERYTHING])
-        assert keeper.flush(30) is False
+    with keeping(queue, apply) as applier:
+        applier.add(["a.py"], [EVERYTHING])
+        assert applier.flush(30) is False
         assert queue.pending() == Pending(rescan={EVERYTHING})
         busy.clear()
-        keeper.go_on()
+        applier.go_on()
         assert applied.wait(30)
-        assert keeper.flush(30) is True
+        assert applier.flush(30) is True
 
 
 def test_one_path_that_cannot_be_dealt_with_does_not_hold_up_the_others() -> None:
@@ -172,10 +172,10 @@ def test_one_path_that_cannot_be_dealt_with_does_not_hold_up_the_others() -> Non
             raise ValueError("a path that no database takes")
         return pending
 
-    with keeping(queue, apply) as keeper:
-        keeper.add(["bad\udcff.py", "good.py"])
-        keeper.flush(30)
-        assert keeper.flush(30) is True
+    with keeping(queue, apply) as applier:
+        applier.add(["bad\udcff.py", "good.py"])
+        applier.flush(30)
+        assert applier.flush(30) is True
         assert not queue
 
 
@@ -188,10 +188,10 @@ def test_a_listener_that_fails_ends_no_keeping_up() -> None:
         if threading.current_thread().name == "sidecar-keeper":
             raise BrokenPipeError("the editor went away")
 
-    with keeping(queue, lambda pending, _: pending, fail) as keeper:
+    with keeping(queue, lambda pending, _: pending, fail) as applier:
         for path in ("a.py", "b.py"):
-            keeper.add([path])
-            assert keeper.flush(30) is True
+            applier.add([path])
+            assert applier.flush(30) is True
     assert len(told) == 4
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidecar.engine.enrich import body_text, path_text
-from sidecar.engine.intent import understand
-from sidecar.engine.rank import fingerprint as fingerprint_module
-from sidecar.engine.rank.columns import RowTable
-from sidecar.engine.rank.combine import HAND_SET, HandSet, WeightedSum, choose, learned
-from sidecar.engine.rank.features import FEATURES
-from sidecar.engine.rank.paths import PathTable, path_facts
+from sidecar.engine.ingest.embedding_text import body_text, path_text
+from sidecar.engine.search.query import understand
+from sidecar.engine.search.rank import fingerprint as fingerprint_module
+from sidecar.engine.search.rank.features import FEATURES
+from sidecar.engine.search.rank.index_columns import RowTable
+from sidecar.engine.search.rank.paths import PathTable, path_facts
+from sidecar.engine.search.rank.scorer import HAND_SET, HandSet, WeightedSum, choose, learned
 from sidecar.engine.wiring import real_parts
 from sidecar.errors import ConfigInvalid
 from sidecar.model import Chunk

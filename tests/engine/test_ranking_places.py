@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.rank.combine import WeightedSum
-from sidecar.engine.search import Searcher
+from sidecar.engine.search.rank.scorer import WeightedSum
+from sidecar.engine.search.searcher import Searcher
 from sidecar.model import SearchRequest, never_cancelled
 from tests.engine.languages_text import TEXTS, code_files, documents
 from tests.engine.search_index import SmallIndex, no_store, shipped_model, small_index

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sidecar.engine.prepare import text_hash
+from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.wiring import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled

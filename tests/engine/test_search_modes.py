@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidecar.engine.fusion import RRF_K, Ranking, best_first, fuse
-from sidecar.engine.rank.columns import columns_of
-from sidecar.engine.rank.match import match_terms
+from sidecar.engine.search.fusion import RRF_K, Ranking, best_first, fuse
+from sidecar.engine.search.rank.index_columns import columns_of
+from sidecar.engine.search.rank.lexical_scores import match_terms
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, SearchRequest, never_cancelled
 from sidecar.parts.lexical.analyse import Field

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidecar.engine.nearest import EXACT
-from sidecar.engine.results import within_budget
+from sidecar.engine.search.hits import within_budget
+from sidecar.engine.search.vector_search import EXACT
 from sidecar.errors import Cancelled, InvalidPattern, StoreFailed
 from sidecar.model import Hit, SearchRequest, VectorStore
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index

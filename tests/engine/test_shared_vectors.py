@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sidecar.engine.directory import IndexDirectory
-from sidecar.engine.references import named_vectors
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.index.vector_refs import named_vectors
 from sidecar.parts.embed.kept import KeptVectors
 from tests.engine.rooms import Room, find, image, index
 
@@ -83,7 +83,7 @@ def test_deleting_an_index_leaves_the_vectors_of_the_others(repository: Room) ->
     mine.delete()
     assert image(theirs) == before
     uuid, kept = theirs._index.readable().kept.store_uuid, theirs._index.readable().kept
-    named = named_vectors(IndexDirectory(repository.home, "/").indexes, uuid)
+    named = named_vectors(IndexLayout(repository.home, "/").indexes, uuid)
     assert kept.get(named[named > 0])[1].all()
     assert kept.count() == (named > 0).sum(), "what nobody names any more has gone"
     other.close()

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sidecar.engine.rank.columns import Columns, RowTable, columns_of
-from sidecar.engine.snapshot import Snapshot, Snapshots
+from sidecar.engine.index.snapshot import Snapshot, Snapshots
+from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable, columns_of
 from tests.engine.search_index import PATH_WEIGHT, SmallIndex, small_index
 
 PLAIN = ("file_ids", "paths", "languages", "file_collection", "file_vector", "chunk_ids", "chunk_file", "chunk_start",
@@ -51,7 +51,7 @@ def assert_same(snapshot: Snapshot, fresh: Snapshot) -> None:
     ids = np.arange(-2, 500, dtype=np.int64)
     for collection in (0, 1):
         left_columns, right_columns = columns_of(snapshot, collection), columns_of(fresh, collection)
-        for field in fields(Columns):
+        for field in fields(IndexColumns):
             ours, others = getattr(left_columns, field.name), getattr(right_columns, field.name)
             if isinstance(ours, RowTable):
                 ours, others = ours.rows(ids), others.rows(ids)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.retries import Retries
+from sidecar.engine.update.retries import Retries
 from sidecar.engine.wiring import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import PermissionDenied
@@ -113,15 +113,15 @@ def test_a_change_in_a_folder_that_cannot_be_read_removes_nothing(open_room: Roo
     before = paths(workspace)
     (open_room.root / "src").chmod(0)
     weather.now = as_somebody
-    keeper = workspace._upkeep._keeper
-    assert keeper is not None
-    keeper.add(["src/retry.py", "src"], ["src"], now=True)
-    assert keeper.flush(30)
+    applier = workspace._live_update._applier
+    assert applier is not None
+    applier.add(["src/retry.py", "src"], ["src"], now=True)
+    assert applier.flush(30)
     assert paths(workspace) == before
     assert "could not be read" in workspace.status().warning
     (open_room.root / "src").chmod(0o755)
-    keeper.add(["src/retry.py", "src"], ["src"], now=True)
-    assert keeper.flush(30)
+    applier.add(["src/retry.py", "src"], ["src"], now=True)
+    assert applier.flush(30)
     assert workspace.status().warning == ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.vector_cache import VectorCache
+from sidecar.engine.index.vector_cache import VectorCache
 
 DIMENSION = 8
 ROW_BYTES = DIMENSION * 4

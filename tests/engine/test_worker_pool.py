@@ -17,11 +17,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sidecar.engine.ingest.prepare import (
+    Gone,
+    Job,
+    LeftOut,
+    Outcome,
+    Prepared,
+    Preparer,
+    PreparersHere,
+    Touched,
+    path_of,
+)
+from sidecar.engine.ingest.worker_pool import WorkerPool
+from sidecar.engine.ingest.worker_process import Limits, Patience, StartProcess, WorkerProcess, start_worker
 from sidecar.engine.ports import Parts
-from sidecar.engine.prepare import Gone, Job, LeftOut, Outcome, Prepared, Preparer, PreparersHere, Touched, path_of
 from sidecar.engine.wiring import real_parts
-from sidecar.engine.worker_pool import WorkerPool
-from sidecar.engine.worker_process import Limits, Patience, StartProcess, WorkerProcess, start_worker
 from sidecar.errors import Cancelled, Internal
 from sidecar.model import FoundFile, Rule, Stat, no_progress
 from sidecar.parts.child import start_child

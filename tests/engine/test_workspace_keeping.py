@@ -86,7 +86,7 @@ def test_an_open_index_turns_to_realtime_when_its_settings_do(room: Room) -> Non
     kept.until(lambda status: status.pending_files == 1 and status.strategy == "lazy")
     assert "src/engine.py" not in kept.paths()
     kept.turn_to("realtime")
-    kept.workspace.heed_settings()
+    kept.workspace.reload_settings()
     kept.until(lambda status: not status.pending_files and "src/engine.py" in kept.paths())
     room.write("src/late.py", NEW)
     kept.until(lambda status: "src/late.py" in kept.paths())

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sidecar.engine.passage import Passage
-from sidecar.engine.upkeep import Upkeep
+from sidecar.engine.concurrency.rwlock import RwLock
+from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
 from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
@@ -327,22 +327,22 @@ def test_a_watcher_that_starts_while_the_workspace_is_closed_is_stopped(room: Ro
 
 def test_an_end_for_good_amid_a_start_leaves_no_thread_behind() -> None:
     def dirty() -> list[str]:
-        upkeep.end(for_good=True)
+        live_update.end(for_good=True)
         return []
 
     writer = SimpleNamespace(manifest=SimpleNamespace(dirty=dirty))
     index: Any = SimpleNamespace(gate=threading.RLock(), generation=SimpleNamespace(writer=writer))
-    upkeep = Upkeep(
+    live_update = LiveUpdate(
         root="/nowhere",
         index=lambda: index,
         settings=Settings,
         make_watcher=SlowWatcher,
         apply=lambda *_: None,
         on_change=lambda: None,
-        passage=Passage(),
+        write_lock=RwLock(),
         stay_seconds=0.0,
         freshness_seconds=1.0,
     )
     before = threading.enumerate()
-    upkeep.start(reconcile=True)
+    live_update.start(reconcile=True)
     assert [thread for thread in threading.enumerate() if thread not in before] == []

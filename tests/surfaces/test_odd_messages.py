@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from sidecar.daemon.script_lsp import LspScript
-from sidecar.daemon.script_mcp import McpScript
+from sidecar.daemon.replay_lsp import LspReplay
+from sidecar.daemon.replay_mcp import McpReplay
 from sidecar.surfaces.lsp.frames import FrameReader, Message
 from sidecar.surfaces.mcp.messages import parse
 from tests.surfaces.http_client import Served, environment
@@ -106,13 +106,13 @@ def test_an_lsp_request_is_answered_however_odd_its_id(tmp_path: Path) -> None:
         assert len(refused) == len(UNUSABLE)
 
 
-@pytest.mark.parametrize("script", [LspScript(lambda pid: None), McpScript()])
+@pytest.mark.parametrize("script", [LspReplay(lambda pid: None), McpReplay()])
 def test_what_a_pipe_says_again_to_another_daemon_can_be_read_there(script: Any) -> None:
     begin = rb'{"jsonrpc": "2.0", "id": "\ud800", "method": "initialize", "params": {"clientInfo": {"name": "\udc00"}}}'
     script.from_client(begin, begin)
     script.lost()
     (again,) = script.opening()
-    if isinstance(script, LspScript):
+    if isinstance(script, LspReplay):
         (read,) = FrameReader().feed(again)
         assert isinstance(read, Message)
         assert read.value["id"] == "\ud800"

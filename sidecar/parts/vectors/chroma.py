@@ -56,7 +56,7 @@ class ChromaStore:
         self._python = python
         self._call_timeout = call_timeout
         self._open_timeout = open_timeout
-        self._turns = _Turns()
+        self._fair_slots = _Turns()
         self._worker: _Worker | None = None
         self._searched = False
         self._closed = threading.Event()
@@ -69,7 +69,7 @@ class ChromaStore:
 
     def open(self) -> None:
         """Starts the worker and checks the store's health now instead of at the first call."""
-        with self._turns.take(urgent=True):
+        with self._fair_slots.take(urgent=True):
             self._ready_worker()
 
     def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
@@ -121,7 +121,7 @@ class ChromaStore:
         self._closed.set()
         worker = self._worker
         if worker is not None:
-            with self._turns.take(urgent=True, timeout=5.0) as had:
+            with self._fair_slots.take(urgent=True, timeout=5.0) as had:
                 if not had:
                     worker.kill()  # what is waiting for it gets StoreFailed
                 else:
@@ -135,7 +135,7 @@ class ChromaStore:
         urgent: bool = False,
         **rest: int,
     ) -> Frame:
-        with self._turns.take(urgent):
+        with self._fair_slots.take(urgent):
             worker = self._ready_worker()
             return worker.ask({"call": name, "collection": collection, **rest}, arrays or [], self._call_timeout)
 

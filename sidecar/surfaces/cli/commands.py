@@ -14,14 +14,14 @@ from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError
 from sidecar.surfaces.cli import render
 from sidecar.surfaces.cli.formats import Table, index_table, query_table, yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
-from sidecar.surfaces.cli.session import Session, interruptible, write_json
+from sidecar.surfaces.cli.session import CliSession, interruptible, write_json
 from sidecar.surfaces.cli.terminal import in_shell_words
 
 if TYPE_CHECKING:
     from sidecar.model import BuildReport
 
 
-def index(session: Session) -> int:
+def index(session: CliSession) -> int:
     started = time.monotonic()
     report = _refresh(session)
     seconds = time.monotonic() - started
@@ -47,13 +47,13 @@ def index(session: Session) -> int:
     return 0
 
 
-def _refresh(session: Session) -> BuildReport:
+def _refresh(session: CliSession) -> BuildReport:
     """Waits for both stages."""
     with interruptible() as interrupt, session.progress() as progress:
         return session.tools.refresh(session.root, progress, interrupt.came)
 
 
-def _note_settings(session: Session) -> None:
+def _note_settings(session: CliSession) -> None:
     """What was asked for and could not be had: values that are no good, a card that does not work."""
     config = session.call("get_config", {})
     for problem in config["problems"]:
@@ -63,11 +63,11 @@ def _note_settings(session: Session) -> None:
         session.note(status.get("deviceNote", ""))
 
 
-def search(session: Session) -> int:
+def search(session: CliSession) -> int:
     return _search(session, "search_code")
 
 
-def search_index(session: Session) -> int:
+def search_index(session: CliSession) -> int:
     patterns = [_from_here(session, pattern) for pattern in session.args.patterns]
     result = session.call("search_index", {"patterns": patterns, "force": session.args.force})
     _show_formatted(session, result, index_table)
@@ -77,7 +77,7 @@ def search_index(session: Session) -> int:
     return NotFound.exit_status
 
 
-def search_query(session: Session) -> int:
+def search_query(session: CliSession) -> int:
     given = {"query": " ".join(session.args.words) if session.args.words else None, "limit": session.args.limit}
     result = session.call("search_query", given)
     session.note(result.get("notice", ""))
@@ -85,7 +85,7 @@ def search_query(session: Session) -> int:
     return 0
 
 
-def _from_here(session: Session, pattern: str) -> str:
+def _from_here(session: CliSession, pattern: str) -> str:
     """A pattern of the current folder as one of the workspace, when the folder lies in it."""
     here, root = Path.cwd(), Path(session.root).resolve()
     if pattern.startswith(("/", "~")) or here == root or not here.is_relative_to(root):
@@ -93,7 +93,7 @@ def _from_here(session: Session, pattern: str) -> str:
     return f"{here.relative_to(root).as_posix()}/{pattern}"
 
 
-def _show_formatted(session: Session, result: Mapping[str, Any], table: Table) -> None:
+def _show_formatted(session: CliSession, result: Mapping[str, Any], table: Table) -> None:
     if session.args.format == "json":
         write_json(session.stdout, result)
     elif session.args.format == "yaml" and not session.args.json:
@@ -102,11 +102,11 @@ def _show_formatted(session: Session, result: Mapping[str, Any], table: Table) -
         session.show(result, table(result, session.style))
 
 
-def docs(session: Session) -> int:
+def docs(session: CliSession) -> int:
     return _search(session, "search_docs")
 
 
-def _search(session: Session, tool: str) -> int:
+def _search(session: CliSession, tool: str) -> int:
     args = session.args
     given = {
         "query": " ".join(args.words) if args.words else None,
@@ -131,7 +131,7 @@ def _search(session: Session, tool: str) -> int:
     return 0
 
 
-def paths(session: Session) -> int:
+def paths(session: CliSession) -> int:
     result = session.call("search_by_path", {"pattern": session.args.pattern, "limit": session.args.limit})
     rest = result["totalMatches"] - len(result["matches"])
     session.show(result, result["matches"])
@@ -139,19 +139,19 @@ def paths(session: Session) -> int:
     return 0
 
 
-def status(session: Session) -> int:
+def status(session: CliSession) -> int:
     result = session.call("get_index_status", {})
     session.show(result, render.status_lines(result, session.style))
     return 0
 
 
-def config(session: Session) -> int:
+def config(session: CliSession) -> int:
     result = session.call("get_config", {})
     session.show(result, render.config_lines(result, session.style))
     return 0
 
 
-def reindex(session: Session) -> int:
+def reindex(session: CliSession) -> int:
     if not session.args.files:
         return _reindex_all(session)
     results = [session.call("reindex_file", {"file_path": path}) for path in session.args.files]
@@ -159,7 +159,7 @@ def reindex(session: Session) -> int:
     return 0
 
 
-def _reindex_all(session: Session) -> int:
+def _reindex_all(session: CliSession) -> int:
     result = session.call("reindex_project", {})
     # An agent that asks for it is answered after the first stage; a shell may be all that there is for the second.
     if result["status"] != "cancelled" and "refining" in session.call("get_index_status", {}):
@@ -168,19 +168,19 @@ def _reindex_all(session: Session) -> int:
     return _confirmed(result)
 
 
-def delete(session: Session) -> int:
+def delete(session: CliSession) -> int:
     result = session.call("delete_index", {})
     session.show(result, render.deed_lines(result))
     return _confirmed(result)
 
 
-def explain(session: Session) -> int:
+def explain(session: CliSession) -> int:
     result = session.call("explain_path", {"path": session.args.path})
     session.show(result, render.explain_lines(result, session.style))
     return 0
 
 
-def doctor(session: Session) -> int:
+def doctor(session: CliSession) -> int:
     from sidecar.tools.diagnose import run_checks
 
     checks = run_checks(_flags(session), session.root)
@@ -190,7 +190,7 @@ def doctor(session: Session) -> int:
     return 0 if all(check["ok"] for check in checks) else 1
 
 
-def models(session: Session) -> int:
+def models(session: CliSession) -> int:
     from sidecar.tools.models import ModelList
 
     args, list_of = session.args, ModelList(_flags(session), session.root)
@@ -212,7 +212,7 @@ def models(session: Session) -> int:
     return 0
 
 
-def call(session: Session) -> int:
+def call(session: CliSession) -> int:
     tool = session.service.tool(session.args.tool)
     arguments: Mapping[str, object] = {}
     try:
@@ -228,7 +228,7 @@ def call(session: Session) -> int:
     return _confirmed(result)
 
 
-def _arguments(session: Session) -> Mapping[str, object]:
+def _arguments(session: CliSession) -> Mapping[str, object]:
     """What is too long for a command line comes on standard input."""
     given = session.args.arguments
     try:
@@ -244,11 +244,11 @@ def _confirmed(result: Mapping[str, Any]) -> int:
     return NOT_CONFIRMED if result.get("status") == "cancelled" else 0
 
 
-def _flags(session: Session) -> dict[str, object]:
+def _flags(session: CliSession) -> dict[str, object]:
     return {"model": session.args.model, "device": session.args.device, "offline": session.args.offline}
 
 
-RUN: Mapping[str, Callable[[Session], int]] = MappingProxyType(
+RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
     {
         "index": index,
         "search": search,

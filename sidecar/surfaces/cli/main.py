@@ -171,7 +171,7 @@ def _command(
 ) -> int:
     """One command for a person: by the daemon that runs, else in this process."""
     from sidecar.surfaces.cli.commands import RUN
-    from sidecar.surfaces.cli.session import OwnTools, Session
+    from sidecar.surfaces.cli.session import CliSession, OwnTools
 
     made: list[Service] = []
 
@@ -189,7 +189,7 @@ def _command(
     if remote is None:
         own()
     try:
-        return RUN[args.command](Session(args, remote or OwnTools(own), own, root, *streams))
+        return RUN[args.command](CliSession(args, remote or OwnTools(own), own, root, *streams))
     finally:
         for one in made:
             one.close()

@@ -54,7 +54,7 @@ class OwnTools:
         return self._service().refresh(workspace, progress, cancelled)
 
 
-class Session(NamedTuple):
+class CliSession(NamedTuple):
     """What a command works with; standard output takes data only. `make_service`: the tools of this process, made
     where they are needed, which opens nothing yet."""
 

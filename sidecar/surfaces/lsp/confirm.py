@@ -24,7 +24,7 @@ class Asked(Protocol):
     def notify(self, method: str, params: Any) -> None: ...
 
 
-class Asker:
+class Confirmer:
     """Asks one person. No answer in time, a closed box and an unknown title all mean no."""
 
     def __init__(self, wire: Asked, can_ask: Callable[[], bool], timeout_s: Callable[[], float]) -> None:

@@ -16,7 +16,7 @@ OWN = "sidecar/"
 ACTIVITY = "sidecar/activity"
 
 
-class Session(Protocol):
+class LspSession(Protocol):
     """What the life of a session is told."""
 
     buffers: Buffers
@@ -39,7 +39,7 @@ class Session(Protocol):
 class Methods:
     """The standard's methods that are served, and one `sidecar/<camelCase>` per tool."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: LspSession) -> None:
         self._session = session
         self._requests: dict[str, Method] = {
             types.INITIALIZE: self._initialize,

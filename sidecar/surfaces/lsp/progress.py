@@ -18,7 +18,7 @@ CREATE_WAIT_S = 1.0
 Token: TypeAlias = str | int
 
 
-class Wire(Protocol):
+class ProgressWire(Protocol):
     """What progress needs of the connection."""
 
     def notify(self, method: str, params: Any) -> None: ...
@@ -33,7 +33,7 @@ class WorkDone:
     """
 
     def __init__(
-        self, wire: Wire, title: str, token: Token | None, may_create: bool, created: Callable[[Token], None]
+        self, wire: ProgressWire, title: str, token: Token | None, may_create: bool, created: Callable[[Token], None]
     ) -> None:
         self._wire = wire
         self._title = title

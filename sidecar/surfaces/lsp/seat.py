@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from sidecar.surfaces.lsp.confirm import Asker
-from sidecar.surfaces.lsp.progress import Token, Wire, WorkDone
+from sidecar.surfaces.lsp.confirm import Confirmer
+from sidecar.surfaces.lsp.progress import ProgressWire, Token, WorkDone
 from sidecar.tools.activity import ActivityChanged
 from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.sessions import Closing
@@ -35,13 +35,13 @@ class Stops:
             found()
 
 
-class Seat:
+class EditorClient:
     """Implements `sidecar.tools.sessions.Editor` for one client. Lives on the event loop."""
 
     def __init__(
         self,
-        wire: Wire,
-        asker: Asker,
+        wire: ProgressWire,
+        asker: Confirmer,
         stops: Stops,
         summary: Callable[[], ActivityChanged],
         interval_s: float = INTERVAL_S,
@@ -90,7 +90,9 @@ class Seat:
 class Shown:
     """Work of somebody else, shown as work-done progress under a token that we ask the client to make."""
 
-    def __init__(self, wire: Wire, title: str, may_create: bool, stops: Stops, cancel: Callable[[], None]) -> None:
+    def __init__(
+        self, wire: ProgressWire, title: str, may_create: bool, stops: Stops, cancel: Callable[[], None]
+    ) -> None:
         self._stops = stops
         self._token: Token | None = None
         self._ending: asyncio.Task[None] | None = None

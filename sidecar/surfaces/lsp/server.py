@@ -21,13 +21,13 @@ from sidecar.model import Workspace
 from sidecar.settings.load import load_settings
 from sidecar.surfaces.lsp.buffers import DEBOUNCE_S, Buffers
 from sidecar.surfaces.lsp.calls import ToolCalls
-from sidecar.surfaces.lsp.confirm import Asker
+from sidecar.surfaces.lsp.confirm import Confirmer
 from sidecar.surfaces.lsp.documents import chosen_encoding
 from sidecar.surfaces.lsp.envelope import strings
 from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.methods import ACTIVITY, Methods
 from sidecar.surfaces.lsp.protocol import SidecarProtocol, converter
-from sidecar.surfaces.lsp.seat import Seat, Stops
+from sidecar.surfaces.lsp.seat import EditorClient, Stops
 from sidecar.surfaces.lsp.status import StatusFeed
 from sidecar.surfaces.lsp.uris import uri_of
 from sidecar.tools.activity import activity_params
@@ -106,12 +106,12 @@ class SidecarServer(JsonRPCServer):
         self.buffers = Buffers(self.folders, self._workspace, debounce_s)
         self.status = StatusFeed(self._workspace, self.protocol.notify)
         self.stops = Stops()
-        asker = Asker(
+        asker = Confirmer(
             self.protocol,
             self._can_ask,
             lambda: shared.service.question_seconds() if question_timeout_s is None else question_timeout_s,
         )
-        self._seat = Seat(self.protocol, asker, self.stops, sessions.summary)
+        self._seat = EditorClient(self.protocol, asker, self.stops, sessions.summary)
         self.calls = ToolCalls(lambda: shared.service, self.folders, self.buffers, asker, self.protocol, self.stops)
         methods = Methods(self)
         self.protocol.find_request, self.protocol.notifications = methods.find_request, methods.notifications

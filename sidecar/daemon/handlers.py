@@ -1,0 +1,126 @@
+"""What a session of each kind is served by: the same objects that serve it without a daemon, over one shared engine."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from sidecar.daemon.handshake import Handshake
+from sidecar.daemon.server import Welcome
+from sidecar.daemon.shell_server import ShellSession
+from sidecar.errors import ConfigInvalid, SidecarError
+from sidecar.settings.load import load_settings
+from sidecar.tools.assemble import make_service
+from sidecar.tools.registry import DEFAULT_TOOLSETS
+from sidecar.tools.service import Service
+from sidecar.tools.sessions import Sessions
+from sidecar.tools.shared import SharedEngine, View
+
+logger = logging.getLogger("sidecar.daemon")
+
+
+class Handlers:
+    """Each method serves one session. `sessions` is the registry that all of them are in."""
+
+    def __init__(self, shared: SharedEngine, sessions: Sessions) -> None:
+        self._shared = shared
+        self._sessions = sessions
+
+    async def lsp(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
+        run, server = await _imported("sidecar.surfaces.lsp.run", "sidecar.surfaces.lsp.server")
+        _check_flags(greeting)
+
+        def service(editor: Mapping[str, object]) -> Service:
+            return self._service(greeting, editor)
+
+        await welcome()
+        await run.serve_connection(connection, server.make_server(service, sessions=self._sessions))
+
+    async def mcp(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
+        _check_flags(greeting)
+        stdio, server = await _imported("sidecar.surfaces.mcp.stdio", "sidecar.surfaces.mcp.server")
+        service = self._service(greeting)
+        try:
+            made = server.make_server(
+                service, greeting.workspace, working_directory=greeting.cwd, sessions=self._sessions
+            )
+            await welcome()
+            await stdio.serve_connection(connection, made)
+        finally:
+            await asyncio.get_running_loop().run_in_executor(None, service.close)
+
+    async def call(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
+        _check_flags(greeting)
+        view = self._shared.open(greeting.flags, {}, greeting.env)
+        service = self._service(greeting, view=view)
+        session = self._sessions.attach("shell", "a shell", workspaces=[greeting.workspace or greeting.cwd])
+        try:
+            notes = _overruled(view, greeting)
+            await welcome(notes=notes)
+            await ShellSession(connection, service, session).serve()
+        finally:
+            session.detach()
+            await asyncio.get_running_loop().run_in_executor(None, service.close)
+
+    async def rest(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
+        """The client has the listening socket and hands it over; its end is the serving's."""
+        _check_flags(greeting)
+        run, serve = await _imported("sidecar.surfaces.http.run", "sidecar.daemon.serve")
+        service = self._service(greeting)
+        loop = asyncio.get_running_loop()
+        try:
+            workspace = await loop.run_in_executor(None, service.workspace, greeting.workspace or greeting.cwd)
+            await welcome(root=workspace.root)
+            connection.setblocking(True)
+            listener, secret = await loop.run_in_executor(None, serve.receive_listener, connection)
+            connection.setblocking(False)
+            app = serve.application(service, workspace.root, listener, secret, self._sessions)
+            await run.serve_until(app, listener, loop.sock_recv(connection, 1))
+        finally:
+            await loop.run_in_executor(None, service.close)
+
+    def _service(
+        self, greeting: Handshake, editor: Mapping[str, object] | None = None, view: View | None = None
+    ) -> Service:
+        return make_service(
+            flags=greeting.flags,
+            editor=editor,
+            env=greeting.env,
+            toolsets=greeting.toolsets,
+            unset_toolsets=greeting.unset_toolsets or DEFAULT_TOOLSETS,
+            engine=self._shared.open if view is None else lambda *_: view,
+        )
+
+
+async def _imported(*names: str) -> list[Any]:
+    """Beside the loop: a protocol's library takes half a second, and other sessions are being served."""
+    import importlib
+
+    return await asyncio.get_running_loop().run_in_executor(None, lambda: [importlib.import_module(n) for n in names])
+
+
+def _check_flags(greeting: Handshake) -> None:
+    problems = load_settings(None, None, {}, {}, greeting.flags).problems
+    if problems:
+        raise ConfigInvalid(" ".join(problems))
+
+
+def _overruled(view: View, greeting: Handshake) -> list[str]:
+    """One sentence for each variable that does not hold here. Raises ConfigInvalid for an option: it was typed now."""
+    if greeting.workspace is None:
+        return []
+    try:
+        ignored = view.ignored(greeting.workspace)
+    except SidecarError:
+        return []  # the call itself says what is wrong with this workspace
+    held = "is open with {} in the daemon, for an editor or an agent that is attached"
+    for key, (own, other) in ignored.items():
+        if key in greeting.flags:
+            raise ConfigInvalid(
+                f"--{key} {own} cannot be had: the workspace {held.format(other)}. Close that one, or run"
+                " sidecar daemon stop, and try again."
+            )
+    return [f"{key} is not {own} here: the workspace {held.format(other)}." for key, (own, other) in ignored.items()]

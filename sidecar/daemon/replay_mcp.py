@@ -1,0 +1,122 @@
+"""An MCP session as a pipe remembers it: one JSON object per line, `initialize` and `notifications/initialized`.
+
+From 2026-07-28 each request carries what its session consists of: then nothing is said again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sidecar.daemon.replay import REPLAY, Message, Replay, as_utf8
+
+_MOST_PROTOCOLS = 20
+
+
+class McpReplay(Replay):
+    cancel_method = "notifications/cancelled"
+    cancel_key = "requestId"
+    error_number = -32000
+    standing = ("subscriptions/listen",)
+
+    def __init__(self, hello: Hello | None = None) -> None:
+        """`hello`: what daemons of this version have answered to `initialize` before."""
+        super().__init__()
+        self._hello = hello
+        self._subscribed: dict[str, Message] = {}
+
+    def frame(self, message: Message) -> bytes:
+        return as_utf8(message) + b"\n"
+
+    def note(self, method: str, message: Message) -> None:
+        if method == "notifications/initialized":
+            self._initialized = message
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            params = message.get("params")
+            uri = str(params.get("uri")) if isinstance(params, dict) else ""
+            self._subscribed.pop(uri, None)
+            if method == "resources/subscribe":
+                self._subscribed[uri] = message
+
+    def again(self) -> Iterator[Message]:
+        yield from super().again()
+        for number, message in enumerate(self._subscribed.values()):
+            yield {**message, "id": f"{REPLAY}-{number}"}
+
+    def at_once(self) -> Iterator[Message]:
+        """A new daemon needs about a second, most of it for MCP's library, and answers this as the last one did."""
+        begin = self._initialize
+        if self._hello is None or begin is None or self._initialize_answered:
+            return
+        result = self._hello.known().get(_protocol_of(begin))
+        if isinstance(result, dict) and result.keys() >= {"protocolVersion", "capabilities", "serverInfo"}:
+            self._initialize_answered = True
+            self._in_flight.pop(repr(begin.get("id")), None)
+            yield {"jsonrpc": "2.0", "id": begin.get("id"), "result": result}
+
+    def initialized(self, result: Any) -> None:
+        if self._hello is not None and self._initialize is not None and isinstance(result, dict):
+            self._hello.learn(_protocol_of(self._initialize), result)
+
+    @property
+    def status(self) -> int:
+        """The pipe's exit status when the client has left."""
+        return 0
+
+
+def _protocol_of(initialize: Message) -> str:
+    params = initialize.get("params")
+    return str(params.get("protocolVersion")) if isinstance(params, dict) else ""
+
+
+class Hello:
+    """The answers to `initialize` by protocol version, in a file. They are the same for every workspace and toolset."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def known(self) -> dict[str, Any]:
+        with contextlib.suppress(OSError, ValueError, RecursionError):
+            told = json.loads(self._path.read_bytes())
+            return told if isinstance(told, dict) else {}
+        return {}
+
+    def learn(self, protocol: str, result: dict[str, Any]) -> None:
+        """A file that cannot be written costs a second at the next start and nothing else."""
+        known = self.known()
+        if known.get(protocol) == result or len(known) > _MOST_PROTOCOLS:
+            return
+        new = self._path.with_suffix(f".{os.getpid()}")
+        with contextlib.suppress(OSError):
+            new.write_text(json.dumps({**known, protocol: result}))
+            new.replace(self._path)
+
+
+class LineCutter:
+    """Cuts bytes at line ends. What is longer than `limit` passes in pieces that are no frames."""
+
+    def __init__(self, limit: int = 64 * 1024 * 1024) -> None:
+        self._limit = limit
+        self._held = bytearray()
+        self._passing = False
+
+    def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Bytes as they came, and the body in them; empty where they are to be passed on unseen."""
+        self._held += piece
+        while (end := self._held.find(b"\n")) >= 0:
+            line = bytes(self._held[: end + 1])
+            del self._held[: end + 1]
+            yield line, b"" if self._passing else line
+            self._passing = False
+        if self._passing or len(self._held) > self._limit:
+            self._passing = True
+            yield bytes(self._held), b""
+            self._held.clear()
+
+    def rest(self) -> bytes:
+        """What stands after the last line end, when no more comes."""
+        return bytes(self._held)

@@ -1,0 +1,106 @@
+"""The shell's way to a running daemon: tools called over its socket, questions and progress brought back here.
+
+Light: a search from the shell imports this and little else. The daemon's end is `calls.py`, which has the protocol.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import socket
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from sidecar.daemon.handshake import error_of
+from sidecar.errors import DaemonEnded
+
+if TYPE_CHECKING:
+    from sidecar.model import BuildReport, IsCancelled, Progress
+    from sidecar.tools.spec import Answer, Question
+
+_POLL_S = 0.1
+
+
+class ShellClient:
+    """Calls one after the other, in one session with the daemon."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._held = bytearray()
+
+    def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        workspace: str,
+        ask: Callable[[Question], Answer],
+        progress: Progress,
+        cancelled: IsCancelled,
+        asked_by: str,
+    ) -> dict[str, Any]:
+        """As `tools.confirm.call_with_questions_sync`. Raises SidecarError: the daemon's, or DaemonEnded."""
+        asked = {"tool": tool, "arguments": arguments, "workspace": workspace, "askedBy": asked_by}
+        result: dict[str, Any] = self._exchange({"call": asked}, ask, progress, cancelled)
+        return result
+
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        told = self._exchange({"refresh": {"workspace": workspace}}, _nobody, progress, cancelled)
+        report: Any = SimpleNamespace(**{name: _report(value) for name, value in told.items()})
+        return report  # type: ignore[no-any-return]  # the same fields, without numpy
+
+    def _exchange(
+        self, asked: object, ask: Callable[[Question], Answer], progress: Progress, cancelled: IsCancelled
+    ) -> Any:
+        self._send(asked)
+        while True:
+            told = json.loads(self._line(cancelled))
+            if "progress" in told:
+                progress(*told["progress"])
+            elif "question" in told:
+                question: Any = SimpleNamespace(**told["question"])
+                self._send({"answer": ask(question)})
+            elif "error" in told:
+                raise error_of(told["error"])
+            else:
+                return told["result"]
+
+    def _line(self, cancelled: IsCancelled) -> bytes:
+        """The next line; a cancellation that comes meanwhile is passed on."""
+        passed_on = False
+        seen = 0
+        while (end := self._held.find(b"\n", seen)) < 0:
+            seen = len(self._held)
+            if cancelled() and not passed_on:
+                self._send({"cancel": True})
+                passed_on = True
+            if not select.select([self._connection], [], [], _POLL_S)[0]:
+                continue
+            piece = self._receive()
+            if not piece:
+                raise DaemonEnded("Please try again.")
+            self._held += piece
+        line = bytes(self._held[: end + 1])
+        del self._held[: end + 1]
+        return line
+
+    def _receive(self) -> bytes:
+        with contextlib.suppress(OSError):
+            return self._connection.recv(1 << 16)
+        return b""
+
+    def _send(self, value: object) -> None:
+        try:
+            self._connection.sendall(json.dumps(value).encode() + b"\n")
+        except OSError as error:
+            raise DaemonEnded("Please try again.") from error
+
+
+def _nobody(question: Question) -> Answer:
+    return "nobody"
+
+
+def _report(value: object) -> object:
+    return SimpleNamespace(**value) if isinstance(value, dict) else value

@@ -1,0 +1,158 @@
+"""A shell's session: tools called by JSON lines. The client's end is `remote.py`.
+
+To the daemon: `{"call": {...}}` or `{"refresh": {...}}`, then while it runs `{"answer": ...}` and `{"cancel": true}`.
+From it: `{"progress": [...]}`, `{"question": {...}}`, `{"note": ...}`, and at the end of each call `{"result": ...}` or
+`{"error": {...}}`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from sidecar.errors import InvalidParams, SidecarError
+
+if TYPE_CHECKING:
+    from sidecar.tools.service import Service
+    from sidecar.tools.sessions import Session
+    from sidecar.tools.spec import Answer, Question
+
+LONGEST_LINE = 64 * 1024 * 1024
+
+
+def as_line(value: Mapping[str, object]) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+
+
+class Lines:
+    """Lines of a socket, read on the running loop."""
+
+    def __init__(self, connection: socket.socket, longest: int = LONGEST_LINE) -> None:
+        connection.setblocking(False)
+        self._connection = connection
+        self._longest = longest
+        self._held = bytearray()
+
+    async def line(self) -> bytes:
+        """Nothing at the end of the stream. Raises ValueError for a line that is too long."""
+        loop = asyncio.get_running_loop()
+        seen = 0
+        while (end := self._held.find(b"\n", seen)) < 0:
+            seen = len(self._held)
+            piece = await loop.sock_recv(self._connection, 1 << 16)
+            if not piece:
+                return b""
+            if seen > self._longest:
+                raise ValueError("the line is too long")
+            self._held += piece
+        line = bytes(self._held[: end + 1])
+        del self._held[: end + 1]
+        return line
+
+
+class ShellSession:
+    """One shell. Lives on the event loop; calls are made one after the other."""
+
+    def __init__(self, connection: socket.socket, service: Service, session: Session) -> None:
+        self._connection = connection
+        self._lines = Lines(connection)
+        self._service = service
+        self._session = session
+        self._stop = threading.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._answer: asyncio.Future[Answer] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._sending = asyncio.Lock()
+        self._later: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        """Until the client leaves: what runs is cancelled then."""
+        try:
+            while line := await self._lines.line():
+                self._take(json.loads(line))
+        finally:
+            self._stop.set()
+            running = {task for task in (self._running, *self._later) if task is not None}
+            for task in running:
+                task.cancel()
+            if running:
+                await asyncio.wait(running)
+
+    def _take(self, told: Mapping[str, Any]) -> None:
+        if "cancel" in told:
+            self._stop.set()
+        elif "answer" in told:
+            if self._answer is not None and not self._answer.done():
+                self._answer.set_result(told["answer"])
+        elif self._running is None or self._running.done():
+            self._stop.clear()
+            self._running = self._loop.create_task(self._work(told))
+
+    async def _work(self, told: Mapping[str, Any]) -> None:
+        try:
+            result: object = await (self._call(told["call"]) if "call" in told else self._refresh(told["refresh"]))
+            await self._send({"result": result})
+        except SidecarError as error:
+            await self._send({"error": error.as_dict()})
+
+    async def _call(self, asked: Mapping[str, Any]) -> dict[str, object]:
+        from sidecar.tools.confirm import call_with_questions
+
+        if not isinstance(asked["arguments"], Mapping):
+            raise InvalidParams(f"The parameters of {asked['tool']} must be one JSON object.")
+        return await call_with_questions(
+            self._service,
+            asked["tool"],
+            asked["arguments"],
+            workspace=asked["workspace"],
+            ask=self._ask,
+            progress=self._progress,
+            cancelled=self._stop.is_set,
+            asked_by=asked["askedBy"],
+            session=self._session,
+        )
+
+    async def _refresh(self, asked: Mapping[str, Any]) -> dict[str, object]:
+        """No tool, so that editors are shown it here."""
+        from sidecar.tools.sessions import shared_progress
+
+        place = asked["workspace"]
+        jobs = self._session.home.begin(
+            place, "sidecar: index (for a shell)", self._session, lambda _: self._stop.set()
+        )
+
+        def refresh() -> dict[str, object]:
+            return asdict(self._service.refresh(place, shared_progress(self._progress, jobs), self._stop.is_set))
+
+        try:
+            return await self._loop.run_in_executor(None, refresh)
+        finally:
+            for job in jobs:
+                job.finish("done")
+
+    async def _ask(self, question: Question) -> Answer:
+        self._answer = self._loop.create_future()
+        await self._send({"question": asdict(question)})
+        return await self._answer
+
+    def _progress(self, done: int, total: int, message: str) -> None:
+        """From the tool's thread."""
+
+        def send() -> None:
+            task = self._loop.create_task(self._send({"progress": [done, total, message]}))
+            self._later.add(task)
+            task.add_done_callback(self._later.discard)
+
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(send)
+
+    async def _send(self, value: Mapping[str, object]) -> None:
+        with contextlib.suppress(OSError):
+            async with self._sending:
+                await self._loop.sock_sendall(self._connection, as_line(value))

@@ -1,0 +1,53 @@
+"""Lets many write into the generation in force, and one put another in its place while nobody does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sidecar.errors import Cancelled
+from sidecar.model import IsCancelled, never_cancelled
+
+_LOOK_S = 0.1
+
+
+class RwLock:
+    """Thread-safe. Who waits to be alone keeps no writer waiting."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._writers = 0
+        self._alone = False
+
+    @contextmanager
+    def writing(self, cancelled: IsCancelled = never_cancelled) -> Iterator[None]:
+        """Raises Cancelled."""
+        with self._changed:
+            self._wait(lambda: not self._alone, cancelled)
+            self._writers += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._writers -= 1
+                self._changed.notify_all()
+
+    @contextmanager
+    def alone(self, cancelled: IsCancelled) -> Iterator[None]:
+        """Raises Cancelled."""
+        with self._changed:
+            self._wait(lambda: not self._alone and not self._writers, cancelled)
+            self._alone = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._alone = False
+                self._changed.notify_all()
+
+    def _wait(self, may: IsCancelled, cancelled: IsCancelled) -> None:
+        while not may():
+            if cancelled():
+                raise Cancelled
+            self._changed.wait(_LOOK_S)

@@ -1,0 +1,74 @@
+"""Why a path is or is not in the index, now: the walk's rule, the content's rule, staleness, the last error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from sidecar.engine.index.generation import Generation
+from sidecar.engine.ingest.prepare import Look
+from sidecar.engine.ports import Parts
+from sidecar.errors import FileNotFound
+from sidecar.model import Decision, Explanation, FoundFile, Rule
+from sidecar.settings.load import Settings
+
+
+def explain_path(
+    root: str, path: str, parts: Parts, settings: Settings, generation: Generation | None, has_buffer: bool
+) -> Explanation:
+    """`path` is relative to the root. Reads the file, since content may be what keeps it out."""
+    walker = parts.make_walker(root, settings)
+    try:
+        found = walker.found(path)
+        exists = True
+    except FileNotFound:
+        found, exists = None, has_buffer
+    decision = walker.decide(path) if found is None or isinstance(found, FoundFile) else found.decision
+    if decision.rule is Rule.FOLDER:
+        return Explanation(path, Decision(Rule.FOLDER, _held(path, generation)), exists, in_index=False, stale=False)
+    if decision.indexed and not exists:
+        decision = Decision(Rule.MISSING, "a file of this name would be indexed")
+    sha256 = b""
+    if isinstance(found, FoundFile):
+        judged = parts.preparers.judge(root, settings, Look(path, found.stat.size))
+        detail = "; ".join(filter(None, (decision.detail, judged.decision.detail)))
+        decision = replace(decision, detail=detail) if judged.decision.indexed else judged.decision
+        sha256 = judged.sha256
+    answer = Explanation(path, decision, exists, in_index=False, stale=False)
+    return answer if generation is None else _add_indexed(answer, generation, sha256, has_buffer)
+
+
+def _held(folder: str, generation: Generation | None) -> str:
+    if generation is None:
+        return "there is no index yet"
+    inside = f"{folder}/" if folder else ""
+    with generation.snapshots.open() as snapshot:
+        (count,) = snapshot.connection.execute(
+            "SELECT count(*) FROM files WHERE substr(path, 1, ?) = ?", (len(inside), inside)
+        ).fetchone()
+    return f"{count} of the files in it are indexed"
+
+
+def _add_indexed(answer: Explanation, generation: Generation, sha256: bytes, has_buffer: bool) -> Explanation:
+    with generation.snapshots.open() as snapshot:
+        failure = snapshot.connection.execute("SELECT message FROM failures WHERE path = ?", (answer.path,)).fetchone()
+        row = snapshot.connection.execute(
+            "SELECT f.language, f.parser, f.indexed_at, f.sha256, f.buffered, count(c.id), sum(c.vector_id <> 0)"
+            " FROM files f LEFT JOIN chunks c ON c.file_id = f.id WHERE f.path = ? GROUP BY f.id",
+            (answer.path,),
+        ).fetchone()
+    answer = replace(answer, last_error=failure[0] if failure else "")
+    if row is None:
+        return replace(answer, stale=answer.decision.indexed and answer.exists)
+    language, parser, at, indexed_sha, buffered, chunks, embedded = row
+    current = bool(buffered) if has_buffer else bytes(indexed_sha) == sha256
+    return replace(
+        answer,
+        in_index=True,
+        stale=not answer.decision.indexed or not current,
+        chunks=chunks,
+        embedded=embedded or 0,
+        language=language,
+        parser=parser,
+        indexed_at=datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
+    )

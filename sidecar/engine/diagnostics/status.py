@@ -1,0 +1,224 @@
+"""What the index says of itself: what runs, how far it is, what it holds, what it leaves out and why."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from sidecar.engine.index.generation import Generation, read_meta
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.ingest.prepare import BY_LINES
+from sidecar.engine.update.staleness import one_line, unread_notice
+from sidecar.errors import Cancelled, IndexCorrupt, SidecarError
+from sidecar.model import (
+    COULD_NOT_BE,
+    CollectionCounts,
+    Embedder,
+    IsCancelled,
+    Progress,
+    Refinement,
+    Rule,
+    SkippedPath,
+    StatusAnswer,
+)
+from sidecar.parts.manifest import read_failures, read_skips
+from sidecar.settings.load import Settings
+
+_State: TypeAlias = Literal["ready", "indexing", "not_found", "incomplete", "failed"]
+_TELL_SECONDS = 0.25
+
+
+class Activity:
+    """What runs right now. Tells `on_change` of commits and progress, at most four times a second."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._told = 0.0
+        self._stopping = False
+        self.kind = ""
+        self.done = 0
+        self.total = 0
+        self._began: tuple[float, int] | None = None
+        self.failure = ""
+
+    @contextmanager
+    def running(self, kind: str) -> Iterator[None]:
+        self.kind, self.done, self.total = kind, 0, 0
+        self._began = None
+        try:
+            yield
+            self.failure = ""
+        except Cancelled:
+            raise
+        except SidecarError as error:
+            self.failure = error.message
+            raise
+        finally:
+            self.kind = ""
+
+    def reporting(self, progress: Progress) -> Progress:
+        """The same progress, also seen by status."""
+
+        def report(done: int, total: int, message: str) -> None:
+            if self._began is None or self.total != total:
+                self._began = (time.monotonic(), done)
+            self.done, self.total = done, total
+            progress(done, total, message)
+            self.commit()
+
+        return report
+
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None while nothing tells the pace."""
+        if self._began is None:
+            return None
+        start, already = self._began
+        done = self.done - already
+        return (time.monotonic() - start) / done * (self.total - self.done) if done > 0 else None
+
+    def commit(self) -> None:
+        """Something became visible."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._told < _TELL_SECONDS:
+                return
+            self._told = now
+        self._on_change()
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def or_stopped(self, cancelled: IsCancelled) -> IsCancelled:
+        return lambda: self._stopping or cancelled()
+
+
+class Reporter:
+    """Makes `StatusAnswer`s of one workspace."""
+
+    def __init__(self, root: str, directory: IndexLayout, activity: Activity) -> None:
+        self._root = root
+        self._directory = directory
+        self._activity = activity
+
+    def is_complete(self) -> bool:
+        """Whether there is an index that can be read and was once brought up to the whole workspace."""
+        number = self._directory.current()
+        if number is None:
+            return False
+        try:
+            return bool(read_meta(self._directory.manifest(number)).get("complete"))
+        except IndexCorrupt:
+            return False
+        except SidecarError:
+            return True
+
+    def status(
+        self,
+        generation: Generation | None,
+        settings: Settings,
+        problem: str,
+        pending: int,
+        watching: bool,
+        embedder: Embedder | None,
+        refining: Refinement | None,
+    ) -> StatusAnswer:
+        """`generation` None: not open, for the reason `problem`. `embedder`: where it is loaded already."""
+        answer = StatusAnswer(
+            status="not_found",
+            workspace=self._root,
+            index_path=str(self._directory.path),
+            config_path=str(self._directory.config),
+            strategy=settings.indexing_strategy,
+            hybrid_enabled=settings.hybrid_enabled,
+            default_alpha=settings.default_alpha,
+            pending_files=pending,
+            watcher_active=watching,
+            model=settings.model,
+            device=embedder.device if embedder else settings.device,
+            device_note=embedder.device_note if embedder else "",
+            progress_done=self._activity.done,
+            progress_total=self._activity.total,
+            seconds_left=self._activity.seconds_left(),
+            problems=settings.problems,
+            refining=refining,
+        )
+        if self._directory.current() is None:
+            return replace(answer, status="indexing") if self._activity.kind else answer
+        if generation is None:
+            return replace(answer, status="failed", warning=problem)
+        return self._describe(answer, generation, problem)
+
+    def _describe(self, answer: StatusAnswer, generation: Generation, problem: str) -> StatusAnswer:
+        meta = read_meta(self._directory.manifest(generation.number))
+        with generation.snapshots.open() as snapshot:
+            embedded = int((snapshot.chunk_vector != 0).sum())
+            files = np.bincount(snapshot.file_collection, minlength=2)
+            chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
+            languages = Counter(snapshot.languages)
+            skips = read_skips(snapshot.connection)
+            failures = read_failures(snapshot.connection)
+            masked = read_masked(snapshot.connection)
+            cut = snapshot.connection.execute(
+                "SELECT path, parser FROM files WHERE substr(parser, 1, ?) = ? ORDER BY path", (len(BY_LINES), BY_LINES)
+            ).fetchall()
+        total = int(chunks.sum())
+        last = float(str(meta.get("last_updated") or 0))
+        return replace(
+            answer,
+            status=self._state(bool(meta.get("complete")), embedded == total),
+            files=int(files.sum()),
+            chunks=total,
+            code=CollectionCounts(int(files[0]), int(chunks[0])),
+            docs=CollectionCounts(int(files[1]), int(chunks[1])),
+            lexical_chunks=total,
+            embedded_chunks=embedded,
+            coverage=embedded / total if total else 1.0,
+            last_updated=datetime.fromtimestamp(last, UTC).isoformat(timespec="seconds") if last else "",
+            storage_bytes=self._directory.size(),
+            model=generation.model.model_id,
+            languages=dict(languages.most_common()),
+            skipped=dict(Counter(s.decision.rule.value for s in skips).most_common()),
+            withheld=tuple(s for s in skips if _is_secret(s)),
+            masked=tuple(masked),
+            errors=(*failures, *((s.path, s.decision.detail) for s in skips if s.decision.rule in COULD_NOT_BE)),
+            cut_by_lines=tuple((path, parser.removeprefix("lines: ")) for path, parser in cut),
+            warning=one_line(problem or self._warning(generation), unread_notice(_unread(skips))),
+            generation=generation.number,
+        )
+
+    def _state(self, complete: bool, embedded: bool) -> _State:
+        if self._activity.kind:
+            return "indexing"
+        if complete and embedded:
+            return "ready"
+        return "failed" if self._activity.failure else "incomplete"
+
+    def _warning(self, generation: Generation) -> str:
+        if self._activity.failure:
+            return self._activity.failure
+        if generation.writer is None:
+            return generation.read_only_reason
+        return generation.writer.store_sync.note
+
+
+def _unread(skips: Sequence[SkippedPath]) -> list[tuple[str, str]]:
+    return [(s.path, s.decision.detail) for s in skips if s.decision.rule is Rule.NOT_READ]
+
+
+def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Files in whose kept text values are hidden, and how many."""
+    return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
+
+
+def _is_secret(skipped: SkippedPath) -> bool:
+    return skipped.decision.rule.value.startswith("secret")

@@ -1,0 +1,204 @@
+"""Looks whether sidecar can work on this machine: each check runs the real part and says what to do when it fails.
+
+It takes the parts as `wiring.py` makes them; of the workspace's index it reads what it says of itself, no more.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from sidecar import __version__
+from sidecar.engine.index.generation import ModelFacts, model_of, read_meta
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.index.model_selection import ModelChoice
+from sidecar.engine.index.snapshot import Snapshots
+from sidecar.engine.update.backfill import count_gathered
+from sidecar.engine.wiring import KeptOpener, Models, make_embedder, make_store
+from sidecar.errors import SidecarError
+from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
+
+LIBRARIES = ("chromadb", "mcp", "numpy", "onnxruntime", "pydantic", "pygls", "tokenizers", "watchfiles")
+MIN_PYTHON = (3, 11)
+MIN_SQLITE = (3, 35, 0)
+MIN_WATCHES = 65_536
+MIN_FREE_BYTES = 500_000_000
+WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
+
+
+_THREE_TEXTS = ["open a file", "read text from a file", "matrix determinant"]
+_FOR_A_CARD = 11
+"""How often: a card is not woken for fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`found` is what is there; `advice` what to do, empty when `ok`."""
+
+    name: str
+    ok: bool
+    found: str
+    advice: str = ""
+
+
+def check_everything(flags: Mapping[str, object], env: Mapping[str, str], root: str) -> Iterator[Check]:
+    """Every check in turn; one that breaks is a problem of its own and does not end the others. `root`: the workspace
+    whose settings hold."""
+    checks: tuple[tuple[str, Callable[[], Check]], ...] = (
+        ("python", check_python),
+        ("libraries", check_libraries),
+        ("sqlite", check_sqlite),
+        ("settings", lambda: check_settings(_settings(flags, env, root))),
+        ("data folder", lambda: check_data_folder(data_home(env))),
+        ("model", lambda: check_model(_settings(flags, env, root), data_home(env))),
+        ("index", lambda: check_index(_settings(flags, env, root), data_home(env), root)),
+        ("vector store", check_vector_store),
+        ("file watching", lambda: check_watches(WATCH_LIMIT)),
+    )
+    for name, check in checks:
+        yield _survived(name, check)
+
+
+def check_python() -> Check:
+    found = f"{platform.python_implementation()} {platform.python_version()} on {platform.platform()}"
+    return Check("python", sys.version_info >= MIN_PYTHON, found, _unless(sys.version_info >= MIN_PYTHON, _NEW_PYTHON))
+
+
+def check_libraries() -> Check:
+    """Looks for what is imported, whichever distribution brings it: onnxruntime-gpu has onnxruntime too."""
+    versions, missing = [f"sidecar {__version__}"], []
+    brought_by = importlib.metadata.packages_distributions()
+    for name in LIBRARIES:
+        found = sorted(set(brought_by.get(name, ())))
+        versions += [f"{distribution} {importlib.metadata.version(distribution)}" for distribution in found]
+        missing += [] if found else [name]
+    advice = f"Missing: {', '.join(missing)}. Install sidecar again into this environment."
+    return Check("libraries", not missing, ", ".join(versions), _unless(not missing, advice))
+
+
+def check_sqlite() -> Check:
+    fine = sqlite3.sqlite_version_info >= MIN_SQLITE
+    return Check("sqlite", fine, sqlite3.sqlite_version, _unless(fine, "Use a Python with SQLite 3.35 or newer."))
+
+
+def check_settings(settings: Settings) -> Check:
+    changed = sorted(f"{key} from {origin}" for key, origin in settings.origins.items() if origin != "default")
+    found = ", ".join(changed) or "all defaults"
+    return Check("settings", not settings.problems, found, " ".join(settings.problems))
+
+
+def check_data_folder(home: Path) -> Check:
+    """Writes, syncs and removes a file where the indexes are kept."""
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=home) as probe:
+            probe.write(b"x")
+            probe.flush()
+            os.fsync(probe.fileno())
+        free = shutil.disk_usage(home).free
+    except OSError as error:
+        advice = "Make the folder writable, or set SIDECAR_HOME to one that is."
+        return Check("data folder", False, f"{home}: {error.strerror}", advice)
+    fine = free >= MIN_FREE_BYTES
+    return Check("data folder", fine, f"{home}, {free / 1e9:.1f} GB free", _unless(fine, "Free some space there."))
+
+
+def check_model(settings: Settings, home: Path | None = None) -> Check:
+    """Verifies the files' hashes, loads the model, tries the card, compares two related texts with an unrelated one."""
+    embedder = make_embedder(settings, home)
+    try:
+        near, same, far = embedder.embed_documents(_THREE_TEXTS * _FOR_A_CARD)[:3]
+        found = (
+            f"{embedder.model_id}, dimension {embedder.dimension}, on {embedder.device} {embedder.device_note}".strip()
+        )
+        fine = float(np.dot(near, same)) > float(np.dot(near, far))
+    finally:
+        embedder.close()
+    return Check("model", fine, found, _unless(fine, "Its vectors make no sense: install sidecar again."))
+
+
+def check_index(settings: Settings, home: Path, root: str) -> Check:
+    """Which model answers, and how far the one is that is to take its place."""
+    directory = IndexLayout(home, root)
+    number = directory.current()
+    if number is None:
+        return Check("index", True, "none yet")
+    manifest = directory.manifest(number)
+    own = model_of(read_meta(manifest))
+    models = Models(partial(make_embedder, home=home), home)
+    try:
+        wanted = ModelChoice(lambda: settings, models.embedder, models.facts).next(own)
+        if wanted is None:
+            return Check("index", True, f"answers from {_plain(own)}")
+        done, total = _gathered(directory, manifest, wanted)
+    finally:
+        models.close()
+    share = f"{_plain(wanted)}: {done * 100 // max(1, total)} % of {total:,} chunks"
+    return Check("index", True, f"answers from {_plain(own)}; {share}")
+
+
+def _plain(model: ModelFacts) -> str:
+    return model.model_id.partition("@")[0]
+
+
+def _gathered(directory: IndexLayout, manifest: Path, model: ModelFacts) -> tuple[int, int]:
+    kept = KeptOpener()(directory.vectors, model.model_id, model.dimension)
+    snapshots = Snapshots(manifest, lambda: None, model.path_weight, kept.close)
+    try:
+        return count_gathered(snapshots, kept)
+    finally:
+        snapshots.close()
+
+
+def check_vector_store() -> Check:
+    """One round trip through Chroma in its worker process, in a folder of its own."""
+    rows = np.eye(3, dtype=np.float32)
+    with tempfile.TemporaryDirectory(prefix="sidecar-doctor-") as folder:
+        store = make_store(Path(folder), 3, "doctor")
+        try:
+            store.upsert("code", np.array([1, 2, 3], dtype=np.int64), rows)
+            ids, _ = store.query("code", rows[1], 1)
+        finally:
+            store.close()
+    fine = ids.tolist() == [2]
+    found = "wrote and found three vectors" if fine else f"asked for vector 2, got {ids.tolist()}"
+    return Check("vector store", fine, found, _unless(fine, "Install chromadb again into this environment."))
+
+
+def check_watches(limit_file: Path) -> Check:
+    if not limit_file.exists():
+        return Check("file watching", True, "no inotify limit on this system")
+    limit = int(limit_file.read_text())
+    advice = f"Large workspaces need more: sysctl fs.inotify.max_user_watches={MIN_WATCHES * 8}, or strategy lazy."
+    return Check("file watching", limit >= MIN_WATCHES, f"{limit} watches", _unless(limit >= MIN_WATCHES, advice))
+
+
+_NEW_PYTHON = "Install Python 3.11 or newer and sidecar with it."
+
+
+def _survived(name: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except SidecarError as error:
+        return Check(name, False, error.user_message, error.detail or "See the documentation of this error.")
+    except Exception as error:
+        return Check(name, False, f"{type(error).__name__}: {error}", "Please report this with the whole output.")
+
+
+def _settings(flags: Mapping[str, object], env: Mapping[str, str], root: str) -> Settings:
+    return load_settings(IndexLayout(data_home(env), root).config, user_config_file(env), env, {}, flags)
+
+
+def _unless(fine: bool, advice: str) -> str:
+    return "" if fine else advice

@@ -1,0 +1,292 @@
+"""One generation, open: its manifest, its readers' snapshots, its indexer and what feeds its vector store."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.index.relink import link_by_hash
+from sidecar.engine.index.snapshot import Snapshots
+from sidecar.engine.index.vector_refs import named_vectors, vectors_in
+from sidecar.engine.ingest.indexer import Indexer, Source
+from sidecar.engine.ingest.store_sync import StoreSync
+from sidecar.engine.ports import Kept, Parts
+from sidecar.errors import IndexCorrupt, SidecarError
+from sidecar.logs import workspace_log
+from sidecar.model import Embedder, VectorStore
+from sidecar.parts.database import connect, copy_database, translated
+from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
+from sidecar.parts.slots import Slots
+from sidecar.settings.load import Settings
+
+REBUILD = "Run reindex_project to build it anew."
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What an index must remember of its model. `name` is what settings call it, `slow` whether embedding a workspace
+    takes minutes."""
+
+    model_id: str
+    dimension: int
+    path_weight: float
+    name: str = ""
+    slow: bool = False
+
+
+@dataclass(frozen=True)
+class Generation:
+    """`writer` is None where it can only be searched, for the reason `read_only_reason`: another process holds the lease, or
+    nothing can be written here. `embedder` loads its model."""
+
+    number: int
+    model: ModelFacts
+    kept: Kept
+    snapshots: Snapshots
+    embedder: Callable[[], Embedder]
+    writer: Writer | None
+    read_only_reason: str = ""
+
+    def store(self) -> VectorStore | None:
+        return self.writer.store_sync.store() if self.writer else None
+
+    def close(self, *, clean: bool = True) -> None:
+        if self.writer is not None:
+            self.writer.close(clean)
+        self.snapshots.close()
+
+
+@dataclass(frozen=True)
+class Writer:
+    manifest: Manifest
+    indexer: Indexer
+    store_sync: StoreSync
+
+    def close(self, clean: bool) -> None:
+        """Also where the manifest is damaged: then it is not noted as clean."""
+        self.store_sync.close()
+        if clean:
+            with contextlib.suppress(SidecarError), self.manifest.transaction():
+                self.manifest.set_meta(clean=1)
+        self.manifest.close()
+
+    def finish(self) -> None:
+        """A whole pass is done: the index is complete from now on."""
+        with self.manifest.transaction():
+            self.manifest.set_meta(complete=1, last_updated=time.time())
+
+    def note_update(self) -> None:
+        """Known changes are applied, which says nothing of the rest."""
+        with self.manifest.transaction():
+            self.manifest.set_meta(last_updated=time.time())
+
+
+class Generations:
+    """Opens and makes generations of one workspace."""
+
+    def __init__(
+        self,
+        root: str,
+        directory: IndexLayout,
+        parts: Parts,
+        embedder: Callable[[ModelFacts], Embedder],
+        buffers: Mapping[str, str],
+        on_commit: Callable[[], None],
+    ) -> None:
+        self._root = root
+        self._log = workspace_log(__name__, root)
+        self._directory = directory
+        self._parts = parts
+        self._embedder = embedder
+        self._buffers = buffers
+        self._on_commit = on_commit
+
+    def make(self, settings: Settings, model: ModelFacts) -> Generation:
+        """A new, empty generation, not yet in force."""
+        number = self._directory.new_generation()
+        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        facts = {
+            "root": self._root,
+            **_facts_of(model),
+            "kept_uuid": kept.store_uuid,
+            "created": time.time(),
+            **{f"version_{k}": v for k, v in self._parts.versions.items()},
+        }
+        path = self._directory.manifest(number)
+        Manifest.make(path, facts, [self._parts.lexical.create_tables]).close()
+        return self._assemble(number, settings, model, kept, was_clean=True)
+
+    def succeed(self, old: Generation, settings: Settings, model: ModelFacts) -> Generation:
+        """The same files with what is kept of another model's vectors, not yet in force."""
+        number = self._directory.new_generation()
+        path = self._directory.manifest(number)
+        copy_database(self._directory.manifest(old.number), path)
+        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        fresh = self._assemble(number, settings, model, kept, was_clean=True)
+        assert fresh.writer is not None
+        link_by_hash(fresh.writer.manifest, kept, **_facts_of(model))
+        return fresh
+
+    def open(self, number: int, settings: Settings, *, read_only_reason: str = "") -> Generation:
+        """An existing one, for reading only where there is a `read_only_reason`.
+
+        IndexCorrupt when it is unreadable or of another schema.
+        """
+        path = self._directory.manifest(number)
+        if not path.exists():
+            raise IndexCorrupt(f"Its manifest is missing. {REBUILD}")
+        meta = read_meta(path)
+        self._check_versions(meta)
+        model, clean = self._described(meta)
+        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        generation = None
+        try:
+            generation = self._assemble(
+                number, settings, model, kept, read_only_reason=read_only_reason, was_clean=clean
+            )
+            if generation.writer is not None and meta.get("kept_uuid") != kept.store_uuid:
+                link_by_hash(generation.writer.manifest, kept)
+        except BaseException:
+            kept.close() if generation is None else generation.close(clean=False)
+            raise
+        return generation
+
+    def _described(self, meta: Mapping[str, object]) -> tuple[ModelFacts, bool]:
+        """Its model, and whether it was closed in order."""
+        try:
+            return model_of(meta), bool(meta["clean"])
+        except (KeyError, ValueError) as error:
+            raise IndexCorrupt(f"Its manifest lacks what it must know of its model ({error}). {REBUILD}") from error
+
+    def check(self, number: int) -> None:
+        """Raises IndexCorrupt where its manifest is gone, unreadable or of another schema by now."""
+        self._check_versions(read_meta(self._directory.manifest(number)))
+
+    def model_of(self, number: int) -> ModelFacts:
+        """Raises IndexCorrupt, KeyError."""
+        return model_of(read_meta(self._directory.manifest(number)))
+
+    def trim(self, generation: Generation, max_bytes: int) -> None:
+        """Drops vectors that no index of this home names, while there are too many of them. Raises IndexCorrupt."""
+        try:
+            generation.kept.trim(max_bytes, lambda: named_vectors(self._directory.indexes, generation.kept.store_uuid))
+        except IndexCorrupt:
+            raise
+        except SidecarError as error:
+            self._log.warning("kept vectors were not trimmed: %s", error.message)
+
+    def release(self, number: int) -> None:
+        """This generation is about to be deleted: drops the vectors that no other index names."""
+        try:
+            meta = read_meta(self._directory.manifest(number))
+            kept = self._parts.open_kept(self._directory.vectors, str(meta["model_id"]), int(str(meta["dimension"])))
+            try:
+                own = vectors_in(self._directory.manifest(number), kept.store_uuid)
+                others = named_vectors(self._directory.indexes, kept.store_uuid, without=self._directory.path)
+                kept.release(np.setdiff1d(own, others))
+            finally:
+                kept.close()
+        except (SidecarError, KeyError, ValueError) as error:
+            # What it named, nobody names any more: it goes when there is too much of it.
+            self._log.warning("kept vectors of a deleted index stay for now: %s", error)
+
+    def _assemble(
+        self,
+        number: int,
+        settings: Settings,
+        model: ModelFacts,
+        kept: Kept,
+        *,
+        was_clean: bool,
+        read_only_reason: str = "",
+    ) -> Generation:
+        path = self._directory.manifest(number)
+        snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close)
+
+        def embedder() -> Embedder:
+            return self._embedder(model)
+
+        writer = None if read_only_reason else self._writer(path, settings, model, kept, embedder, was_clean)
+        return Generation(number, model, kept, snapshots, embedder, writer, read_only_reason)
+
+    def _writer(
+        self,
+        path: Path,
+        settings: Settings,
+        model: ModelFacts,
+        kept: Kept,
+        embedder: Callable[[], Embedder],
+        was_clean: bool,
+    ) -> Writer:
+        manifest = Manifest(path)
+        try:
+            with manifest.transaction():
+                manifest.set_meta(clean=0)
+        except BaseException:
+            manifest.close()
+            raise
+
+        def make_store(directory: Path) -> VectorStore:
+            return self._parts.make_store(directory, model.dimension, model.model_id)
+
+        store_sync = StoreSync(
+            self._root,
+            path.parent / "store",
+            Slots(manifest),
+            kept,
+            model.path_weight,
+            make_store,
+            check_first=not was_clean,
+        )
+
+        def on_commit() -> None:
+            store_sync.wake()
+            self._on_commit()
+
+        source = Source(self._root, settings, self._buffers)
+        indexer = Indexer(manifest, kept, embedder, source, self._parts, on_commit, slow=model.slow)
+        return Writer(manifest, indexer, store_sync)
+
+    def _check_versions(self, meta: Mapping[str, object]) -> None:
+        wanted = {"schema": SCHEMA_VERSION, **{f"version_{k}": v for k, v in self._parts.versions.items()}}
+        for key, value in wanted.items():
+            if meta.get(key) != value:
+                name = key.removeprefix("version_")
+                raise IndexCorrupt(
+                    f"It was made with {name} version {meta.get(key)}, this program uses {value}."
+                    " Run reindex_project to build it anew; no text is embedded twice."
+                )
+
+
+def read_meta(path: Path) -> dict[str, object]:
+    """The meta table of a manifest, without opening it for writing."""
+    with translated(path):
+        connection = connect(path, readonly=True)
+        try:
+            return dict(connection.execute("SELECT key, value FROM meta"))
+        finally:
+            connection.close()
+
+
+def model_of(meta: Mapping[str, object]) -> ModelFacts:
+    """The model that a manifest was made with. Those of earlier versions tell neither its name nor its pace."""
+    model_id = str(meta["model_id"])
+    name = str(meta.get("model") or model_id.partition("@")[0])
+    slow = bool(meta.get("slow"))
+    return ModelFacts(model_id, int(str(meta["dimension"])), float(str(meta["path_weight"])), name, slow)
+
+
+def _facts_of(model: ModelFacts) -> dict[str, object]:
+    return {
+        "model_id": model.model_id,
+        "dimension": model.dimension,
+        "path_weight": model.path_weight,
+        "model": model.name,
+        "slow": int(model.slow),
+    }

@@ -1,0 +1,94 @@
+"""The process that parses: prepares the files it is told, each within limits, until its stdin ends.
+
+A file that exceeds them ends the process; whoever asked knows which one it had in hand (`worker_process.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+from typing import BinaryIO
+
+from sidecar.engine.concurrency.usage import give_memory_back
+from sidecar.engine.ingest.prepare import Judgement, Look, Outcome, Preparer
+from sidecar.engine.ingest.worker_process import Hello, Limits, Request, Task, read_message, write_message
+from sidecar.engine.ports import Parts
+from sidecar.engine.wiring import load_parsers, real_parts
+from sidecar.parts.confine import computing, heed_limits, limit_memory, memory_bytes
+
+_MOST_WORKSPACES = 32
+
+
+def main() -> int:
+    """Exit status 0, or 1 when the other end has gone in mid-word."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    heed_limits()
+    requests, replies = _own_pipes()
+    try:
+        hello: Hello = read_message(requests)
+        if hasattr(os, "nice"):
+            os.nice(hello.niceness)
+        load_parsers()  # before memory is limited: what every file needs
+        worker = Worker(real_parts({}, {}, os.environ), hello.limits)
+        write_message(replies, os.getpid())
+        while worker.serve(read_message(requests), replies):
+            pass
+    except EOFError:
+        return 0
+    except OSError:
+        return 1
+    return 0
+
+
+class Worker:
+    """Limits this process from its making on."""
+
+    def __init__(self, parts: Parts, limits: Limits) -> None:
+        self._parts = parts
+        self._limits = limits
+        self._preparers: dict[str, Preparer] = {}
+        self._at_first = memory_bytes() or 0
+        limit_memory(limits.memory_mb * 1_000_000)
+
+    def serve(self, request: Request, replies: BinaryIO) -> bool:
+        """False when this process has grown so much that the next file would be denied what it may use."""
+        preparer = self._preparer(request)
+        for task in request.tasks:
+            with computing(self._limits.seconds_for(task.size)):
+                packed = pickle.dumps(_answer(preparer, task, request), pickle.HIGHEST_PROTOCOL)
+            leaves = self._has_grown()
+            write_message(replies, (packed, leaves))
+            if leaves:
+                return False
+        return True
+
+    def _preparer(self, request: Request) -> Preparer:
+        known = self._preparers.get(request.root)
+        if known is None or known.settings != request.settings:
+            if len(self._preparers) >= _MOST_WORKSPACES:
+                self._preparers.clear()
+            known = self._preparers[request.root] = Preparer(request.root, self._parts, request.settings)
+        return known
+
+    def _has_grown(self) -> bool:
+        if not self._is_large():
+            return False
+        give_memory_back()
+        return self._is_large()
+
+    def _is_large(self) -> bool:
+        return (memory_bytes() or 0) - self._at_first > self._limits.memory_mb * 1_000_000 / 3
+
+
+def _answer(preparer: Preparer, task: Task, request: Request) -> Outcome | Judgement:
+    return preparer.judge(task) if isinstance(task, Look) else preparer.prepare(task, request.hopeless)
+
+
+def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """stdin and stdout for messages only: what a library prints goes to stderr."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return requests, replies

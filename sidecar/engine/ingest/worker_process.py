@@ -1,0 +1,223 @@
+"""One process that prepares files, as the one that started it sees it: asks, waits, and says why no answer came.
+
+Not here: who gets which process (`worker_pool.py`), what such a process does (`prepare_worker.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import signal
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeAlias, cast
+
+from sidecar.engine.ingest.prepare import Hopeless, Job, Look
+from sidecar.errors import Internal
+from sidecar.parts.child import start_child
+from sidecar.settings.load import Settings
+
+Task: TypeAlias = Job | Look
+StartProcess: TypeAlias = Callable[[str], subprocess.Popen[bytes]]
+
+_MODULE = "sidecar.engine.ingest.worker"
+_LENGTH = struct.Struct("<Q")
+KILLED = "was killed (SIGKILL)"
+"""By somebody else: the file in hand need not be the reason."""
+_LOOK_S = 0.25
+_LAST_WORDS_S = 5.0
+_ENVIRONMENT = {
+    "MALLOC_ARENA_MAX": "2",
+    # A pool of threads that nothing here uses reserves memory for each core.
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one file: seconds of computing, of which a dense megabyte of honest code takes one, memory beyond what the
+    process itself needs, and how long whoever asks waits for an answer in all."""
+
+    seconds: float = 0.8
+    seconds_per_mb: float = 2.0
+    memory_mb: int = 320
+    patience_s: float = 30.0
+
+    def seconds_for(self, size: int) -> float:
+        return self.seconds + self.seconds_per_mb * size / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first message to a process, which answers with its pid once it is ready."""
+
+    limits: Limits
+    niceness: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Tasks of one workspace. Each is answered by itself: the answer, packed, and whether the process has grown so much
+    that it leaves."""
+
+    root: str
+    settings: Settings
+    tasks: Sequence[Task]
+    hopeless: Hopeless
+
+
+def write_message(stream: BinaryIO, message: object) -> None:
+    """Raises OSError when the other end is gone."""
+    packed = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    stream.write(_LENGTH.pack(len(packed)) + packed)
+    stream.flush()
+
+
+def read_message(stream: BinaryIO) -> Any:
+    """The next message of our own process; EOFError at the end."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        raise EOFError
+    packed = stream.read(_LENGTH.unpack(head)[0])
+    return pickle.loads(packed)
+
+
+def start_worker(module: str = _MODULE) -> subprocess.Popen[bytes]:
+    return start_child(module, variables=_ENVIRONMENT)
+
+
+class WorkerProcess:
+    """Not thread-safe, save for `end`. Raises Internal where the process cannot be started."""
+
+    def __init__(self, start: StartProcess, limits: Limits, niceness: int, patience: Patience) -> None:
+        self._limits = limits
+        self._patience = patience
+        try:
+            self._process = start(_MODULE)
+        except OSError as error:
+            raise Internal(
+                f"A process that parses files did not start: {error}. Nothing is parsed without it."
+            ) from error
+        self._requests = cast(BinaryIO, self._process.stdin)
+        self._replies = cast(BinaryIO, self._process.stdout)
+        self.alive = True
+        self._greet(niceness)
+
+    def is_running(self) -> bool:
+        return self.alive and self._process.poll() is None
+
+    def ask(self, request: Request) -> tuple[list[bytes], str]:
+        """The answers, as many as came, each packed; and what the process did instead of giving the next one.
+
+        Fewer answers and nothing said: it has grown and left, and the rest is for another one.
+        """
+        answers: list[bytes] = []
+        try:
+            self._await(request.tasks[0])
+            write_message(self._requests, request)
+            for task in request.tasks:
+                self._await(task)
+                packed, leaves = read_message(self._replies)
+                answers.append(packed)
+                if leaves:
+                    self.end()
+                    return answers, ""
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            return answers, self._deed(request.tasks[len(answers)])
+        finally:
+            self._patience.heard(self._process)
+        return answers, ""
+
+    def end(self) -> None:
+        """At once: what it was doing is of no more use."""
+        self.alive = False
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._requests, self._replies):
+            with contextlib.suppress(OSError, ValueError):
+                stream.close()
+
+    def _greet(self, niceness: int) -> None:
+        self._patience.expect(self._process, self._limits.patience_s)
+        try:
+            write_message(self._requests, Hello(self._limits, niceness))
+            read_message(self._replies)
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
+            self._patience.heard(self._process)
+            self.end()
+            status = self._process.returncode
+            raise Internal(
+                f"A process that parses files ended before it was ready (status {status})."
+                " Nothing is parsed without it: see whether memory and processes are short."
+            ) from error
+        self._patience.heard(self._process)
+
+    def _await(self, task: Task) -> None:
+        self._patience.expect(self._process, self._limits.patience_s + self._limits.seconds_for(task.size))
+
+    def _deed(self, task: Task) -> str:
+        """Why there is no answer, to be read after `the parser`."""
+        overdue = self._patience.lost(self._process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LAST_WORDS_S)
+        self.end()
+        if overdue:
+            return f"gave no answer within {self._limits.patience_s:.0f} s"
+        return _deed(self._process.returncode, self._limits.seconds_for(task.size))
+
+
+def _deed(status: int, seconds: float) -> str:
+    if status >= 0:
+        return f"ended its process (status {status})"
+    number = -status
+    if number == getattr(signal, "SIGPROF", None):
+        return f"exceeded {seconds:.1f} s"
+    with contextlib.suppress(ValueError):
+        name = signal.Signals(number).name
+        return KILLED if name == "SIGKILL" else f"crashed or ran out of memory ({name})"
+    return f"crashed (signal {number})"
+
+
+class Patience:
+    """Kills processes that have not answered in time; one thread for all of them. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._until: dict[subprocess.Popen[bytes], float] = {}
+        self._overdue: set[subprocess.Popen[bytes]] = set()
+        self._changed = threading.Condition()
+        self._watching = False
+
+    def expect(self, process: subprocess.Popen[bytes], within_s: float) -> None:
+        with self._changed:
+            self._until[process] = time.monotonic() + within_s
+            if not self._watching:
+                self._watching = True
+                threading.Thread(target=self._watch, name="sidecar-patience", daemon=True).start()
+            elif len(self._until) == 1:
+                self._changed.notify()
+
+    def heard(self, process: subprocess.Popen[bytes]) -> None:
+        with self._changed:
+            self._until.pop(process, None)
+
+    def lost(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether it was killed from here."""
+        with self._changed:
+            self._until.pop(process, None)
+            overdue = process in self._overdue
+            self._overdue.discard(process)
+        return overdue
+
+    def _watch(self) -> None:
+        with self._changed:
+            while True:
+                now = time.monotonic()
+                for process in [process for process, until in self._until.items() if until < now]:
+                    del self._until[process]
+                    self._overdue.add(process)
+                    process.kill()
+                self._changed.wait(_LOOK_S if self._until else None)

@@ -1,0 +1,136 @@
+"""The models that can be chosen, and the one thing that sidecar ever does on a network: downloading one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.wiring import fetch_model, make_embedder, model_shelf
+from sidecar.errors import InvalidParams, ModelDownloadFailed, ModelLoadFailed
+from sidecar.model import IsCancelled, Progress
+from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
+
+if TYPE_CHECKING:
+    from sidecar.parts.embed.catalog import ModelEntry
+    from sidecar.parts.embed.published import Published, Shelf
+
+State: TypeAlias = Literal["ships", "downloaded", "published", "folder"]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogModel:
+    """A model that can be chosen, or downloaded first where `state` is published. `size` in bytes, 0 where unknown;
+    `folder` is where its files are, `files` the repository's file and SHA-256 (empty: the hub states it) by name."""
+
+    entry: ModelEntry
+    state: State
+    in_use: bool
+    size: int
+    repository: str = ""
+    revision: str = ""
+    folder: str = ""
+    files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+class ModelCatalog:
+    """What `sidecar models` shows and does, under the settings that hold in workspace `root`."""
+
+    def __init__(self, flags: Mapping[str, object], env: Mapping[str, str], root: str) -> None:
+        self._home = data_home(env)
+        config = IndexLayout(self._home, root).config
+        self._settings: Settings = load_settings(config, user_config_file(env), env, {}, flags)
+        self._shelf: Shelf = model_shelf(self._home)
+
+    def every(self) -> list[CatalogModel]:
+        """Those that ship, the published ones, and the folder in use where it is one. Raises ModelLoadFailed."""
+        catalog, used = self._shelf.catalog, self._settings.model
+        models = [self._shipped(entry) for entry in catalog.models]
+        models += [self._published(model) for model in self._shelf.published]
+        if not any(model.in_use for model in models):
+            files = self._shelf.resolve(used)
+            models.append(CatalogModel(files.entry, "folder", True, files.entry.size, folder=str(files.folder)))
+        return models
+
+    def one(self, name: str) -> CatalogModel:
+        """Raises InvalidParams where there is no such model."""
+        for entry in self._shelf.catalog.models:
+            if entry.id == name:
+                return self._shipped(entry)
+        if (found := self._shelf.find(name)) is not None:
+            return self._published(found)
+        raise InvalidParams(self._shelf.unknown(name))
+
+    def download(self, name: str, progress: Progress, cancelled: IsCancelled) -> tuple[CatalogModel, bool]:
+        """The model, loaded and tried, and whether it had to be downloaded.
+
+        Raises InvalidParams, ModelDownloadFailed, DiskFull, PermissionDenied, Cancelled; ModelLoadFailed when what was
+        downloaded does not run as its entry says.
+        """
+        known, found = self.one(name), self._shelf.find(name)
+        if known.state == "ships" or found is None:
+            return known, False
+        new = not self._is_whole(found)
+        if new:
+            self._forbid_offline(found)
+            fetch_model(found, self._home, self._settings.models_source, progress, cancelled)
+        self._try(found)
+        return self._published(found), new
+
+    def _is_whole(self, model: Published) -> bool:
+        if not self._shelf.is_here(model):
+            return False
+        try:
+            self._shelf.downloaded(model).verify()
+        except ModelLoadFailed:
+            return False
+        return True
+
+    def _forbid_offline(self, model: Published) -> None:
+        if self._settings.offline:
+            origin = self._settings.origins.get("offline", "")
+            raise ModelDownloadFailed(
+                f"The setting offline (set by: {origin}) forbids every network call, so {model.entry.id} was not asked "
+                f"for. A copy of its files in a folder can be named instead: --model FOLDER.",
+                reason="offline",
+            )
+
+    def _try(self, model: Published) -> None:
+        try:
+            make_embedder(_with_model(self._settings, model.entry.id), self._home).close()
+        except ModelLoadFailed as error:
+            folder = self._shelf.folder_of(model)
+            raise ModelLoadFailed(f"{error.detail} The files are as published, in {folder}.") from error
+
+    def _shipped(self, entry: ModelEntry) -> CatalogModel:
+        folder = str(self._shelf.catalog.folder / entry.folder)
+        used = (self._settings.model or self._shelf.catalog.default) == entry.id
+        return CatalogModel(
+            entry, "ships", used, entry.size, folder=folder, files={n: (n, h) for n, h in entry.files.items()}
+        )
+
+    def _published(self, model: Published) -> CatalogModel:
+        here = self._shelf.is_here(model)
+        folder = self._shelf.folder_of(model)
+        return CatalogModel(
+            model.entry,
+            "downloaded" if here else "published",
+            self._settings.model == model.entry.id,
+            model.size or _bytes_in(folder if here else None),
+            model.repository,
+            model.revision,
+            str(folder) if here else "",
+            {name: (file.path, file.sha256) for name, file in model.files.items()},
+        )
+
+
+def _with_model(settings: Settings, name: str) -> Settings:
+    from dataclasses import replace
+
+    return replace(settings, model=name, device="cpu")
+
+
+def _bytes_in(folder: Path | None) -> int:
+    return 0 if folder is None else sum(path.stat().st_size for path in folder.iterdir() if path.is_file())

@@ -1,0 +1,34 @@
+"""Which chunks a search may return at all: one flag per chunk row, settled on arrays before anything is ranked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, SearchedSnapshot
+from sidecar.model import SearchRequest
+from sidecar.parts.globs import compile_glob
+
+
+def allowed_chunks(snapshot: SearchedSnapshot, columns: IndexColumns, request: SearchRequest) -> Flags:
+    """Chunks of the collection that pass the path globs (any), the languages (any) and the kinds (any).
+
+    Raises InvalidPattern.
+    """
+    flags = columns.in_collection
+    if request.paths:
+        globs = [compile_glob(pattern) for pattern in request.paths]
+        files = np.fromiter(
+            (any(matches(path) for matches in globs) for path in snapshot.paths), bool, len(snapshot.paths)
+        )
+        flags = flags & files[snapshot.chunk_file]
+    if request.languages:
+        wanted = {language.casefold() for language in request.languages}
+        files = np.fromiter(
+            (language.casefold() in wanted for language in snapshot.languages), bool, len(snapshot.languages)
+        )
+        flags = flags & files[snapshot.chunk_file]
+    if request.kinds:
+        wanted = {kind.casefold() for kind in request.kinds}
+        codes = [code for code, kind in enumerate(snapshot.kinds) if kind.casefold() in wanted]
+        flags = flags & np.isin(snapshot.chunk_kind, codes)
+    return flags

@@ -1,0 +1,205 @@
+"""From ranked files to the hits of one page: which chunks of a file, merged, in a total order, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.search.excerpt import excerpt
+from sidecar.engine.search.rank.chunk_groups import ChunkGroups
+from sidecar.engine.search.rank.features import FEATURES, in_words
+from sidecar.engine.search.rank.index_columns import IndexColumns, Rows, SearchedSnapshot, StoredText
+from sidecar.model import Hit
+from sidecar.parts.lexical.bm25 import Floats
+
+PER_FILE = 3
+"""Chunks that one file may show."""
+_FURTHER = np.array([1.0, 0.6, 0.45], np.float32)
+"""A file's second and third chunk stand behind other files' first ones unless the file is far ahead of them."""
+_CHARS_PER_TOKEN = 4
+_MERGED_LINES = 120
+_SAME = 0.01
+"""Chunks of one file whose lengths differ by no more are suspected to say the same."""
+_LEADING = 25
+"""Files among whose chunks repetition is looked for; nobody pages to the others for long."""
+_SHARED_WORDS = 0.8
+"""Share of all their words that two chunks have in common when they do say the same."""
+
+_FAMILIES: Mapping[str, str] = {feature.name: feature.family for feature in FEATURES}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Chunk rows of one file that touch, shown as one hit. `position` is the file's among the candidates."""
+
+    rows: tuple[int, ...]
+    position: int
+    score: float
+    path: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """Parallel arrays of the chunks that may be shown; `position` is the file's, `rank` the chunk's place in it."""
+
+    rows: Rows
+    position: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    value: Floats
+
+    def take(self, index: NDArray[np.generic]) -> _Shown:
+        return _Shown(self.rows[index], self.position[index], self.rank[index], self.value[index])
+
+
+class RankedSpans:
+    """Every span that can be paged to, best first; ties by path, then line. Made into objects page by page."""
+
+    def __init__(self, snapshot: SearchedSnapshot, files: Rows, shown: _Shown, scores: Floats) -> None:
+        self._snapshot = snapshot
+        order = np.lexsort((snapshot.chunk_start[shown.rows], shown.position))
+        self._rows, position = shown.rows[order], shown.position[order]
+        starts, ends = snapshot.chunk_start[self._rows], snapshot.chunk_end[self._rows]
+        self._first = np.flatnonzero(~_continues(position, starts, ends))
+        self._bounds = np.append(self._first, len(order))
+        self._position = position[self._first]
+        self._scores = (
+            np.maximum.reduceat(np.round(scores[order].astype(np.float64), 6), self._first) if len(order) else scores
+        )
+        paths = [snapshot.paths[file] for file in files.tolist()]
+        by_path = sorted(range(len(paths)), key=paths.__getitem__)
+        path_rank = np.empty(len(files), np.int64)
+        path_rank[by_path] = np.arange(len(files))
+        self._order = np.lexsort((starts[self._first], path_rank[self._position], -self._scores))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def page(self, offset: int, limit: int) -> list[Span]:
+        return [self._span(int(i)) for i in self._order[offset : offset + limit]]
+
+    def _span(self, i: int) -> Span:
+        snapshot, rows = self._snapshot, self._rows[self._bounds[i] : self._bounds[i + 1]]
+        return Span(
+            rows=tuple(rows.tolist()),
+            position=int(self._position[i]),
+            score=float(self._scores[i]),
+            path=snapshot.paths[snapshot.chunk_file[rows[0]]],
+            start_line=int(snapshot.chunk_start[rows[0]]),
+            end_line=int(snapshot.chunk_end[rows].max()),
+        )
+
+
+def _continues(position: NDArray[np.int64], starts: Rows, ends: Rows) -> NDArray[np.bool_]:
+    """Which chunks overlap or touch the one before them, in their file's order, and may be read as one with it."""
+    overlaps, touches = starts[1:] <= ends[:-1], starts[1:] == ends[:-1] + 1
+    readable = ends[1:] - starts[:-1] < _MERGED_LINES
+    joined = (position[1:] == position[:-1]) & (overlaps | (touches & readable))
+    return np.concatenate([np.zeros(min(1, len(position)), bool), joined])
+
+
+def rank_spans(
+    snapshot: SearchedSnapshot, columns: IndexColumns, groups: ChunkGroups, file_scores: Floats, chunk_scores: Floats
+) -> RankedSpans:
+    """`chunk_scores` are local to `groups` and only compare chunks of one file; 0 or less is never shown."""
+    shown = _best_of_each(groups, chunk_scores)
+    shown = _without_twins(snapshot, columns, shown, file_scores)
+    best = np.zeros(len(groups.files), np.float32)
+    np.maximum.at(best, shown.position, shown.value)
+    scores = file_scores[shown.position] * _FURTHER[shown.rank] * shown.value / best[shown.position]
+    return RankedSpans(snapshot, groups.files, shown, scores)
+
+
+def _best_of_each(groups: ChunkGroups, chunk_scores: Floats) -> _Shown:
+    places, ranks = groups.strongest(chunk_scores, PER_FILE)
+    keep = chunk_scores[places] > 0
+    places = places[keep]
+    return _Shown(groups.rows[places], groups.position[places], ranks[keep], chunk_scores[places])
+
+
+def _without_twins(snapshot: SearchedSnapshot, columns: IndexColumns, shown: _Shown, file_scores: Floats) -> _Shown:
+    """Leaves out chunks that repeat a better one of the same file. Texts are read for suspects in the best files."""
+    norms = columns.chunk_norms[shown.rows]
+    leading = np.zeros(len(file_scores), bool)
+    leading[np.argsort(-file_scores, kind="stable")[:_LEADING]] = True
+    pairs = [
+        (int(i), int(i) + distance)
+        for distance in range(1, PER_FILE)
+        for i in np.flatnonzero(
+            (shown.position[distance:] == shown.position[:-distance])
+            & leading[shown.position[distance:]]
+            & (np.abs(norms[distance:] - norms[:-distance]) <= _SAME * norms[:-distance])
+        )
+    ]
+    if not pairs:
+        return shown
+    texts = snapshot.stored_chunks([int(shown.rows[i]) for pair in pairs for i in pair])
+    keep = np.ones(len(shown.rows), bool)
+    for (_, worse), one, other in zip(pairs, texts[::2], texts[1::2], strict=True):
+        keep[worse] &= not _alike(one.text, other.text)
+    return shown.take(np.flatnonzero(keep))
+
+
+def _alike(one: str, other: str) -> bool:
+    first, second = set(one.split()), set(other.split())
+    return len(first & second) >= _SHARED_WORDS * len(first | second)
+
+
+def to_hit(
+    snapshot: SearchedSnapshot,
+    span: Span,
+    stored: Sequence[StoredText],
+    parts: dict[str, float],
+    terms: Sequence[str] | None = None,
+) -> Hit:
+    """A hit with the text of its chunks; lines that two chunks share stand once. With the query's terms it has an
+    excerpt."""
+    first = stored[0]
+    content, end = first.text, int(snapshot.chunk_end[span.rows[0]])
+    for row, chunk in zip(span.rows[1:], stored[1:], strict=True):
+        overlap = max(0, end - int(snapshot.chunk_start[row]) + 1)
+        further = chunk.text.split("\n")[overlap:]
+        content = "\n".join((content.rstrip("\n"), *further)) if further else content
+        end = max(end, int(snapshot.chunk_end[row]))
+    names = tuple(dict.fromkeys(name for chunk in stored for name in chunk.names))
+    return Hit(
+        path=span.path,
+        start_line=span.start_line,
+        end_line=span.end_line,
+        content=content,
+        score=span.score,
+        language=snapshot.languages[snapshot.chunk_file[span.rows[0]]],
+        kind=first.kind,
+        names=names,
+        enclosing=first.enclosing,
+        parts=parts,
+        why=in_words(parts),
+        shares=_by_family(parts),
+        excerpt=excerpt(content, span.start_line, terms, names) if terms is not None else (),
+    )
+
+
+def _by_family(parts: Mapping[str, float]) -> dict[str, float]:
+    """What words, meaning and everything else (`prior`) added up to; empty without parts."""
+    sums: dict[str, float] = {"word": 0.0, "meaning": 0.0, "prior": 0.0} if parts else {}
+    for name, value in parts.items():
+        sums[_FAMILIES.get(name, "prior")] += value
+    return {family: round(value, 4) for family, value in sums.items()}
+
+
+def within_budget(hits: Sequence[Hit], token_budget: int) -> tuple[Hit, ...]:
+    """Hits from the first on until the next would exceed the budget; always at least one. 0 means no budget."""
+    if token_budget <= 0:
+        return tuple(hits)
+    kept: list[Hit] = []
+    left = token_budget * _CHARS_PER_TOKEN
+    for hit in hits:
+        left -= len(hit.content)
+        if kept and left < 0:
+            break
+        kept.append(hit)
+    return tuple(kept)

@@ -1,0 +1,106 @@
+"""Who defines what the query names, and which file bears the name: exact look-ups, weighed by kind and place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.search.query import Query
+from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, SearchedSnapshot
+from sidecar.parts.lexical.bm25 import Floats
+from sidecar.parts.lexical.definitions import DefinitionRow, find_definitions, find_stems
+
+KIND_WEIGHTS = {
+    "class": 3.0,
+    "type": 2.0,
+    "function": 1.6,
+    "module": 1.5,
+    "macro": 1.3,
+    "method": 1.0,
+    "section": 1.0,
+    "variable": 0.7,
+    "constant": 0.7,
+    "constructor": 0.5,
+    "namespace": 0.5,
+    "field": 0.4,
+}
+"""How much a definition of this kind is what somebody who names it means."""
+_HEAVIEST = 3.0 * 1.2
+_EXPORTED = 1.2
+_NESTED = 0.8
+_OTHER_SPELLING = 0.7
+_LONG = 400
+
+
+@dataclass(frozen=True)
+class DefinitionScores:
+    """Exact look-ups of the query's names, 0-1 each.
+
+    `files_sought`: a definition of a name that stands in the query as an identifier; `files_plain`: one of a plain
+    content word or of two neighbouring words; `stems`: the file bears such a name; `chunks_sought`, `chunks_plain`:
+    the same, where the definition starts.
+    """
+
+    files_sought: Floats
+    files_plain: Floats
+    stems: Floats
+    chunks_sought: Floats
+    chunks_plain: Floats
+
+    @classmethod
+    def nothing(cls, snapshot: SearchedSnapshot) -> DefinitionScores:
+        files, chunks = len(snapshot.file_ids), len(snapshot.chunk_ids)
+        return cls(*(np.zeros(n, np.float32) for n in (files, files, files, chunks, chunks)))
+
+
+def look_up(snapshot: SearchedSnapshot, columns: IndexColumns, query: Query) -> DefinitionScores:
+    symbols = DefinitionScores.nothing(snapshot)
+    plain = () if query.is_symbol else (*query.plain, *query.joined)
+    _add_definitions(symbols, columns, find_definitions(snapshot.connection, (*query.names, *plain)), query)
+    for name, file_id in find_stems(snapshot.connection, (*query.names, *plain)):
+        file = int(columns.files.rows(np.array([file_id], np.int64))[0])
+        if file >= 0:
+            weight = 1.0 if name in query.names or name in query.joined else 1.0 / max(1, len(query.plain))
+            symbols.stems[file] = min(1.0, symbols.stems[file] + weight)
+    return symbols
+
+
+def _add_definitions(
+    symbols: DefinitionScores, columns: IndexColumns, rows: Sequence[DefinitionRow], query: Query
+) -> None:
+    """Each file and chunk has the weight of its weightiest definition."""
+    files = columns.files.rows(np.array([row.file_id for row in rows], np.int64))
+    chunks = columns.chunks.rows(np.array([row.chunk_id for row in rows], np.int64))
+    names = frozenset(query.names)
+    sought = np.array([row.folded in names for row in rows], bool)
+    weights = _weights(rows, sought, query).astype(np.float32)
+    here = (files >= 0) & (chunks >= 0)
+    for chosen, by_file, by_chunk in (
+        (here & sought, symbols.files_sought, symbols.chunks_sought),
+        (here & ~sought, symbols.files_plain, symbols.chunks_plain),
+    ):
+        np.maximum.at(by_file, files[chosen], weights[chosen])
+        np.maximum.at(by_chunk, chunks[chosen], weights[chosen])
+
+
+def _weights(rows: Sequence[DefinitionRow], sought: Flags, query: Query) -> NDArray[np.float64]:
+    """By kind, place and length, 0-1."""
+    weights = np.array([KIND_WEIGHTS.get(row.kind, 1.0) for row in rows])
+    weights *= np.array([_EXPORTED if row.exported else 1.0 for row in rows])
+    weights *= _NESTED ** np.array([row.depth for row in rows], np.int64) / _HEAVIEST
+    # Among parts of one class, forward declarations and overloads, the long one has the substance.
+    further_lines = np.array([row.end_line - row.start_line for row in rows], np.int64)
+    weights *= 0.7 + 0.3 * np.minimum(1.0, np.log1p(further_lines) / math.log1p(_LONG))
+    weights[sought & np.array([row.name not in query.spelled for row in rows], bool)] *= _OTHER_SPELLING
+    if query.container:
+        inside = np.array([query.container in _containers(row.container) for row in rows], bool)
+        weights = np.where(inside, np.minimum(1.0, weights * 3), weights * 0.5)
+    return weights
+
+
+def _containers(name: str) -> list[str]:
+    return name.replace("_", "").casefold().split(".")

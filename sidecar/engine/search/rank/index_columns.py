@@ -1,0 +1,223 @@
+"""What ranking keeps per revision of an index: lengths, rows by id, groups. Bytes per chunk, no text, no vector."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.model import Ids, Vectors
+from sidecar.parts.lexical.analyse import FIELDS
+from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
+from sidecar.parts.lexical.postings import Lengths, read_lengths
+
+Rows = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+CHUNK_CURVE = Curve(k1=1.5, b=0.75)
+FILE_CURVE = Curve(k1=1.5, b=0.5)
+FIELD_CURVES = (
+    Curve(0.6, 0.3),  # path
+    Curve(0.4, 0.5),  # stem
+    Curve(0.4, 0.3),  # directories
+    Curve(1.5, 0.75),  # names
+    Curve(1.5, 0.75),  # signatures
+    Curve(1.5, 0.75),  # comments
+    Curve(1.5, 0.75),  # head
+)
+"""Short fields say all at the first occurrence."""
+
+_DENSE = 16
+"""A table of rows by id is kept while ids are at most this many times more than rows."""
+
+
+class StoredText(Protocol):
+    @property
+    def text(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def enclosing(self) -> tuple[str, ...]: ...
+
+
+class SearchedSnapshot(Protocol):
+    """What a search reads of an index at one commit; `engine/index/snapshot.py` has the real one and says what each is."""
+
+    connection: sqlite3.Connection
+    file_ids: Ids
+    paths: list[str]
+    languages: list[str]
+    file_collection: NDArray[np.int8]
+    chunk_ids: Ids
+    chunk_file: Rows
+    chunk_start: Rows
+    chunk_end: Rows
+    chunk_kind: NDArray[np.int16]
+    kinds: list[str]
+    chunk_slot: Ids
+    chunk_vector: Ids
+    pending_slots: Ids
+    cache: dict[str, Any]
+    lasting: dict[str, Any]
+
+    def chunk_rows(self, ids: Ids) -> Rows: ...
+    def file_rows(self, ids: Ids) -> Rows: ...
+    def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]: ...
+    def vectors(self, rows: Rows) -> tuple[Vectors, Flags]: ...
+    def keeps_all(self, dimension: int) -> bool: ...
+    def cosines(self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None]) -> tuple[Floats, Flags]: ...
+
+
+class RowTable:
+    """Rows by id, -1 where an id is not known: one look-up per id while ids are dense, a binary search when not.
+
+    `ids` are all different, in any order; `rows` are theirs, without it their places in `ids`.
+    """
+
+    def __init__(self, ids: Ids, rows: Rows | None = None) -> None:
+        given = np.arange(len(ids), dtype=np.int32) if rows is None else rows
+        self._before = int(ids.min()) - 1 if len(ids) else 0
+        span = int(ids.max()) - self._before if len(ids) else 0
+        self._table: Rows | None = None
+        if span <= _DENSE * len(ids):
+            # A place at either end for what lies outside.
+            self._table = np.full(span + 2, -1, np.int32)
+            self._table[ids - self._before] = given
+        else:
+            order = np.argsort(ids)
+            self._rows, self._ids = given[order], ids[order]
+
+    def rows(self, ids: Ids) -> Rows:
+        if self._table is not None:
+            return np.asarray(self._table.take(ids - self._before, mode="clip"))
+        at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[at] == ids, self._rows[at], np.int32(-1))
+
+
+@dataclass(frozen=True)
+class IndexColumns:
+    """Of one collection at one revision. Norms of the other collection's rows are meaningless and never used.
+
+    Chunks of one file are consecutive rows because their ids are given together; `group_start` is where each run
+    begins, `group_length` how long it is, `group_file` its file's row, and `group_of` its number by file row (-1: a
+    file without chunks). `holders` gives the file's row by chunk id. `chunks`, `files` and `holders` know no ids of the
+    other collection. `body_lengths` counts terms per file.
+    """
+
+    collection: int
+    chunks: RowTable
+    files: RowTable
+    holders: RowTable
+    in_collection: Flags
+    chunk_count: int
+    file_count: int
+    chunk_norms: Floats
+    file_norms: Floats
+    field_norms: Floats
+    group_start: NDArray[np.int64]
+    group_length: NDArray[np.int64]
+    group_file: Rows
+    group_of: Rows
+    body_lengths: Floats
+
+    def best_per_file(self, scores: Floats, files: int) -> Floats:
+        """The best chunk score of each file row; 0 for files without chunks."""
+        best = np.zeros(files, np.float32)
+        if len(self.group_start):
+            best[self.group_file] = np.maximum.reduceat(scores, self.group_start)
+        return best
+
+
+def columns_of(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
+    """From the snapshot's cache, made on the first search of a revision."""
+    key = f"rank.columns.{collection}"
+    found = snapshot.cache.get(key)
+    if found is None:
+        found = snapshot.cache.setdefault(key, _make(snapshot, collection))
+    assert isinstance(found, IndexColumns)
+    return found
+
+
+def _make(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
+    lengths = _lengths_of(snapshot)
+    bodies, fields = lengths.bodies, lengths.fields
+    file_flags = np.asarray(snapshot.file_collection == collection)
+    chunk_flags = file_flags[snapshot.chunk_file]
+    file_lengths = np.bincount(snapshot.chunk_file, weights=bodies, minlength=len(fields)).astype(np.float32)
+    starts = np.flatnonzero(np.diff(snapshot.chunk_file, prepend=-1)).astype(np.int64)
+    group_file = snapshot.chunk_file[starts]
+    group_of = np.full(len(fields), -1, np.int32)
+    group_of[group_file] = np.arange(len(starts), dtype=np.int32)
+    chunk_rows = np.flatnonzero(chunk_flags).astype(np.int32)
+    file_rows = np.flatnonzero(file_flags).astype(np.int32)
+    return IndexColumns(
+        collection=collection,
+        chunks=RowTable(snapshot.chunk_ids[chunk_rows], chunk_rows),
+        files=RowTable(snapshot.file_ids[file_rows], file_rows),
+        holders=RowTable(snapshot.chunk_ids[chunk_rows], snapshot.chunk_file[chunk_rows]),
+        in_collection=chunk_flags,
+        chunk_count=int(chunk_flags.sum()),
+        file_count=int(file_flags.sum()),
+        chunk_norms=length_norms(bodies, _average(bodies, chunk_flags), CHUNK_CURVE),
+        file_norms=length_norms(file_lengths, _average(file_lengths, file_flags), FILE_CURVE),
+        field_norms=np.stack(
+            [length_norms(fields[:, i], _average(fields[:, i], file_flags), c) for i, c in enumerate(FIELD_CURVES)], 1
+        ),
+        group_start=starts,
+        group_length=np.diff(starts, append=len(bodies)),
+        group_file=group_file,
+        group_of=group_of,
+        body_lengths=file_lengths,
+    )
+
+
+class _Lengths:
+    """Lengths in terms by row: of chunks, and of the fields of files ([files, FIELDS])."""
+
+    def __init__(self, snapshot: SearchedSnapshot) -> None:
+        self.chunk_ids: Ids = snapshot.chunk_ids
+        self.file_ids: Ids = snapshot.file_ids
+        self.bodies = np.zeros(len(self.chunk_ids), np.float32)
+        self.fields = np.zeros((len(self.file_ids), FIELDS), np.float32)
+        self._seen = np.zeros(len(self.chunk_ids), bool)
+
+    def take(self, chunks: RowTable, files: RowTable, lengths: Lengths | _Lengths) -> None:
+        """Takes over what `lengths` knows of the ids of this revision."""
+        rows = chunks.rows(lengths.chunk_ids)
+        here = rows >= 0
+        self.bodies[rows[here]] = lengths.bodies[here]
+        self._seen[rows[here]] = True
+        rows = files.rows(lengths.file_ids)
+        here = rows >= 0
+        self.fields[rows[here]] = lengths.fields[here]
+
+    @property
+    def complete(self) -> bool:
+        return bool(self._seen.all())
+
+
+def _lengths_of(snapshot: SearchedSnapshot) -> _Lengths:
+    """Those of the newest revision that was asked for before stay; only new ids' are read."""
+    found, known = snapshot.cache.get("rank.lengths"), snapshot.lasting.get("rank.lengths")
+    if found is None:
+        found = _Lengths(snapshot)
+        chunks, files = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
+        if known is not None and len(known.chunk_ids):
+            found.take(chunks, files, known)
+            found.take(chunks, files, read_lengths(snapshot.connection, after=int(known.chunk_ids[-1])))
+        # What was asked for before may also have been a later revision.
+        if not found.complete:
+            found.take(chunks, files, read_lengths(snapshot.connection))
+        snapshot.cache["rank.lengths"] = snapshot.lasting["rank.lengths"] = found
+    assert isinstance(found, _Lengths)
+    return found
+
+
+def _average(values: Floats, flags: Flags) -> float:
+    return float(values[flags].mean(dtype=np.float64)) if flags.any() else 1.0

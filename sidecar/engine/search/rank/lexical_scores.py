@@ -1,0 +1,140 @@
+"""Scores a query's terms against every chunk and file: BM25 of chunk bodies, BM25 of each file field, BM25F of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.search.rank.index_columns import (
+    CHUNK_CURVE,
+    FIELD_CURVES,
+    FILE_CURVE,
+    IndexColumns,
+    Rows,
+    SearchedSnapshot,
+)
+from sidecar.model import Ids
+from sidecar.parts.lexical.analyse import FIELDS, Field
+from sidecar.parts.lexical.bm25 import Floats, idf, saturate
+from sidecar.parts.lexical.postings import MOST_TERMS, Postings, read_postings
+
+_FIELD_WEIGHTS = {
+    Field.PATH: 2.0,
+    Field.STEM: 2.5,
+    Field.DIRECTORIES: 0.8,
+    Field.NAMES: 1.5,
+    Field.SIGNATURES: 0.7,
+    Field.COMMENTS: 1.0,
+    Field.HEAD: 1.0,
+}
+FIELD_WEIGHTS = np.array([_FIELD_WEIGHTS[field] for field in Field], np.float32)
+_K1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)
+_DAMPING = 0.15
+"""BM25F's second saturation: a term in five fields is not five times the evidence."""
+_CELLS = 1 << 18
+"""Terms times files that are looked at together: a megabyte per array."""
+
+
+@dataclass(frozen=True)
+class LexicalScores:
+    """Over all rows of the snapshot; 0 outside the collection.
+
+    BM25: `chunks` of bodies, `bodies` of whole files' bodies, `field_scores` [FIELDS, files] of each field; `files` is
+    BM25F over all. Shares of the query's idf: `chunk_cover` in a chunk, `chunk_names` among the names that it defines,
+    `body_cover` in a file's body, `fields` [FIELDS, files] in each field.
+    """
+
+    chunks: Floats
+    chunk_names: Floats
+    fields: Floats
+    files: Floats
+    bodies: Floats
+    field_scores: Floats
+    chunk_cover: Floats
+    body_cover: Floats
+
+
+def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> LexicalScores:
+    chunks, files = len(snapshot.chunk_ids), len(snapshot.file_ids)
+    match = LexicalScores(
+        chunks=np.zeros(chunks, np.float32),
+        chunk_names=np.zeros(chunks, np.float32),
+        fields=np.zeros((FIELDS, files), np.float32),
+        files=np.zeros(files, np.float32),
+        bodies=np.zeros(files, np.float32),
+        field_scores=np.zeros((FIELDS, files), np.float32),
+        chunk_cover=np.zeros(chunks, np.float32),
+        body_cover=np.zeros(files, np.float32),
+    )
+    step = max(1, _CELLS // max(1, files))
+    total = 0.0
+    for start in range(0, min(len(terms), MOST_TERMS), step):
+        total += _add_terms(match, snapshot, columns, terms[start : start + step])
+    total += idf(columns.file_count, 0) * max(0, len(terms) - MOST_TERMS)
+    if total:
+        for shares in (match.chunk_names, match.fields, match.chunk_cover, match.body_cover):
+            np.divide(shares, np.float32(total), out=shares)
+    return match
+
+
+def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> float:
+    """Adds the scores of some terms and returns the sum of their inverse file frequencies.
+
+    Side by side, in arrays of shape [terms, files], because calls cost more than numbers in all but large workspaces.
+    """
+    found = read_postings(snapshot.connection, terms)
+    files = len(match.files)
+    shape = (len(terms), files)
+    bodies, chunks = _alive(found.bodies, columns.chunks.rows(found.bodies.ids))
+    chunk_weights = _idfs(columns.chunk_count, np.bincount(bodies.places, minlength=len(terms)))
+    strengths = saturate(bodies.tfs, columns.chunk_norms[chunks], CHUNK_CURVE.k1)
+    np.add.at(match.chunks, chunks, chunk_weights[bodies.places] * strengths)
+
+    counts = _by_file(bodies.places, snapshot.chunk_file[chunks], bodies.tfs, shape)
+    in_body = counts > 0
+    # A file without the term has count 0 and so scores 0.
+    body = saturate(counts, columns.file_norms, FILE_CURVE.k1)
+    held, holders = _alive(found.fields, columns.files.rows(found.fields.ids // FIELDS))
+    seen = in_body.copy()
+    seen[held.places, holders] = True
+    weights = _idfs(columns.file_count, np.count_nonzero(seen, axis=1))
+
+    fields, tfs = held.ids % FIELDS, held.tfs.astype(np.float32)
+    scores = tfs * (_K1[fields] + 1) / (tfs + columns.field_norms[holders, fields])
+    combined = body + _by_file(held.places, holders, scores * FIELD_WEIGHTS[fields], shape)
+    by_weight = weights[:, None]
+    match.files[:] += _summed(by_weight * combined / (1 + np.float32(_DAMPING) * combined))
+    match.bodies[:] += _summed(by_weight * body)
+    match.body_cover[:] += _summed(by_weight * in_body)
+    cells = fields * files + holders
+    np.add.at(match.fields.ravel(), cells, weights[held.places])
+    np.add.at(match.field_scores.ravel(), cells, weights[held.places] * scores)
+    np.add.at(match.chunk_cover, chunks, weights[bodies.places])
+    names, named = _alive(found.names, columns.chunks.rows(found.names.ids))
+    np.add.at(match.chunk_names, named, weights[names.places])
+    return float(weights.sum(dtype=np.float64))
+
+
+def _alive(postings: Postings, rows: Rows) -> tuple[Postings, Rows]:
+    """Those of what is still there, and its rows."""
+    keep = rows >= 0
+    if keep.all():
+        return postings, rows
+    return Postings(postings.places[keep], postings.ids[keep], postings.tfs[keep]), rows[keep]
+
+
+def _idfs(count: int, containing: NDArray[np.int64]) -> Floats:
+    return np.array([idf(count, held) for held in containing.tolist()], np.float32)
+
+
+def _by_file(terms: Ids, rows: Rows, values: NDArray[np.generic], shape: tuple[int, int]) -> Floats:
+    """Values added up per term and file row."""
+    sums = np.bincount(terms * shape[1] + rows, weights=values, minlength=shape[0] * shape[1])
+    return sums.astype(np.float32).reshape(shape)
+
+
+def _summed(by_term: Floats) -> Floats:
+    return np.asarray(by_term.sum(axis=0, dtype=np.float32))

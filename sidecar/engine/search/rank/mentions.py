@@ -1,0 +1,71 @@
+"""Who mentions whom: files that write a file's name in their code, from the postings, one look-up per candidate.
+
+A file's name stands for what it defines, most strictly where a file holds one class, and in import lines elsewhere.
+What is found is kept per revision: a few bytes per file that was ever a candidate. Not here: the weight of any of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sidecar.engine.search.rank.index_columns import IndexColumns, Rows, SearchedSnapshot
+from sidecar.parts.lexical.analyse import file_stem
+from sidecar.parts.lexical.bm25 import Floats
+from sidecar.parts.lexical.postings import MOST_TERMS, read_bodies
+from sidecar.parts.lexical.tokens import whole_term
+
+_NOBODY = np.zeros(0, np.int32)
+
+
+class Mentions:
+    """For each of some files the rows of the other files of its collection whose code holds its name."""
+
+    def __init__(self, lists: Sequence[Rows]) -> None:
+        self._users = np.concatenate(lists) if lists else _NOBODY
+        self._lengths = np.array([len(rows) for rows in lists], np.int64)
+
+    @property
+    def counts(self) -> Floats:
+        return self._lengths.astype(np.float32)
+
+    def sums(self, scores: Floats) -> Floats:
+        """The scores of the files that mention each file, added up. `scores` are over all file rows."""
+        ends = np.cumsum(self._lengths)
+        running = np.append(0, np.cumsum(scores[self._users], dtype=np.float64))
+        return np.asarray(running[ends] - running[ends - self._lengths], np.float32)
+
+
+def mentions_of(snapshot: SearchedSnapshot, columns: IndexColumns, files: Rows) -> Mentions:
+    known: dict[int, Rows] = snapshot.cache.setdefault(f"rank.mentions.{columns.collection}", {})
+    wanted: dict[str, list[int]] = {}
+    paths = snapshot.paths
+    for file in files.tolist():
+        if file not in known:
+            wanted.setdefault(whole_term(file_stem(paths[file])), []).append(file)
+    unknown = list(wanted)
+    for start in range(0, len(unknown), MOST_TERMS):
+        _look_up(snapshot, columns, unknown[start : start + MOST_TERMS], wanted, known)
+    return Mentions([known[file] for file in files.tolist()])
+
+
+def _look_up(
+    snapshot: SearchedSnapshot,
+    columns: IndexColumns,
+    terms: Sequence[str],
+    wanted: dict[str, list[int]],
+    known: dict[int, Rows],
+) -> None:
+    bodies = read_bodies(snapshot.connection, terms)
+    # One place more per term for the chunks that are gone, whose row is -1.
+    width = len(snapshot.file_ids) + 1
+    held = np.zeros((len(terms), width), bool)
+    held.ravel()[bodies.places * width + columns.holders.rows(bodies.ids) + 1] = True
+    held[:, 0] = False
+    found = np.flatnonzero(held)
+    bounds = np.searchsorted(found, np.arange(len(terms) + 1) * width)
+    for place, term in enumerate(terms):
+        holders = (found[bounds[place] : bounds[place + 1]] - (place * width + 1)).astype(np.int32)
+        for file in wanted[term]:
+            known[file] = holders[holders != file]

@@ -1,0 +1,136 @@
+"""From features to one score per file: a weighted sum, with weights that were learned or set by hand.
+
+The learned weights (`weights.json`) come from `scripts/train-ranker`: a listwise softmax over the annotated queries.
+The hand-set ones stay for comparison.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.search.rank.features import FEATURES
+from sidecar.errors import ConfigInvalid
+from sidecar.parts.lexical.bm25 import Floats
+
+HAND_SET: Mapping[str, float] = {
+    "fused_ranks": 2.0,
+    "best_chunk": 0.5,
+    "file_fields": 2.0,
+    "stem_words": 0.5,
+    "path_words": 0.5,
+    "defined_words": 0.5,
+    "defines_sought": 1.0,
+    "defines_symbol": 3.0,
+    "defines_word": 1.0,
+    "named_so": 0.5,
+    "similarity": 1.0,
+    "top_similarities": 2.0,
+    "is_test": -2.0,
+    "is_example": -1.5,
+    "is_foreign": -0.5,
+    "is_declaration": -0.5,
+}
+
+
+_FAMILY_OF = [("word", "meaning", "prior").index(feature.family) for feature in FEATURES]
+_LEARNED = Path(__file__).with_name("weights.json")
+_LOW = 0.05
+_ALPHAS = 32
+"""Weights are kept for so many different alphas; requests choose them."""
+
+
+class Combiner(Protocol):
+    def needs(self, alpha: float) -> frozenset[str]:
+        """The features that weigh anything; the others may be 0."""
+
+    def score(self, features: Floats, alpha: float) -> Floats:
+        """One score in 0-1 per row of `features` [candidates, FEATURES]."""
+
+    def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
+        """What each feature added to the score of one candidate, by name."""
+
+
+@dataclass(frozen=True)
+class WeightedSum:
+    """Divided by the positive weights in force, so that 1 means best in every respect.
+
+    `base` is added before: what the distance between files is measured against (see `results`).
+    """
+
+    weights: Mapping[str, float]
+    base: float = 0.0
+
+    def score(self, features: Floats, alpha: float) -> Floats:
+        weights, base = self._scaled(alpha)
+        # In double precision, so that the last bits do not depend on how many candidates there are.
+        return _positive(np.minimum(features.astype(np.float64) @ weights + base, 1))
+
+    def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
+        weights, base = self._scaled(alpha)
+        values = (features * weights).tolist()
+        parts = {f.name: round(p, 4) for f, p in zip(FEATURES, values, strict=True) if p}
+        return {**parts, "base": round(base, 4)} if base else parts
+
+    def needs(self, alpha: float) -> frozenset[str]:
+        return frozenset(f.name for f, w in zip(FEATURES, self._scaled(alpha)[0].tolist(), strict=True) if w)
+
+    def _scaled(self, alpha: float) -> tuple[NDArray[np.float64], float]:
+        known = self._by_alpha.get(alpha)
+        if known is None:
+            weights = self._given * np.array((2 * (1 - alpha), 2 * alpha, 1.0))[_FAMILY_OF]
+            whole = max(float(weights[weights > 0].sum()) + self.base, 1e-9)
+            known = weights / whole, self.base / whole
+            if len(self._by_alpha) < _ALPHAS:
+                self._by_alpha[alpha] = known
+        return known
+
+    @cached_property
+    def _by_alpha(self) -> dict[float, tuple[NDArray[np.float64], float]]:
+        return {}
+
+    @cached_property
+    def _given(self) -> NDArray[np.float64]:
+        return np.array([self.weights.get(f.name, 0.0) for f in FEATURES])
+
+
+@dataclass(frozen=True)
+class HandSet(WeightedSum):
+    """The weights that were rounded by hand."""
+
+    weights: Mapping[str, float] = field(default_factory=lambda: HAND_SET)
+
+
+def learned(path: Path = _LEARNED) -> WeightedSum:
+    """The weights that `scripts/train-ranker` wrote. Raises ConfigInvalid when they are not for these features."""
+    try:
+        read = json.loads(path.read_text("utf-8"))
+        weights, base = {str(n): float(w) for n, w in read["weights"].items()}, float(read["base"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigInvalid(
+            f"{path} holds no ranking weights ({error}). Write it with scripts/train-ranker."
+        ) from error
+    unknown = set(weights) - {feature.name for feature in FEATURES}
+    if unknown:
+        raise ConfigInvalid(f"{path} weighs unknown features ({', '.join(sorted(unknown))}): train the ranker again.")
+    return WeightedSum(weights, base)
+
+
+def choose(ranker: str) -> Combiner:
+    """By name: `learned` (also empty), `hand-set`, or a file of weights."""
+    if ranker == "hand-set":
+        return HandSet()
+    return learned() if ranker in ("", "learned") else learned(Path(ranker))
+
+
+def _positive(scores: NDArray[np.float64]) -> Floats:
+    """Low and negative sums squeezed into what is left above 0: penalties never make scores equal."""
+    low = _LOW * np.exp(np.minimum(scores - _LOW, 0) / _LOW)
+    return np.where(scores < _LOW, low, scores).astype(np.float32)

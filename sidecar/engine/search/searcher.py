@@ -1,0 +1,244 @@
+"""One search from request to answer: words and vectors find candidates, features rank files, chunks are shown.
+
+Candidates are files; what is returned is a chunk of each, so that ten results are ten places to look at. Modes
+differ only in alpha: `fts` is alpha 0 and asks no model, `vector` is alpha 1 and reads no postings.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from sidecar.engine.search.filters import allowed_chunks
+from sidecar.engine.search.fusion import Ranking, best_first, fuse
+from sidecar.engine.search.hits import rank_spans, to_hit, within_budget
+from sidecar.engine.search.query import Query, understand
+from sidecar.engine.search.rank.candidates import keep_allowed, propose
+from sidecar.engine.search.rank.chunk_groups import ChunkGroups
+from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
+from sidecar.engine.search.rank.definitions import DefinitionScores, look_up
+from sidecar.engine.search.rank.features import compute_features
+from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, Rows, SearchedSnapshot, columns_of
+from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_terms
+from sidecar.engine.search.rank.scorer import Combiner, learned
+from sidecar.engine.search.rank.signals import Signals
+from sidecar.engine.search.vector_search import DEPTH, VectorSearch
+from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
+from sidecar.model import Embedder, IsCancelled, Mode, SearchAnswer, SearchRequest, VectorStore
+from sidecar.parts.lexical.bm25 import Floats
+
+_COLLECTIONS = ("code", "docs")
+
+
+@dataclass
+class _Clock:
+    """Time per stage in ms."""
+
+    stages: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.stages[name] = self.stages.get(name, 0.0) + (time.perf_counter() - start) * 1000
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the two searches found. `alpha` and `mode` are those that were really used."""
+
+    match: LexicalScores
+    symbols: DefinitionScores
+    nearest: VectorSearch | None
+    closest: Rows
+    alpha: float
+    mode: Mode
+    notice: str
+
+    @property
+    def cosines(self) -> Floats:
+        """Of `closest`."""
+        return np.zeros(0, np.float32) if self.nearest is None else self.nearest.similarities.chunks[self.closest]
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What ranking knows of the candidate files before weights come in.
+
+    `features` has shape [files, FEATURES]; `shown`, local to `groups`, says which chunk of a file answers best.
+    """
+
+    groups: ChunkGroups
+    features: Floats
+    shown: Floats
+    alpha: float
+
+
+def alpha_of(request: SearchRequest) -> float:
+    """How much of the answer is meaning: 0 is none, 1 is nothing else."""
+    return {"fts": 0.0, "vector": 1.0}.get(request.mode, request.alpha)
+
+
+class Searcher:
+    """Stateless but for what it was made with; thread-safe as far as the embedder and the store are."""
+
+    def __init__(
+        self,
+        embedder: Callable[[], Embedder],
+        store: Callable[[], VectorStore | None],
+        combiner: Combiner | None = None,
+    ) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._combiner: Combiner = combiner or learned()
+
+    def prepare(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> None:
+        """Loads the model and the vectors that will be compared; only once for an open index.
+
+        Raises Cancelled. What fails otherwise fails again, and is told, when it is searched.
+        """
+        alpha = alpha_of(request)
+        if alpha == 0 or "search.prepared" in snapshot.lasting:
+            return
+        snapshot.lasting["search.prepared"] = True
+        columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
+        try:
+            vector = self._embedder().embed_query(request.query)
+        except ModelLoadFailed:
+            return
+        VectorSearch(snapshot, columns, vector, cancelled).load()
+
+    def search(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        """Raises InvalidQuery, InvalidPattern, Cancelled; ModelLoadFailed only when vectors alone were asked for."""
+        start = time.perf_counter()
+        clock = _Clock()
+        if not request.query.strip():
+            raise InvalidQuery
+        with clock.stage("tokenise"):
+            query = understand(request.query)
+            columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
+            allowed = allowed_chunks(snapshot, columns, request)
+        found = self._find(snapshot, columns, query, request, allowed, clock, cancelled)
+        with clock.stage("rank"):
+            seen = self._examine(snapshot, columns, query, found, allowed, self._combiner.needs(found.alpha))
+            scores = self._combiner.score(seen.features, found.alpha)
+            spans = rank_spans(snapshot, columns, seen.groups, scores, seen.shown) if len(scores) else None
+        with clock.stage("fetch"):
+            page = spans.page(request.offset, request.top_k) if spans is not None else []
+            stored = snapshot.stored_chunks([row for span in page for row in span.rows])
+            texts = iter(stored)
+            hits = [
+                to_hit(
+                    snapshot,
+                    span,
+                    [next(texts) for _ in span.rows],
+                    self._combiner.contributions(seen.features[span.position], found.alpha) if request.explain else {},
+                    query.terms if request.explain else None,
+                )
+                for span in page
+            ]
+        return SearchAnswer(
+            hits=within_budget(hits, request.token_budget),
+            total=len(spans) if spans is not None else 0,
+            mode=found.mode,
+            took_ms=(time.perf_counter() - start) * 1000,
+            notice=found.notice,
+            stages_ms={name: round(ms, 3) for name, ms in clock.stages.items()},
+        )
+
+    def _find(
+        self,
+        snapshot: SearchedSnapshot,
+        columns: IndexColumns,
+        query: Query,
+        request: SearchRequest,
+        allowed: Flags,
+        clock: _Clock,
+        cancelled: IsCancelled,
+    ) -> _Found:
+        alpha = alpha_of(request)
+        nearest, notice = None, ""
+        closest = np.zeros(0, np.int32)
+        if alpha > 0:
+            with clock.stage("embed"):
+                nearest, notice = self._nearest(snapshot, columns, query, alpha, cancelled)
+            if nearest is not None:
+                with clock.stage("vector"):
+                    nearest.begin(self._store(), request.collection, allowed)
+            alpha = alpha if nearest is not None else 0.0
+        with clock.stage("lexical"):
+            wanted = alpha < 1
+            match = match_terms(snapshot, columns, query.terms if wanted else ())
+            symbols = look_up(snapshot, columns, query) if wanted else DefinitionScores.nothing(snapshot)
+            if allowed is not columns.in_collection:
+                keep_allowed(snapshot, allowed, match, symbols)
+        if cancelled():
+            raise Cancelled
+        if nearest is not None:
+            with clock.stage("vector"):
+                closest = nearest.closest()
+            notice = notice or _coverage_notice(snapshot, allowed, alpha)
+        mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
+        return _Found(match, symbols, nearest, closest, alpha, mode, notice)
+
+    def _nearest(
+        self, snapshot: SearchedSnapshot, columns: IndexColumns, query: Query, alpha: float, cancelled: IsCancelled
+    ) -> tuple[VectorSearch | None, str]:
+        try:
+            vector = self._embedder().embed_query(query.text)
+        except ModelLoadFailed as error:
+            if alpha == 1:
+                raise
+            return None, f"Searched by word only: {error.message}"
+        return VectorSearch(snapshot, columns, vector, cancelled), ""
+
+    def examine(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> Examined:
+        """The search up to the point where weights come in: what a combiner is trained on."""
+        query = understand(request.query)
+        columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
+        allowed = allowed_chunks(snapshot, columns, request)
+        found = self._find(snapshot, columns, query, request, allowed, _Clock(), cancelled)
+        return self._examine(snapshot, columns, query, found, allowed, None)
+
+    def _examine(
+        self,
+        snapshot: SearchedSnapshot,
+        columns: IndexColumns,
+        query: Query,
+        found: _Found,
+        allowed: Flags,
+        wanted: frozenset[str] | None,
+    ) -> Examined:
+        files = propose(snapshot, columns, found.match, found.symbols, found.closest, found.cosines)
+        groups = ChunkGroups(columns, files)
+        passages = ChunkScores.of(groups, found.match, found.symbols, allowed)
+        if found.nearest is not None:
+            found.nearest.score(passages.worth_comparing())
+        closeness = Closeness.of(groups, found.nearest.similarities if found.nearest is not None else None)
+        signals = Signals(
+            snapshot, columns, query, found.match, found.symbols, passages, closeness, partial(_fused_ranks, found)
+        )
+        return Examined(groups, compute_features(signals, wanted), passages.shown(closeness, found.alpha), found.alpha)
+
+
+def _fused_ranks(found: _Found) -> Floats:
+    """Of all chunk rows."""
+    rankings = [best_first(found.match.chunks, DEPTH, 1 - found.alpha)]
+    if found.nearest is not None:
+        rankings.append(Ranking(found.closest, found.cosines, found.alpha))
+    return fuse(rankings, len(found.match.chunks))
+
+
+def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -> str:
+    total, embedded = int(allowed.sum()), int((allowed & (snapshot.chunk_vector > 0)).sum())
+    if embedded >= total:
+        return ""
+    others = "found by word only" if alpha < 1 else "not searched yet"
+    return f"Partial: {embedded} of {total} chunks have a vector so far; the others are {others}."

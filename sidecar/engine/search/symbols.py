@@ -1,0 +1,125 @@
+"""Definitions by name: the name itself however it is spelled, its beginning, or the words it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sidecar.engine.search.rank.index_columns import SearchedSnapshot
+from sidecar.errors import InvalidQuery
+from sidecar.model import Ids, SymbolHit, SymbolsAnswer
+from sidecar.parts.lexical.definitions import (
+    DefinitionRow,
+    find_definitions,
+    find_definitions_by_prefix,
+    find_definitions_containing,
+)
+from sidecar.parts.lexical.tokens import fold_name, terms_of, words
+
+Match = Literal["exact", "prefix", "words"]
+_ORDER: dict[Match, int] = {"exact": 0, "prefix": 1, "words": 2}
+_FURTHER = 2000
+"""Definitions looked at by beginning, and again by words: more than anybody reads."""
+_SEPARATORS = ("::", "->", "#", "/", ".")
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What was asked for: the name itself and, for `Jar.expire`, what must enclose it."""
+
+    name: str
+    folded: str
+    container: str
+    words: frozenset[str]
+
+
+def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
+    """Best first: how the name matches, its exact spelling, shorter names, what is exported, path and line.
+
+    Raises InvalidQuery for a name without a letter or digit.
+    """
+    wanted = _understand(name)
+    found: dict[tuple[int, int, str], tuple[DefinitionRow, Match]] = {}
+    for match, rows in _candidates(snapshot, wanted):
+        for row in rows:
+            if _fits(row, wanted, kinds):
+                found.setdefault((row.file_id, row.start_line, row.name), (row, match))
+    files = snapshot.file_rows(_ids([row.file_id for row, _ in found.values()]))
+    placed = [(row, match, snapshot.paths[file]) for (row, match), file in zip(found.values(), files, strict=True)]
+    placed.sort(
+        key=lambda p: (
+            _ORDER[p[1]],
+            p[0].name != wanted.name,
+            len(p[0].folded),
+            not p[0].exported,
+            p[0].depth,
+            p[2],
+            p[0].start_line,
+        )
+    )
+    page = placed[:limit]
+    lines = _first_lines(snapshot, [row for row, _, _ in page])
+    return SymbolsAnswer(
+        tuple(
+            SymbolHit(path, row.name, row.kind, row.start_line, row.end_line, row.container, row.exported, match, line)
+            for (row, match, path), line in zip(page, lines, strict=True)
+        ),
+        len(placed),
+    )
+
+
+def _understand(name: str) -> _Wanted:
+    text = name.strip()
+    for separator in _SEPARATORS:
+        text = text.replace(separator, ".")
+    container, _, last = text.rstrip("().").rpartition(".")
+    parts = words(last)
+    # `parse request` is two words of one name; a phrase is folded into that name as well.
+    folded = fold_name("".join(parts))
+    if not folded:
+        raise InvalidQuery("Give a name, or words that the name is made of.")
+    terms = frozenset(term for part in parts for term in _parts_of(part))
+    return _Wanted("".join(parts), folded, fold_name(container.replace(" ", "")), terms)
+
+
+def _candidates(snapshot: SearchedSnapshot, wanted: _Wanted) -> Iterable[tuple[Match, Iterable[DefinitionRow]]]:
+    connection = snapshot.connection
+    yield "exact", find_definitions(connection, [wanted.folded])
+    yield "prefix", find_definitions_by_prefix(connection, wanted.folded, _FURTHER)
+    rows = find_definitions_containing(connection, [_piece(w) for w in wanted.words], _FURTHER) if wanted.words else []
+    yield "words", (row for row in rows if wanted.words <= frozenset(_parts_of(row.name)))
+
+
+def _parts_of(name: str) -> tuple[str, ...]:
+    """Stemmed words of a name, without the whole of it where it has several."""
+    terms = terms_of(name)
+    return terms[1:] if len(terms) > 1 else terms
+
+
+def _piece(stem: str) -> str:
+    """What a stem and its word have in common: `retri` is the stem of `retry`."""
+    return stem.removesuffix("i") or stem
+
+
+def _fits(row: DefinitionRow, wanted: _Wanted, kinds: Sequence[str]) -> bool:
+    if kinds and row.kind not in kinds:
+        return False
+    return not wanted.container or fold_name(row.container).endswith(wanted.container)
+
+
+def _first_lines(snapshot: SearchedSnapshot, rows: Sequence[DefinitionRow]) -> list[str]:
+    """The source line on which each definition starts, from the chunk where it does."""
+    chunks = [int(row) for row in snapshot.chunk_rows(_ids([row.chunk_id for row in rows]))]
+    lines = []
+    for row, chunk, stored in zip(rows, chunks, snapshot.stored_chunks(chunks), strict=True):
+        text = stored.text.split("\n")
+        at = row.start_line - int(snapshot.chunk_start[chunk])
+        lines.append(text[at].strip() if 0 <= at < len(text) else "")
+    return lines
+
+
+def _ids(numbers: Sequence[int]) -> Ids:
+    return np.array(numbers, np.int64)

@@ -1,0 +1,156 @@
+"""Cosines of chunks to a query: exactly, of all vectors, while memory has room for them; above that from the store."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.concurrency.background import beside
+from sidecar.engine.search.rank.chunk_scores import Similarities
+from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, Rows, RowTable, SearchedSnapshot
+from sidecar.errors import Cancelled, StoreFailed
+from sidecar.model import Collection, Ids, IsCancelled, VectorStore
+from sidecar.parts.lexical.bm25 import Floats
+
+DEPTH = 200
+"""Chunks that count as close: enough for fifty results from as many files."""
+_ASKED = 1000
+"""What the store is asked for: the more, the farther it looks around."""
+MOST = 2000
+"""What it is asked for at most, when a filter throws away much of its answer."""
+EXACT = 4000
+"""Up to so many chunks are compared whatever memory has room for: quicker than asking another process."""
+_STALE = 1000
+"""Up to so many chunks, or half of them, are scored exactly beside what the store answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """`stale` are the rows that the store does not know as they are; `answer` is None where it is not asked."""
+
+    embedded: Flags
+    wanted: int
+    stale: Rows
+    answer: Future[tuple[Ids, Floats]] | None
+
+
+class VectorSearch:
+    """One query vector against one snapshot."""
+
+    def __init__(
+        self,
+        snapshot: SearchedSnapshot,
+        columns: IndexColumns,
+        vector: NDArray[np.float32],
+        cancelled: IsCancelled,
+    ) -> None:
+        self._snapshot = snapshot
+        self._columns = columns
+        self._vector = vector
+        self._cancelled = cancelled
+        self._cosines: Floats = np.full(len(snapshot.chunk_ids), np.nan, np.float32)
+        self._floor = 0.0
+        self._question: _Question | None = None
+
+    def begin(self, store: VectorStore | None, collection: Collection, allowed: Flags) -> None:
+        """Asks the store where the vectors do not fit into memory; `closest` takes its answer, or compares them all.
+
+        The store works in a process of its own: what is done in between costs no time. Its graph misses much of what is
+        closest to a question in words (docs/decisions/0010).
+        """
+        embedded = allowed & (self._snapshot.chunk_vector > 0)
+        wanted, stale = int(embedded.sum()), self._stale()
+        answer = None
+        few = wanted <= EXACT or self._in_memory()
+        if store is not None and not few and len(stale) <= max(_STALE, wanted // 2):
+            share = wanted / max(1, self._columns.chunk_count)
+            limit = min(MOST, int(_ASKED / share) + len(stale))
+            answer = beside(lambda: store.query(collection, self._vector, limit))
+        self._question = _Question(embedded, wanted, stale, answer)
+
+    def closest(self) -> Rows:
+        """The closest allowed chunks, best first, ties by row. Once, after `begin`."""
+        asked = self._question
+        if asked is None or asked.wanted == 0:
+            return np.zeros(0, np.int32)
+        rows = np.flatnonzero(asked.embedded).astype(np.int32)
+        if not self._take_answer(asked):
+            self.score(rows)
+        rows = rows[~np.isnan(self._cosines[rows])]
+        order = _highest(rows, self._cosines[rows])
+        self._floor = float(self._cosines[order[-1]]) if len(order) >= DEPTH else 0.0
+        return order
+
+    def score(self, rows: Rows) -> None:
+        """Exact cosines of these rows; rows without a vector stay unknown."""
+        rows = rows[np.isnan(self._cosines[rows])]
+        cosines, found = self._compare(rows)
+        if not found.all():
+            rows, cosines = rows[found], cosines[found]
+        self._cosines[rows] = _steady(cosines)
+
+    def load(self) -> None:
+        """Reads what the search that follows compares, where memory has room for it."""
+        if self._in_memory():
+            there = self._columns.in_collection & (self._snapshot.chunk_vector > 0)
+            self._compare(np.flatnonzero(there).astype(np.int32))
+
+    @property
+    def similarities(self) -> Similarities:
+        return Similarities(self._cosines, self._floor)
+
+    def _in_memory(self) -> bool:
+        return self._snapshot.keeps_all(len(self._vector))
+
+    def _compare(self, rows: Rows) -> tuple[Floats, Flags]:
+        return self._snapshot.cosines(rows, self._vector, self._check)
+
+    def _check(self) -> None:
+        if self._cancelled():
+            raise Cancelled
+
+    def _stale(self) -> Rows:
+        """Chunk rows whose place in the store still holds something older, or nothing."""
+        rows = self._slots().rows(self._snapshot.pending_slots) if len(self._snapshot.pending_slots) else None
+        return np.zeros(0, np.int32) if rows is None else rows[rows >= 0]
+
+    def _take_answer(self, asked: _Question) -> bool:
+        """False where the store was not asked, or did not answer well."""
+        if asked.answer is None:
+            return False
+        try:
+            slots, cosines = asked.answer.result()
+        except StoreFailed:
+            return False
+        rows = self._slots().rows(slots)
+        keep = rows >= 0
+        keep[keep] &= asked.embedded[rows[keep]] & ~np.isin(rows[keep], asked.stale)
+        if keep.sum() < min(DEPTH, asked.wanted) // 4:
+            return False
+        self._cosines[rows[keep]] = _steady(cosines[keep])
+        self.score(asked.stale[asked.embedded[asked.stale]])
+        return True
+
+    def _slots(self) -> RowTable:
+        cache = self._snapshot.cache
+        table = cache.get("nearest.slots")
+        if table is None:
+            table = cache.setdefault("nearest.slots", RowTable(self._snapshot.chunk_slot))
+        assert isinstance(table, RowTable)
+        return table
+
+
+def _highest(rows: Rows, cosines: Floats) -> Rows:
+    """The DEPTH rows of highest cosine, best first, ties by row; `rows` ascend."""
+    if len(rows) > 4 * DEPTH:
+        least = np.partition(cosines, len(rows) - DEPTH)[len(rows) - DEPTH]
+        rows, cosines = rows[cosines >= least], cosines[cosines >= least]
+    return rows[np.argsort(-cosines, kind="stable")][:DEPTH]
+
+
+def _steady(cosines: Floats) -> Floats:
+    """Without the last bits, which depend on who summed and in which order."""
+    return np.asarray(np.round(cosines, 4), np.float32)

@@ -1,0 +1,169 @@
+"""The thread that keeps an open index up to the files: applies what the change queue holds, by the strategy.
+
+realtime: changes are applied as they come. lazy: they wait (on disk too) and are applied right before a search.
+git: a commit, checkout or merge reconciles everything. Unsaved editor text never waits longer than the next search.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from sidecar.engine.update.change_queue import EVERYTHING, Batch, ChangeQueue, Pending
+from sidecar.engine.update.retries import Retries
+from sidecar.errors import Cancelled, SidecarError
+from sidecar.logs import workspace_log
+from sidecar.model import IsCancelled, Strategy
+
+_RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
+
+
+class ChangeApplier:
+    """Applies through `apply(pending, cancelled)`, which returns what of it is committed; the rest is for later, as
+    `go_on` tells. `strategy` may change meanwhile. `remember` and `forget` keep on disk what waits for the next search.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        queue: ChangeQueue,
+        apply: Callable[[Pending, IsCancelled], Pending],
+        strategy: Strategy,
+        remember: Callable[[Iterable[str]], None],
+        forget: Callable[[Iterable[str]], None],
+        on_change: Callable[[], None],
+        retries: Retries | None = None,
+    ) -> None:
+        self._retries = retries or Retries()
+        self._log = workspace_log(__name__, root)
+        self.strategy = strategy
+        self._queue = queue
+        self._apply = apply
+        self._remember = remember
+        self._forget = forget
+        self._on_change = on_change
+        self._lock = threading.Condition()
+        self._wanted = False
+        self._busy = False
+        self._stopping = False
+        self._runs = 0
+        self._releases = 0
+        self._put_off = False
+        self._thread: threading.Thread | None = None
+        self.last_error = ""
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="sidecar-keeper", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after the batch in flight."""
+        with self._lock:
+            self._stopping = True
+            self._lock.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def add(self, paths: Iterable[str] = (), rescan: Iterable[str] = (), *, now: bool = False) -> None:
+        """Notes changes; applies them at once, save under lazy, or when `now`."""
+        added = Pending(set(paths), set(rescan))
+        if any(p.rsplit("/", 1)[-1] in _RULE_FILES for p in added.paths):
+            added.rescan.add(EVERYTHING)
+        self._queue.note(added)
+        if now or self.strategy != "lazy":
+            self._want()
+        elif known := Pending(added.paths, added.rescan - {EVERYTHING}):  # whoever opens an index looks at everything
+            self._remember(known.names())
+        self._on_change()
+
+    def go_on(self) -> None:
+        """What may have kept it from applying is over."""
+        with self._lock:
+            self._releases += 1
+            self._wanted = self._wanted or self._put_off
+            self._put_off = False
+            self._lock.notify_all()
+
+    def try_later(self, names: Iterable[str]) -> None:
+        """These, named as the manifest does, could not be read, and no others."""
+        with self._lock:
+            self._retries.replace(names)
+            self._lock.notify_all()
+
+    def flush(self, timeout: float) -> bool:
+        """Applies what waits, in at most `timeout` seconds; False when some is left. What fails is tried once each
+        time."""
+        with self._lock:
+            if not self._queue and not self._busy:
+                return True
+            if self._thread is None:
+                return False
+            self._wanted = True
+            self._lock.notify_all()
+            enough = self._runs + (2 if self._busy else 1)
+            self._lock.wait_for(
+                lambda: self._stopping or (not self._busy and (not self._queue or self._runs >= enough)), timeout
+            )
+            return not (self._queue or self._busy)
+
+    def _want(self) -> None:
+        with self._lock:
+            self._wanted = True
+            self._lock.notify_all()
+
+    def _run(self) -> None:
+        while (batch := self._next()) is not None:
+            self._try(batch)
+            with self._lock:
+                self._busy = False
+                self._runs += 1
+                self._lock.notify_all()
+            self._tell()
+
+    def _try(self, batch: Batch) -> None:
+        releases = self._releases
+        try:
+            done = self._apply(batch.pending, lambda: self._stopping)
+            self._forget(self._queue.settle(done, batch.moment).names())
+            self.last_error = ""
+            if done != batch.pending:
+                self._wait_for_release(releases)
+        except Cancelled:
+            pass
+        except SidecarError as error:
+            self._failed(error.message)
+            self._log.warning("keeping the index up to date: %s", error.message)
+        except Exception as error:
+            self._failed(f"{type(error).__name__}: {error}")
+            self._log.exception("keeping the index up to date")
+
+    def _wait_for_release(self, since: int) -> None:
+        with self._lock:
+            self._put_off = self._releases == since
+            self._wanted = self._wanted or not self._put_off
+
+    def _failed(self, error: str) -> None:
+        """It is tried again when something changes or somebody searches: as a look at everything, which also finds what
+        a pass that broke off has left half done, and which one path that cannot be dealt with does not hold up."""
+        self._queue.note(Pending(rescan={EVERYTHING}))
+        self.last_error = error
+
+    def _tell(self) -> None:
+        try:
+            self._on_change()
+        except Exception:  # the listener's fault must not end the keeping up
+            self._log.exception("A change of the index could not be told")
+
+    def _next(self) -> Batch | None:
+        with self._lock:
+            while not (self._stopping or (self._wanted and self._queue)):
+                self._lock.wait(self._retries.wait_s())
+                again = self._retries.take_due()
+                if again:
+                    self._queue.note(Pending.of(again))
+                    self._wanted = True
+            if self._stopping:
+                return None
+            self._wanted = False
+            self._busy = True
+            return self._queue.look()

@@ -1,0 +1,235 @@
+"""Brings a generation up to the files: the whole workspace, a few changed paths, or one file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sidecar.engine.diagnostics.status import Activity, read_masked
+from sidecar.engine.index.generation import Generation, Writer
+from sidecar.engine.index.snapshot import Snapshot
+from sidecar.engine.ingest.indexer import Tally
+from sidecar.engine.ingest.plan import Plan, make_plan, tried_again
+from sidecar.engine.ports import Parts, Walker, WalkResult
+from sidecar.engine.update.change_queue import Pending
+from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
+from sidecar.model import (
+    COULD_NOT_BE,
+    BuildReport,
+    CollectionCounts,
+    Decision,
+    FileReport,
+    FoundFile,
+    IsCancelled,
+    Progress,
+    Rule,
+    SkippedPath,
+    Stat,
+)
+from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
+from sidecar.parts.manifest import KnownFile, Manifest, read_skips
+from sidecar.settings.load import Settings
+
+
+@dataclass
+class _Seen:
+    """What was found when some paths and folders were looked at again. `walked`: by folder."""
+
+    found: list[FoundFile] = field(default_factory=list)
+    gone: dict[str, KnownFile | None] = field(default_factory=dict)
+    unread: list[SkippedPath] = field(default_factory=list)
+    walked: dict[str, WalkResult] = field(default_factory=dict)
+
+
+class Builder:
+    """Of one workspace; the generation to write is given with each call."""
+
+    def __init__(self, root: str, parts: Parts, buffers: Mapping[str, str], activity: Activity) -> None:
+        self._root = root
+        self._parts = parts
+        self._buffers = buffers
+        self._activity = activity
+
+    def bring_up_to_date(
+        self,
+        generation: Generation,
+        settings: Settings,
+        progress: Progress,
+        cancelled: IsCancelled,
+        *,
+        wait_for_store: bool = True,
+    ) -> BuildReport:
+        """Walks, plans and carries the plan out. Raises Cancelled; what was committed by then stays."""
+        started = time.monotonic()
+        writer = _writer(generation)
+        stop = self._activity.or_stopped(cancelled)
+        manifest = writer.manifest
+        # Before the walk: what is written while it goes on is not taken for removed.
+        known = manifest.known_files(), manifest.known_skips(), manifest.failures()
+        walked = self._parts.make_walker(self._root, settings).walk(stop)
+        plan = make_plan(walked, *known, self._buffers.keys())
+        plan = self._with_buffers(plan, settings)
+        if wait_for_store and (plan.changed or plan.removed):
+            writer.store_sync.start()
+        tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
+        writer.finish()
+        # A run that changed nothing ends without the store's process, which takes a second to start.
+        if wait_for_store and writer.store_sync.is_behind():
+            writer.store_sync.start()
+            total = len(plan.changed) + plan.unchanged
+            self._activity.reporting(progress)(total, total, "Filling the vector store")
+            while not writer.store_sync.drain(0.2):
+                if stop():
+                    break
+        return self._report(generation, plan, tally, started)
+
+    def apply(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
+        """Applies changes of some paths and folders: the index is up to date then."""
+        self.catch_up(generation, settings, pending, cancelled)
+        _writer(generation).note_update()
+
+    def catch_up(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
+        """The same for an index that may not be up to date for all that."""
+        writer = _writer(generation)
+        walker = self._parts.make_walker(self._root, settings)
+        seen = self._look_at(pending, writer.manifest, walker, settings)
+        with writer.manifest.transaction() as connection:
+            for folder, walked in seen.walked.items():
+                put_left_out(
+                    connection, tried_again(walked, writer.manifest.known_below(folder)), walked.unread, folder
+                )
+            put_looked_at(connection, pending.paths, seen.unread)
+        writer.indexer.remove_as_known(seen.gone)
+        writer.indexer.index_files(seen.found, self._activity.or_stopped(cancelled))
+
+    def _look_at(self, pending: Pending, manifest: Manifest, walker: Walker, settings: Settings) -> _Seen:
+        seen = _Seen()
+        paths = set(pending.paths)
+        for folder in pending.rescan:
+            walked = seen.walked[folder] = walker.subtree(folder)
+            paths |= {f.path for f in walked.files}
+            paths |= {p for p in manifest.known_below(folder) if not is_at_or_below(p, walked.unread)}
+        for path in sorted(paths):
+            # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
+            known = {p: manifest.known_file(p) for p in (path, *manifest.known_below(path))}
+            answer = self._find(walker, path, settings)
+            if isinstance(answer, FoundFile):
+                seen.found.append(answer)
+            elif answer is not None and answer.decision.rule in (Rule.NOT_READ, Rule.UNREADABLE):
+                kept = any(file is not None for file in known.values())
+                rule = Rule.NOT_READ if kept else answer.decision.rule
+                seen.unread.append(SkippedPath(answer.path, Decision(rule, answer.decision.detail)))
+            else:
+                seen.gone.update(known if answer is None else {path: known[path]})
+        return seen
+
+    def find(self, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
+        """The file as the walk would offer it, why it would not, or None when it does not exist."""
+        return self._find(self._parts.make_walker(self._root, settings), path, settings)
+
+    def reindex(self, generation: Generation, settings: Settings, path: str) -> FileReport:
+        """One file, or its removal. Raises FileNotFound, FileExcluded."""
+        indexer = _writer(generation).indexer
+        found = self.find(path, settings)
+        if found is None:
+            if not indexer.remove(path) and not indexer.notice_removed(path):
+                raise FileNotFound(f"{path} is neither on disk nor in the index.")
+            return FileReport("removed", path, 0)
+        if not isinstance(found, FoundFile):
+            indexer.remove(path)
+            raise FileExcluded(f"{path or '.'}: {found.decision.rule.value} ({found.decision.detail}).")
+        return FileReport("reindexed", path, self.index_one(generation, found))
+
+    def index_one(self, generation: Generation, found: FoundFile) -> int:
+        """Indexes one file even when it seems unchanged; returns its number of chunks."""
+        writer = _writer(generation)
+        writer.indexer.index_files([found], self._activity.or_stopped(lambda: False), force=True)
+        writer.manifest.settle_dirty([found.path])
+        with generation.snapshots.open() as snapshot:
+            _raise_if_left_out(snapshot, found.path)
+            files = [i for i, p in enumerate(snapshot.paths) if p == found.path]
+            return int(np.isin(snapshot.chunk_file, files).sum())
+
+    def _find(self, walker: Walker, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
+        text = self._buffers.get(path)
+        try:
+            answer = walker.found(path)
+        except FileNotFound:
+            answer = None
+        if answer is None and text is not None:
+            decision = walker.decide(path)
+            if decision.indexed:
+                docs = self._parts.is_documentation(path, settings)
+                return FoundFile(path, Stat(len(text), 0, 0, 0), "docs" if docs else "code")
+            return SkippedPath(path, decision)
+        return answer
+
+    def _with_buffers(self, plan: Plan, settings: Settings) -> Plan:
+        """Unsaved files that do not exist on disk yet must not be planned away."""
+        walker = self._parts.make_walker(self._root, settings)
+        planned = {f.path for f in plan.changed}
+        extra = []
+        for path in list(self._buffers):
+            if path not in planned and isinstance(answer := self._find(walker, path, settings), FoundFile):
+                extra.append(answer)
+        found = {f.path for f in extra}
+        removed = {path: known for path, known in plan.removed.items() if path not in found}
+        return replace(plan, changed=(*plan.changed, *extra), removed=removed)
+
+    def _report(self, generation: Generation, plan: Plan, tally: Tally, started: float) -> BuildReport:
+        counts = count_collections(generation)
+        return BuildReport(
+            code=counts[0],
+            docs=counts[1],
+            duration_ms=round((time.monotonic() - started) * 1000),
+            errors=tally.errors + sum(skipped.decision.rule in COULD_NOT_BE for skipped in plan.left_out),
+            unchanged=plan.unchanged + tally.touched,
+            embedded=tally.embedded,
+            removed=tally.removed,
+            withheld=count_withheld(generation),
+            masked=count_masked(generation),
+        )
+
+
+def count_withheld(generation: Generation) -> int:
+    """Files that are kept out because of a secret, in their name or in their text."""
+    with generation.snapshots.open() as snapshot:
+        return sum(skip.decision.rule.value.startswith("secret") for skip in read_skips(snapshot.connection))
+
+
+def count_masked(generation: Generation) -> int:
+    """Values that are hidden in what is kept of files."""
+    with generation.snapshots.open() as snapshot:
+        return sum(values for _, values in read_masked(snapshot.connection))
+
+
+def count_collections(generation: Generation) -> tuple[CollectionCounts, CollectionCounts]:
+    """Files and chunks of code and docs."""
+    with generation.snapshots.open() as snapshot:
+        files = np.bincount(snapshot.file_collection, minlength=2)
+        chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
+    return (
+        CollectionCounts(int(files[0]), int(chunks[0])),
+        CollectionCounts(int(files[1]), int(chunks[1])),
+    )
+
+
+def _raise_if_left_out(snapshot: Snapshot, path: str) -> None:
+    skip = snapshot.connection.execute("SELECT rule, detail FROM skipped WHERE path = ?", (path,)).fetchone()
+    if skip is not None:
+        raise FileExcluded(f"{path}: {skip[0]} ({skip[1]}).")
+    failure = snapshot.connection.execute("SELECT message FROM failures WHERE path = ?", (path,)).fetchone()
+    if failure is not None:
+        said = PermissionDenied.user_message
+        if failure[0].startswith(said):
+            raise PermissionDenied(failure[0].removeprefix(said).strip())
+        raise Internal(failure[0])
+
+
+def _writer(generation: Generation) -> Writer:
+    if generation.writer is None:
+        raise IndexLocked("It is open for reading only.")
+    return generation.writer

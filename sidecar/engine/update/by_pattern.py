@@ -1,0 +1,162 @@
+"""Indexes the files that globs, paths or folders name, now, in the workspace's own index.
+
+Patterns say what is looked at at once, not what belongs in the index: that is the rules' affair (`ignore`, settings),
+and the rest of the workspace follows when the index is next kept up.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sidecar.engine.index.generation import Generation, Writer
+from sidecar.engine.ingest.indexer import Tally
+from sidecar.engine.ingest.plan import Plan, batches, make_plan
+from sidecar.engine.ports import Walker, WalkResult
+from sidecar.errors import FileNotFound, IndexLocked, PathTraversal
+from sidecar.model import FoundFile, IsCancelled, PatternReport, Progress, SkippedPath
+from sidecar.parts.globs import compile_glob
+from sidecar.parts.paths import normalise_root, relative_path
+
+_GLOB = re.compile(r"[*?\[{]")
+
+
+@dataclass(frozen=True)
+class Matched:
+    """What the patterns name: files per pattern, and (path, why) for plain paths that cannot be indexed."""
+
+    files: tuple[tuple[FoundFile, ...], ...]
+    failures: tuple[tuple[str, str], ...]
+    walked: WalkResult
+
+
+@dataclass
+class _Counts:
+    indexed: int = 0
+    skipped: int = 0
+    failed: int = 0
+    chunks: int = 0
+    done: set[str] = field(default_factory=set)
+
+
+def match_patterns(root: str, walker: Walker, patterns: Sequence[str], cancelled: IsCancelled) -> Matched:
+    """Raises InvalidPattern for a malformed glob, PathTraversal for a pattern that leaves the workspace, Cancelled."""
+    relative = [_relative(root, pattern) for pattern in patterns]
+    globs = {pattern: compile_glob(pattern) for pattern in relative if _GLOB.search(pattern)}
+    walked = walker.walk(cancelled)
+    by_path = {found.path: found for found in walked.files}
+    matched: list[tuple[FoundFile, ...]] = []
+    failures: list[tuple[str, str]] = []
+    for pattern in relative:
+        files = tuple(_named(pattern, by_path, globs.get(pattern)))
+        matched.append(files)
+        if not files and pattern not in globs:
+            failures.append((pattern, _why_not(walker, pattern)))
+    return Matched(tuple(matched), tuple(failures), walked)
+
+
+def index_matched(
+    generation: Generation,
+    matched: Matched,
+    buffers: Mapping[str, str],
+    force: bool,
+    progress: Progress,
+    cancelled: IsCancelled,
+) -> PatternReport:
+    """One pattern after the other; a file that two of them name counts twice, the second time as skipped unless forced.
+
+    Raises Cancelled; what was committed by then stays.
+    """
+    if generation.writer is None:
+        raise IndexLocked("It is open for reading only.")
+    writer = generation.writer
+    counts = _Counts(failed=len(matched.failures))
+    for files in matched.files:
+        _index(writer, files, matched.walked, buffers, force, counts, progress, cancelled)
+    with writer.manifest.transaction():
+        writer.manifest.set_meta(last_updated=time.time())
+    named = {found.path for files in matched.files for found in files}
+    unread = tuple((path, why) for path, why in writer.manifest.failures().items() if path in named)
+    return PatternReport(counts.indexed, counts.skipped, counts.failed, counts.chunks, (*matched.failures, *unread))
+
+
+def _index(
+    writer: Writer,
+    files: Sequence[FoundFile],
+    walked: WalkResult,
+    buffers: Mapping[str, str],
+    force: bool,
+    counts: _Counts,
+    progress: Progress,
+    cancelled: IsCancelled,
+) -> None:
+    if force:
+        tally = _anew(writer, files, progress, cancelled)
+    else:
+        manifest = writer.manifest
+        new = [found for found in files if found.path not in counts.done]
+        plan = make_plan(
+            _Some(tuple(new)), manifest.known_files(), manifest.known_skips(), manifest.failures(), buffers.keys()
+        )
+        only = Plan(plan.changed, {}, walked.skipped, plan.unchanged, walked.unread)
+        tally = writer.indexer.carry_out(only, progress, cancelled)
+    counts.done |= {found.path for found in files}
+    counts.indexed += tally.files
+    counts.failed += tally.errors
+    counts.skipped += len(files) - tally.files - tally.errors
+    counts.chunks += tally.chunks
+
+
+@dataclass(frozen=True)
+class _Some:
+    """A part of a walk."""
+
+    files: tuple[FoundFile, ...]
+    skipped: tuple[SkippedPath, ...] = ()
+    unread: frozenset[str] = frozenset()
+
+
+def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancelled: IsCancelled) -> Tally:
+    tally = Tally()
+    for batch in batches(files):
+        some = writer.indexer.index_files(batch, cancelled, force=True)
+        tally.files += some.files
+        tally.chunks += some.chunks
+        tally.errors += some.errors
+        progress(tally.files + tally.errors, len(files), "Indexing")
+    return tally
+
+
+def _relative(root: str, pattern: str) -> str:
+    """As the index spells it. A file that bears the characters of a glob in its name is named by its path."""
+    if not _GLOB.search(pattern):
+        return relative_path(root, pattern)
+    base = normalise_root(root).rstrip("/") + "/"
+    relative = pattern.removeprefix(base)
+    if relative.startswith("/") or ".." in relative.split("/"):
+        raise PathTraversal(f"{pattern!r} leaves the workspace {root}.")
+    return relative
+
+
+def _named(
+    pattern: str, by_path: Mapping[str, FoundFile], matches: Callable[[str], bool] | None
+) -> Iterator[FoundFile]:
+    if pattern in by_path:
+        yield by_path[pattern]
+        return
+    folder = f"{pattern}/" if pattern else ""
+    for path, found in by_path.items():
+        if matches(path) if matches else path.startswith(folder):
+            yield found
+
+
+def _why_not(walker: Walker, path: str) -> str:
+    try:
+        answer = walker.found(path)
+    except FileNotFound:
+        return "There is no such file."
+    if isinstance(answer, SkippedPath) and not answer.path.endswith("/"):
+        return f"It is left out: {answer.decision.rule.value} ({answer.decision.detail})."
+    return "There is no file in this folder that may be indexed."

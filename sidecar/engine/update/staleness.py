@@ -1,0 +1,58 @@
+"""What a result says when it may be stale or partial: one line, and nothing when all is well."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sidecar import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Staleness:
+    """What is known to have changed and is not in the index. `looks_over`: the whole workspace is being looked at.
+    `error`: why the last attempt to apply it failed."""
+
+    pending: int = 0
+    looks_over: bool = False
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """What runs; `kind` is empty when nothing does."""
+
+    kind: str = ""
+    done: int = 0
+    total: int = 0
+
+
+def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> str:
+    """`read_only_reason`: why the index cannot be changed here, where that makes a difference to the answer."""
+    if job.kind == "rebuild":
+        return "The index is being rebuilt; these results are from the former one."
+    if job.kind in ("create", "refresh"):
+        so_far = f" ({job.done} of {job.total} files so far)" if job.total else ""
+        return f"The index is being built{so_far}; results are partial."
+    if read_only_reason:
+        return read_only_reason
+    what = f"{short.pending} changed path(s)" if short.pending else "Changes"
+    if short.error:
+        return f"{what} could not be indexed ({short.error.rstrip('.')}); results may be stale."
+    if short.looks_over and not short.pending:
+        return "The workspace is still being looked over for changes; results may be stale."
+    return f"{what} are not indexed yet; results may be stale."
+
+
+def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
+    """What could not be read, with the reasons, as the manifest has it."""
+    if not unread:
+        return ""
+    path, reason = unread[0]
+    more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+    name = "The workspace" if path == "/" else path
+    return f"{name}{more} could not be read ({reason}); what is known of it is kept, and it is tried again."
+
+
+def one_line(*notices: str) -> str:
+    return shown.sentence(" ".join(notice for notice in notices if notice))
