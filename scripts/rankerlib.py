@@ -28,6 +28,7 @@ from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.fingerprint import fingerprint
 from sidecar.engine.search.rank.scorer import Combiner, HandSet, WeightedSum
 from sidecar.engine.search.searcher import Examined, Searcher
+from sidecar.engine.search.source import SearchSource
 from sidecar.engine.wiring import OpenWorkspaces, real_parts, resolve_model
 from sidecar.model import IsCancelled, SearchAnswer, SearchRequest, Workspace, never_cancelled, no_progress
 from sidecar.settings.declare import DECLARATIONS
@@ -68,21 +69,18 @@ class Candidates:
     features: Matrix
 
 
-class Watched:
+class Watched(Searcher):
     """The product's searcher; says of the last search what its ranking saw."""
 
-    def __init__(self, searcher: Searcher) -> None:
-        self._searcher = searcher
+    def __init__(self, combiner: Combiner) -> None:
+        super().__init__(combiner)
         self.watching = False
         self.last: Candidates | None = None
 
-    def prepare(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> None:
-        self._searcher.prepare(snapshot, request, cancelled)
-
-    def search(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+    def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         if self.watching:
-            self.last = _candidates(snapshot, self._searcher.examine(snapshot, request, cancelled))
-        return self._searcher.search(snapshot, request, cancelled)
+            self.last = _candidates(source.snapshot, self.examine(source, request, cancelled))
+        return super().search(source, request, cancelled)
 
 
 def _candidates(snapshot: Any, seen: Examined) -> Candidates:
@@ -118,8 +116,8 @@ def open_product(home: Path) -> Iterator[Product]:
     env = {**os.environ, "SIDECAR_HOME": str(home), "SIDECAR_TWO_STAGE": "0"}
     combiner, watched = Exchangeable(), []
 
-    def make_searcher(embedder: Any, store: Any) -> Watched:
-        watched.append(Watched(Searcher(embedder, store, combiner)))
+    def make_searcher() -> Watched:
+        watched.append(Watched(combiner))
         return watched[-1]
 
     parts = replace(real_parts({"confirm": "never"}, {}, env), make_searcher=make_searcher)

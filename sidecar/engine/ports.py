@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,16 @@ from sidecar.model import (
     Judged,
     Memory,
     ParsedFile,
-    SearchAnswer,
-    SearchRequest,
     SkippedPath,
     Vectors,
     VectorStore,
 )
+from sidecar.parts.lexical.analyse import FileTerms
 from sidecar.settings.load import Settings
 
 if TYPE_CHECKING:
     from sidecar.engine.ingest.prepare import Job, Judgement, Look, Outcome
+    from sidecar.engine.search.searcher import Searcher
 
 
 class WalkResult(Protocol):
@@ -106,23 +106,16 @@ class Lexical(Protocol):
 
     def create_tables(self, connection: sqlite3.Connection) -> None: ...
 
-    def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> Any: ...
+    def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> FileTerms: ...
 
     def write_segment(
-        self, connection: sqlite3.Connection, entries: Sequence[tuple[int, Sequence[int], Any]]
+        self, connection: sqlite3.Connection, entries: Sequence[tuple[int, Sequence[int], FileTerms]]
     ) -> None: ...
 
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None: ...
 
     def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
         """Inside a transaction."""
-
-
-class Searching(Protocol):
-    def prepare(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> None:
-        """Loads what this search and the ones after it need, once for an open index."""
-
-    def search(self, snapshot: Any, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer: ...
 
 
 class MemoryWordHit(Protocol):
@@ -242,7 +235,7 @@ class Parts:
     open_kept: Callable[[Path, str, int], Kept]
     make_embedder: Callable[[Settings], Embedder]
     make_store: Callable[[Path, int, str], VectorStore]
-    make_searcher: Callable[[Callable[[], Embedder], Callable[[], VectorStore | None]], Searching]
+    make_searcher: Callable[[], Searcher]
     make_watcher: Callable[..., Watching]
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]

@@ -5,49 +5,32 @@ Not here: how a search finds and ranks (search, similar, symbols), who keeps the
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TypeVar
 
 from sidecar.engine.diagnostics.status import Activity
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
-from sidecar.engine.index.snapshot import Snapshot
-from sidecar.engine.ports import Searching
-from sidecar.engine.search.similar import SimilarSearch
+from sidecar.engine.search.searcher import Searcher
+from sidecar.engine.search.similar import find_closest, find_similar
+from sidecar.engine.search.source import SearchSource
 from sidecar.engine.search.symbols import find_symbols
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.update.staleness import RunningJob, one_line, stale_notice
-from sidecar.errors import DocsIndexNotFound
+from sidecar.errors import DocsIndexNotFound, IndexCorrupt, ModelLoadFailed
 from sidecar.model import (
-    Embedder,
+    Collection,
     IsCancelled,
     PathsAnswer,
     SearchAnswer,
     SearchRequest,
     SymbolsAnswer,
-    VectorStore,
 )
 from sidecar.parts.globs import compile_glob
 
 T = TypeVar("T")
-
-MakeSearcher = Callable[[Callable[[], Embedder], Callable[[], VectorStore | None]], Searching]
-
-
-class _Read(threading.local):
-    """The generation that this thread reads: another one's model and vector store know nothing of its vectors."""
-
-    generation: Generation | None = None
-
-    def embedder(self) -> Embedder:
-        assert self.generation is not None
-        return self.generation.embedder()
-
-    def store(self) -> VectorStore | None:
-        assert self.generation is not None
-        return self.generation.store()
 
 
 class QueryService:
@@ -59,68 +42,74 @@ class QueryService:
         live_update: LiveUpdate,
         activity: Activity,
         buffers: Mapping[str, str],
-        make_searcher: MakeSearcher,
+        searcher: Searcher,
     ) -> None:
         self._index = index
         self._live_update = live_update
         self._activity = activity
         self._buffers = buffers
-        self._read = _Read()
-        self._searcher = make_searcher(self._read.embedder, self._read.store)
-        self._similar = SimilarSearch(self._read.embedder, self._read.store)
+        self._searcher = searcher
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         generation = self._index.readable()
         if request.mode != "fts" and request.alpha > 0:
             self._index.check_model(generation)
-        # What is loaded only once is loaded while others look at what has changed.
-        self._on_snapshot(lambda snapshot: self._searcher.prepare(snapshot, request, cancelled))
-        notice = self._freshen()
-        answer = self._on_snapshot(lambda snapshot: self._searched(snapshot, request, cancelled))
+            # While the vectors are read, the changes that are known are applied.
+            self._preload(generation, request.collection, cancelled)
+        notice = self._freshen(generation)
+        answer = self._index.on_current(lambda current: self._search(current, request, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         matches = compile_glob(pattern)
-        notice = self._freshen()
-        paths = sorted(self._on_snapshot(lambda snapshot: [p for p in snapshot.paths if matches(p)]))
+        notice = self._freshen(self._index.readable())
+        paths = sorted(self._on_source(lambda source: [p for p in source.snapshot.paths if matches(p)]))
         return PathsAnswer(tuple(paths[:limit]), len(paths), notice)
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-        notice = self._freshen()
-        return replace(self._on_snapshot(lambda snapshot: find_symbols(snapshot, name, kinds, limit)), notice=notice)
+        notice = self._freshen(self._index.readable())
+        answer = self._on_source(lambda source: find_symbols(source.snapshot, name, kinds, limit))
+        return replace(answer, notice=notice)
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        notice = self._freshen()
-        answer = self._on_snapshot(lambda s: self._similar.similar(s, path, line, end_line, limit, cancelled))
+        notice = self._freshen(self._index.readable())
+        answer = self._on_source(lambda source: find_similar(source, path, line, end_line, limit, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
-        self._index.check_model(self._index.readable())
-        notice = self._freshen()
-        answer = self._on_snapshot(lambda s: self._similar.closest(s, query, limit, threshold, cancelled))
+        generation = self._index.readable()
+        self._index.check_model(generation)
+        notice = self._freshen(generation)
+        answer = self._on_source(lambda source: find_closest(source, query, limit, threshold, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
-    def _searched(self, snapshot: Snapshot, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        if request.collection == "docs" and not (snapshot.file_collection == 1).any():
-            raise DocsIndexNotFound("No .md or .txt file is in the index.")
-        answer = self._searcher.search(snapshot, request, cancelled)
-        assert self._read.generation is not None
-        return answer if answer.mode == "fts" else replace(answer, model=self._read.generation.model.model_id)
+    def _search(self, generation: Generation, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        with _source_of(generation) as source:
+            if request.collection == "docs" and not (source.snapshot.file_collection == 1).any():
+                raise DocsIndexNotFound("No .md or .txt file is in the index.")
+            answer = self._searcher.search(source, request, cancelled)
+        return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
 
-    def _on_snapshot(self, read: Callable[[Snapshot], T]) -> T:
+    def _preload(self, generation: Generation, collection: Collection, cancelled: IsCancelled) -> None:
+        """Once per collection and open generation; again where it was cancelled or failed.
+
+        What fails here fails again, and is reported, when it is searched.
+        """
+        if collection in generation.preloaded:
+            return
+        with suppress(ModelLoadFailed, IndexCorrupt), _source_of(generation) as source:
+            self._searcher.preload(source, collection, cancelled)
+            generation.preloaded.add(collection)
+
+    def _on_source(self, read: Callable[[SearchSource], T]) -> T:
         def on_generation(generation: Generation) -> T:
-            self._read.generation = generation
-            try:
-                with generation.snapshots.open() as snapshot:
-                    return read(snapshot)
-            finally:
-                self._read.generation = None
+            with _source_of(generation) as source:
+                return read(source)
 
         return self._index.on_current(on_generation)
 
-    def _freshen(self) -> str:
+    def _freshen(self, generation: Generation) -> str:
         """Waits for known changes, in bounded time; one line when the index is behind them all the same."""
-        generation = self._index.readable()
         fresh = self._live_update.freshen()
         # What another process keeps up is fresh, but it does not know of the text that is unsaved here.
         read_only_reason = generation.read_only_reason if self._buffers or not self._index.kept_up_elsewhere else ""
@@ -128,3 +117,9 @@ class QueryService:
         if fresh and not job.kind and not read_only_reason:
             return self._live_update.unread
         return one_line(stale_notice(job, self._live_update.shortfall(), read_only_reason), self._live_update.unread)
+
+
+@contextmanager
+def _source_of(generation: Generation) -> Iterator[SearchSource]:
+    with generation.snapshots.open() as snapshot:
+        yield SearchSource(snapshot, generation.embedder, generation.store)

@@ -18,7 +18,7 @@ from sidecar.engine.index.generation import ModelFacts
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
-from sidecar.engine.ports import Kept, Parts, Searching, Walker, Watching
+from sidecar.engine.ports import Kept, Parts, Walker, Watching
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import IndexLocked, ModelDownloadFailed, WorkspaceNotFound
 from sidecar.model import Decision, Embedder, FileContent, IsCancelled, Judged, Progress, Rule, VectorStore, Workspace
@@ -36,6 +36,7 @@ from sidecar.settings.load import Settings, data_home, default_config_text, load
 from sidecar.settings.remembered import RememberedSettings
 
 if TYPE_CHECKING:
+    from sidecar.engine.search.searcher import Searcher
     from sidecar.parts.embed.catalog import ModelFiles
     from sidecar.parts.embed.published import Published, Shelf
     from sidecar.parts.embed.shared import SharedKept
@@ -73,7 +74,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_kept=KeptOpener(),
         make_embedder=partial(make_embedder, home=data_home(env)),
         make_store=make_store,
-        make_searcher=lambda embedder, store: make_searcher(embedder, store, env.get("SIDECAR_RANKER", "")),
+        make_searcher=lambda: make_searcher(env.get("SIDECAR_RANKER", "")),
         make_watcher=make_watcher,
         open_memories=MemoryFile,
         open_documents=lambda path: DocumentFile(path, count_words),
@@ -317,14 +318,12 @@ def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:
     return ChromaStore(directory, dimension, model_id)
 
 
-def make_searcher(
-    embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None], ranker: str = ""
-) -> Searching:
+def make_searcher(ranker: str = "") -> Searcher:
     """`ranker` (SIDECAR_RANKER): learned, hand-set or a file of weights; for comparing rankings."""
     from sidecar.engine.search.rank.scorer import choose
     from sidecar.engine.search.searcher import Searcher
 
-    return Searcher(embedder, store, choose(ranker))
+    return Searcher(choose(ranker))
 
 
 def make_watcher(root: str, settings: Settings, add: Callable[[Iterable[str], Iterable[str]], None]) -> Watching:

@@ -117,7 +117,9 @@ class IndexedWorkspace:
         self._upgrade = self._make_refining(choice)
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: embedder(self.settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
-        self._reading = QueryService(self._index, self._live_update, self.activity, self._buffers, parts.make_searcher)
+        self._queries = QueryService(
+            self._index, self._live_update, self.activity, self._buffers, parts.make_searcher()
+        )
 
     @property
     def root(self) -> str:
@@ -195,23 +197,23 @@ class IndexedWorkspace:
     @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         self._upgrade.consider()
-        return self._reading.search(request, cancelled)
+        return self._queries.search(request, cancelled)
 
     @counted
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
-        return self._reading.find_paths(pattern, limit)
+        return self._queries.find_paths(pattern, limit)
 
     @counted
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-        return self._reading.find_symbols(name, kinds, limit)
+        return self._queries.find_symbols(name, kinds, limit)
 
     @counted
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        return self._reading.find_similar(relative_path(self._root, path), line, end_line, limit, cancelled)
+        return self._queries.find_similar(relative_path(self._root, path), line, end_line, limit, cancelled)
 
     @counted
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
-        return self._reading.find_closest(query, limit, threshold, cancelled)
+        return self._queries.find_closest(query, limit, threshold, cancelled)
 
     def status(self) -> StatusAnswer:
         if not self._index.exists() or self.resting:

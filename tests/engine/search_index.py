@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.search.searcher import Searcher
+from sidecar.engine.search.source import SearchSource
 from sidecar.model import Embedder, Ids, SearchAnswer, SearchRequest, Stat, VectorStore, never_cancelled
 from sidecar.parts.chunk import parse_file
 from sidecar.parts.embed.catalog import resolve_model
@@ -45,7 +46,9 @@ class SmallIndex:
     kept: KeptVectors
     snapshots: Snapshots
     lexical: LexicalIndex
-    searcher: Searcher
+    embedder: Callable[[], Embedder] = shipped_model
+    store: Callable[[], VectorStore | None] = no_store
+    searcher: Searcher = field(default_factory=Searcher)
 
     def put(self, files: Mapping[str, str], *, embed: bool = True) -> None:
         with self.manifest.transaction() as connection:
@@ -86,8 +89,8 @@ class SmallIndex:
             self.lexical.merge_segments(connection, force=True)
 
     def search(self, query: str, **wishes: Any) -> SearchAnswer:
-        with self.snapshots.open() as snapshot:
-            return self.searcher.search(snapshot, replace(SearchRequest(query), **wishes), never_cancelled)
+        with self.source() as source:
+            return self.searcher.search(source, replace(SearchRequest(query), **wishes), never_cancelled)
 
     def paths(self, query: str, **wishes: Any) -> list[str]:
         return [hit.path for hit in self.search(query, **wishes).hits]
@@ -97,13 +100,18 @@ class SmallIndex:
         with self.snapshots.open() as snapshot:
             yield snapshot
 
+    @contextmanager
+    def source(self) -> Iterator[SearchSource]:
+        with self.snapshots.open() as snapshot:
+            yield SearchSource(snapshot, self.embedder, self.store)
+
     def with_room(self, most_bytes: int) -> SmallIndex:
         """The same, whose searches keep so many bytes of vectors in memory."""
         path = self.manifest.path
         return replace(self, snapshots=Snapshots(path, lambda: self.kept, PATH_WEIGHT, cache=VectorCache(most_bytes)))
 
     def with_parts(self, embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None]) -> SmallIndex:
-        return replace(self, searcher=Searcher(embedder, store))
+        return replace(self, embedder=embedder, store=store)
 
     def _embed(self, hashes: list[bytes], texts: list[str]) -> list[int]:
         return self.kept.add(hashes, shipped_model().embed_documents(texts)) if texts else []
@@ -116,7 +124,7 @@ def small_index(folder: Path, files: Mapping[str, str]) -> Iterator[SmallIndex]:
     model = shipped_model()
     kept = KeptVectors.open(folder / "vectors.sqlite", model.model_id, model.dimension)
     snapshots = Snapshots(folder / "manifest.sqlite", lambda: kept, PATH_WEIGHT)
-    index = SmallIndex(manifest, kept, snapshots, lexical, Searcher(shipped_model, no_store))
+    index = SmallIndex(manifest, kept, snapshots, lexical)
     try:
         index.put(files)
         yield index

@@ -11,7 +11,7 @@ from sidecar.engine.search.rank.scorer import WeightedSum
 from sidecar.engine.search.searcher import Searcher
 from sidecar.model import SearchRequest, never_cancelled
 from tests.engine.languages_text import TEXTS, code_files, documents
-from tests.engine.search_index import SmallIndex, no_store, shipped_model, small_index
+from tests.engine.search_index import SmallIndex, small_index
 
 BM25 = WeightedSum({"best_chunk": 1.0})
 """One chunk per file, ranked by words alone."""
@@ -35,10 +35,10 @@ SHOP = {
 
 
 def paths_by_bm25(index: SmallIndex, query: str, collection: str = "code") -> list[str]:
-    searcher = Searcher(shipped_model, no_store, BM25)
-    with index.snapshot() as snapshot:
+    searcher = Searcher(BM25)
+    with index.source() as source:
         request = SearchRequest(query, collection, mode="fts")  # type: ignore[arg-type]
-        return [hit.path for hit in searcher.search(snapshot, request, never_cancelled).hits]
+        return [hit.path for hit in searcher.search(source, request, never_cancelled).hits]
 
 
 def test_documentation_is_ranked_by_the_same_means_and_tutorials_are_not_held_against_it(tmp_path: Path) -> None:

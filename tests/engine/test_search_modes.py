@@ -125,8 +125,8 @@ def test_odd_queries_are_answered(index: SmallIndex, query: str) -> None:
 
 
 def test_a_cancelled_search_ends(index: SmallIndex) -> None:
-    with index.snapshot() as snapshot, pytest.raises(Cancelled):
-        index.searcher.search(snapshot, SearchRequest("retry"), lambda: True)
+    with index.source() as source, pytest.raises(Cancelled):
+        index.searcher.search(source, SearchRequest("retry"), lambda: True)
 
 
 def broken_model() -> Embedder:
@@ -172,7 +172,7 @@ def test_equal_scores_share_a_rank_and_are_never_cut_apart() -> None:
 
 def test_searching_twice_gives_the_same_answer(index: SmallIndex) -> None:
     assert index.search("retry policy").hits == index.search("retry policy").hits
-    with index.snapshot() as snapshot:
-        once = index.searcher.search(snapshot, SearchRequest("retry policy"), never_cancelled)
+    with index.source() as source:
+        once = index.searcher.search(source, SearchRequest("retry policy"), never_cancelled)
     assert once.hits == index.search("retry policy").hits
     assert shipped_model() is shipped_model()

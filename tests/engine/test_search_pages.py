@@ -258,8 +258,8 @@ def test_a_search_is_cancelled_while_vectors_are_read(big: tuple[SmallIndex, np.
         asked += 1
         return asked > 1
 
-    with index.with_room(4 * vectors.size).snapshot() as snapshot, pytest.raises(Cancelled):
-        index.searcher.search(snapshot, SearchRequest("task_777", mode="vector"), cancelled)
+    with index.with_room(4 * vectors.size).source() as source, pytest.raises(Cancelled):
+        index.searcher.search(source, SearchRequest("task_777", mode="vector"), cancelled)
 
 
 def test_vectors_that_are_not_whole_yet_are_compared_too_but_not_remembered(tmp_path: Path) -> None:
@@ -295,14 +295,14 @@ class AwaitedStore(ListedStore):
 def test_words_are_looked_up_while_the_store_answers(big: tuple[SmallIndex, np.ndarray, np.ndarray]) -> None:
     index, slots, vectors = big
     store = AwaitedStore(slots, vectors)
-    searcher = with_store(index, store).searcher
+    waiting = with_store(index, store)
 
     def cancelled() -> bool:  # is asked between words and vectors
         store.words_are_found.set()
         return False
 
-    with index.snapshot() as snapshot:
-        answer = searcher.search(snapshot, SearchRequest("task_777"), cancelled)
+    with waiting.source() as source:
+        answer = waiting.searcher.search(source, SearchRequest("task_777"), cancelled)
     assert answer.hits == with_store(index, None).search("task_777").hits
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from sidecar.engine.ingest.store_sync import StoreSync
 from sidecar.engine.ports import Kept, Parts
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
-from sidecar.model import Embedder, VectorStore
+from sidecar.model import Collection, Embedder, VectorStore
 from sidecar.parts.database import connect, copy_database, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
@@ -42,8 +42,8 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Generation:
-    """`writer` is None where it can only be searched, for the reason `read_only_reason`: another process holds the lease, or
-    nothing can be written here. `embedder` loads its model."""
+    """`writer` is None where it can only be searched, and `read_only_reason` says why: another process holds the lease,
+    or nothing can be written here. `embedder` loads its model."""
 
     number: int
     model: ModelFacts
@@ -52,6 +52,8 @@ class Generation:
     embedder: Callable[[], Embedder]
     writer: Writer | None
     read_only_reason: str = ""
+    preloaded: set[Collection] = field(default_factory=set, compare=False)
+    """The collections whose vectors have been read into memory: each once, by whoever searches it first."""
 
     def store(self) -> VectorStore | None:
         return self.writer.store_sync.store() if self.writer else None

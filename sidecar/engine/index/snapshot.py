@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import compress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Literal, Protocol, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.concurrency.memo import Memo
 from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.errors import IndexCorrupt
 from sidecar.model import Ids, Vectors
@@ -41,65 +42,59 @@ class StoredChunk:
     enclosing: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """An array of `Arrays` that holds one SQL column as it is."""
+
+    table: Literal["files", "chunks"]
+    sql: str
+    dtype: type[np.generic]
+
+
+@dataclass(kw_only=True, eq=False)
 class Arrays:
-    """Of one revision. Files and chunks are in ascending order of their ids; `chunk_file` is a row of the files."""
+    """Of one revision. Files and chunks are in ascending order of their ids; `chunk_file` is a row of the files.
 
-    revision: int
-    file_ids: Ids
-    paths: list[str]
-    languages: list[str]
-    file_collection: NDArray[np.int8]
-    file_vector: Ids
-    chunk_ids: Ids
-    chunk_file: Int32s
-    chunk_start: Int32s
-    chunk_end: Int32s
-    chunk_kind: NDArray[np.int16]
-    kinds: list[str]
-    chunk_slot: Ids
-    chunk_vector: Ids
-    pending_slots: Ids
-    cache: dict[str, Any] = field(default_factory=dict)
-    lasting: dict[str, Any] = field(default_factory=dict)
-
-
-class Snapshot:
-    """The attributes of `Arrays`, and what reads the rest.
-
-    `cache` lives as long as the revision does. `lasting` outlives it: it is for what is known of ids, which never come
-    back with another meaning.
+    An array that names its SQL column is loaded by that name: a new one is a line here, and a line in
+    `search/source.py` where searches read it.
     """
 
-    def __init__(
-        self,
-        connection: sqlite3.Connection,
-        arrays: Arrays,
-        vectors: VectorSource | None,
-        path_weight: float,
-        cache: VectorCache,
-    ) -> None:
-        self.connection = connection
-        self._vectors = vectors
-        self._path_weight = path_weight
-        self._vector_cache = cache
-        self.revision = arrays.revision
-        self.file_ids = arrays.file_ids
-        self.paths = arrays.paths
-        self.languages = arrays.languages
-        self.file_collection = arrays.file_collection
-        self.file_vector = arrays.file_vector
-        self.chunk_ids = arrays.chunk_ids
-        self.chunk_file = arrays.chunk_file
-        self.chunk_start = arrays.chunk_start
-        self.chunk_end = arrays.chunk_end
-        self.chunk_kind = arrays.chunk_kind
-        self.kinds = arrays.kinds
-        self.chunk_slot = arrays.chunk_slot
-        self.chunk_vector = arrays.chunk_vector
-        self.pending_slots = arrays.pending_slots
-        self.cache = arrays.cache
-        self.lasting = arrays.lasting
+    revision: int
+    file_ids: Annotated[Ids, _Column("files", "id", np.int64)]
+    paths: list[str]
+    languages: list[str]
+    file_collection: Annotated[NDArray[np.int8], _Column("files", "collection", np.int8)]
+    file_vector: Annotated[Ids, _Column("files", "path_vector", np.int64)]
+    chunk_ids: Annotated[Ids, _Column("chunks", "id", np.int64)]
+    chunk_file: Int32s
+    chunk_start: Annotated[Int32s, _Column("chunks", "start_line", np.int32)]
+    chunk_end: Annotated[Int32s, _Column("chunks", "end_line", np.int32)]
+    chunk_kind: NDArray[np.int16]
+    kinds: list[str]
+    chunk_slot: Annotated[Ids, _Column("chunks", "slot", np.int64)]
+    chunk_vector: Annotated[Ids, _Column("chunks", "vector_id", np.int64)]
+    pending_slots: Ids
+    memo: Memo = field(default_factory=Memo)
+
+
+def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
+    """By the name of the array."""
+    hints = get_type_hints(Arrays, include_extras=True)
+    marked = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
+    return {name: mark for name, mark in marked if isinstance(mark, _Column) and mark.table == table}
+
+
+_FILE_COLUMNS, _CHUNK_COLUMNS = _columns("files"), _columns("chunks")
+
+
+@dataclass(kw_only=True, eq=False)
+class Snapshot(Arrays):
+    """The arrays of the transaction's revision, and what reads texts and vectors of the same transaction."""
+
+    connection: sqlite3.Connection
+    source: VectorSource | None
+    path_weight: float
+    vector_cache: VectorCache
 
     def chunk_rows(self, ids: Ids) -> Int32s:
         """Rows of these chunk ids; -1 for those that are gone."""
@@ -122,7 +117,7 @@ class Snapshot:
 
     def keeps_all(self, dimension: int) -> bool:
         """Whether the vectors of all chunks have room in memory."""
-        return self._vector_cache.has_room(len(self.chunk_ids), dimension)
+        return self.vector_cache.has_room(len(self.chunk_ids), dimension)
 
     def cosines(
         self, rows: Int32s, vector: NDArray[np.float32], check: Callable[[], None]
@@ -141,21 +136,21 @@ class Snapshot:
 
         # Until both halves are there, a vector is not yet what it will be, and is not kept.
         if (self.file_vector > 0).all():
-            return compared(self._vector_cache, rows)
+            return compared(self.vector_cache, rows)
         whole = self.file_vector[self.chunk_file[rows]] > 0
         cosines, found = np.zeros(len(rows), np.float32), np.zeros(len(rows), bool)
-        for cache, some in ((self._vector_cache, whole), (VectorCache(0), ~whole)):
+        for cache, some in ((self.vector_cache, whole), (VectorCache(0), ~whole)):
             cosines[some], found[some] = compared(cache, rows[some])
         return cosines, found
 
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         """Vectors of these chunk rows from disk, shape [n, dimension], and which exist (the others are zero)."""
-        if self._vectors is None:
+        if self.source is None:
             return np.zeros((len(rows), 0), np.float32), np.zeros(len(rows), bool)
-        body, found = self._vectors.get(self.chunk_vector[rows])
+        body, found = self.source.get(self.chunk_vector[rows])
         files, inverse = np.unique(self.chunk_file[rows], return_inverse=True)
-        path, path_found = self._vectors.get(self.file_vector[files])
-        return combine(body, np.where(path_found[:, None], path, 0)[inverse], self._path_weight), found
+        path, path_found = self.source.get(self.file_vector[files])
+        return combine(body, np.where(path_found[:, None], path, 0)[inverse], self.path_weight), found
 
 
 def combine(body: Vectors, path: Vectors, path_weight: float) -> Vectors:
@@ -202,7 +197,13 @@ class Snapshots:
                     connection.execute("BEGIN")
                     try:
                         arrays = self._current(connection)
-                        yield Snapshot(connection, arrays, self._vectors(), self._path_weight, self._cache)
+                        yield Snapshot(
+                            **vars(arrays),
+                            connection=connection,
+                            source=self._vectors(),
+                            path_weight=self._path_weight,
+                            vector_cache=self._cache,
+                        )
                     finally:
                         connection.execute("COMMIT")
             finally:
@@ -262,111 +263,104 @@ class Snapshots:
 
 def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | None) -> Arrays:
     """The arrays of the transaction's revision, made from those of an earlier one where there is one."""
-    lasting = known.lasting if known is not None else {}
+    memo = known.memo.successor() if known is not None else Memo()
     if known is None or known.revision > revision:
         known = _nothing()
     alive, files = _load_files(connection, known)
     chunks = _load_chunks(connection, known, alive, files["file_ids"])
-    pending = _column(connection.execute("SELECT slot FROM pending_slots ORDER BY slot").fetchall())
-    return Arrays(revision=revision, pending_slots=pending, lasting=lasting, **files, **chunks)
+    pending = _ints(connection.execute("SELECT slot FROM pending_slots ORDER BY slot").fetchall())
+    return Arrays(revision=revision, pending_slots=pending, memo=memo, **files, **chunks)
 
 
 def _nothing() -> Arrays:
-    ids, short = np.zeros(0, np.int64), np.zeros(0, np.int32)
+    empty: dict[str, Any] = {name: np.zeros(0, c.dtype) for name, c in (_FILE_COLUMNS | _CHUNK_COLUMNS).items()}
     return Arrays(
         revision=-1,
-        file_ids=ids,
         paths=[],
         languages=[],
-        file_collection=np.zeros(0, np.int8),
-        file_vector=ids,
-        chunk_ids=ids,
-        chunk_file=short,
-        chunk_start=short,
-        chunk_end=short,
-        chunk_kind=np.zeros(0, np.int16),
         kinds=[],
-        chunk_slot=ids,
-        chunk_vector=ids,
-        pending_slots=ids,
+        chunk_file=np.zeros(0, np.int32),
+        chunk_kind=np.zeros(0, np.int16),
+        pending_slots=np.zeros(0, np.int64),
+        **empty,
     )
 
 
 def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, dict[str, Any]]:
     """Which of the known files are still there, and the columns of all."""
     last = int(known.file_ids[-1]) if len(known.file_ids) else 0
-    new = connection.execute(
-        "SELECT id, path, language, collection, path_vector FROM files WHERE id > ? ORDER BY id", (last,)
-    ).fetchall()
-    alive = _alive_files(connection, known, new)
-    ids, vectors = known.file_ids[alive], known.file_vector[alive]
-    if (vectors == 0).any():
-        _refresh(connection, "SELECT id, path_vector FROM files WHERE id BETWEEN ? AND ?", ids, vectors)
+    names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
+    new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
+    alive = _alive_files(connection, known, [row[0] for row in new])
     still = alive.tolist()
-    return alive, {
-        "file_ids": np.concatenate([ids, _column(new, 0)]),
-        "paths": [*compress(known.paths, still), *(r[1] for r in new)],
-        "languages": [*compress(known.languages, still), *(r[2] for r in new)],
-        "file_collection": np.concatenate([known.file_collection[alive], _column(new, 3).astype(np.int8)]),
-        "file_vector": np.concatenate([vectors, _column(new, 4)]),
+    loaded: dict[str, Any] = {
+        "paths": [*compress(known.paths, still), *(row[0] for row in new)],
+        "languages": [*compress(known.languages, still), *(row[1] for row in new)],
     }
+    for number, (name, column) in enumerate(_FILE_COLUMNS.items(), start=2):
+        added = _ints(new, number).astype(column.dtype)
+        loaded[name] = np.concatenate([getattr(known, name)[alive], added])
+    before = slice(0, len(loaded["file_ids"]) - len(new))
+    _refresh(connection, "SELECT id, path_vector FROM files", loaded["file_ids"][before], loaded["file_vector"][before])
+    return alive, loaded
 
 
-def _alive_files(connection: sqlite3.Connection, known: Arrays, new: Sequence[tuple[Any, ...]]) -> Flags:
+def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Flags:
     """Flags of the known files. One whose path has a new id is gone; mostly the count says that these are all."""
-    replaced = {row[1] for row in new}
+    replaced = set(new_paths)
     alive = np.fromiter((path not in replaced for path in known.paths), bool, len(known.paths))
     (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
-    if int(alive.sum()) == count - len(new):
+    if int(alive.sum()) == count - len(new_paths):
         return alive
     last = int(known.file_ids[-1])
-    ids = _column(connection.execute("SELECT id FROM files WHERE id <= ? ORDER BY id", (last,)).fetchall())
+    ids = _ints(connection.execute("SELECT id FROM files WHERE id <= ? ORDER BY id", (last,)).fetchall())
     return rows_of(ids, known.file_ids) >= 0
 
 
 def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, file_ids: Ids) -> dict[str, Any]:
-    kinds = list(known.kinds)
-    new, kind_names = _new_chunks(connection, int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0)
-    kinds += sorted(set(kind_names) - set(kinds))
+    last = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
+    new, new_files, kind_names = _new_chunks(connection, last)
+    kinds = [*known.kinds, *sorted(set(kind_names) - set(known.kinds))]
     codes = {kind: number for number, kind in enumerate(kinds)}
     keep = alive[known.chunk_file]
     rows = np.cumsum(alive, dtype=np.int32) - np.int32(1)
-    ids, vectors = known.chunk_ids[keep], known.chunk_vector[keep]
-    if (vectors == 0).any():
-        _refresh(connection, "SELECT id, vector_id FROM chunks WHERE id BETWEEN ? AND ?", ids, vectors)
-    kind = np.fromiter((codes[name] for name in kind_names), np.int16, len(kind_names))
-    return {
-        "chunk_ids": np.concatenate([ids, new[:, 0]]),
-        "chunk_file": np.concatenate([rows[known.chunk_file[keep]], rows_of(file_ids, new[:, 1])]),
-        "chunk_start": np.concatenate([known.chunk_start[keep], new[:, 2].astype(np.int32)]),
-        "chunk_end": np.concatenate([known.chunk_end[keep], new[:, 3].astype(np.int32)]),
-        "chunk_slot": np.concatenate([known.chunk_slot[keep], new[:, 4]]),
-        "chunk_vector": np.concatenate([vectors, new[:, 5]]),
-        "chunk_kind": np.concatenate([known.chunk_kind[keep], kind]),
+    added_kinds = np.fromiter((codes[name] for name in kind_names), np.int16, len(kind_names))
+    loaded: dict[str, Any] = {
+        "chunk_file": np.concatenate([rows[known.chunk_file[keep]], rows_of(file_ids, new_files)]),
+        "chunk_kind": np.concatenate([known.chunk_kind[keep], added_kinds]),
         "kinds": kinds,
     }
+    for number, (name, column) in enumerate(_CHUNK_COLUMNS.items()):
+        added = new[:, number].astype(column.dtype)
+        loaded[name] = np.concatenate([getattr(known, name)[keep], added])
+    before = slice(0, len(loaded["chunk_ids"]) - len(new))
+    ids, vectors = loaded["chunk_ids"][before], loaded["chunk_vector"][before]
+    _refresh(connection, "SELECT id, vector_id FROM chunks", ids, vectors)
+    return loaded
 
 
-def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, list[str]]:
-    """Columns id, file, lines, slot and vector of the chunks after `last`, shape [n, 6], and their kinds."""
-    rows = connection.execute(
-        "SELECT id, file_id, start_line, end_line, slot, vector_id, kind FROM chunks WHERE id > ? ORDER BY id", (last,)
-    )
+def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, list[str]]:
+    """Of the chunks after `last`: their columns, shape [n, columns], the ids of their files, and their kinds."""
+    names = ", ".join(column.sql for column in _CHUNK_COLUMNS.values())
+    rows = connection.execute(f"SELECT kind, file_id, {names} FROM chunks WHERE id > ? ORDER BY id", (last,))
     # In blocks: numpy keeps every other thread waiting while it reads a list.
-    blocks: list[Ids] = [np.zeros((0, 6), np.int64)]
+    blocks: list[Ids] = [np.zeros((0, 1 + len(_CHUNK_COLUMNS)), np.int64)]
     kinds: list[str] = []
     while block := rows.fetchmany(2048):
-        blocks.append(np.array([row[:6] for row in block], np.int64))
-        kinds += [row[6] for row in block]
-    return np.concatenate(blocks), kinds
+        blocks.append(np.array([row[1:] for row in block], np.int64))
+        kinds += [row[0] for row in block]
+    numbers = np.concatenate(blocks)
+    return numbers[:, 1:], numbers[:, 0], kinds
 
 
-def _refresh(connection: sqlite3.Connection, query: str, ids: Ids, values: Ids) -> None:
-    """Reads again those values that were still 0."""
+def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids) -> None:
+    """Reads again those values that were still 0; changes `values` in place."""
     missing = ids[values == 0]
-    rows = connection.execute(query, (int(missing[0]), int(missing[-1]))).fetchall()
-    at = rows_of(ids, _column(rows, 0))
-    values[at[at >= 0]] = _column(rows, 1)[at >= 0]
+    if not len(missing):
+        return
+    rows = connection.execute(f"{select} WHERE id BETWEEN ? AND ?", (int(missing[0]), int(missing[-1]))).fetchall()
+    at = rows_of(ids, _ints(rows, 0))
+    values[at[at >= 0]] = _ints(rows, 1)[at >= 0]
 
 
 def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
@@ -377,7 +371,7 @@ def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
     return np.where(sorted_ids[at] == ids, at, -1).astype(np.int32)
 
 
-def _column(rows: Sequence[tuple[Any, ...]], index: int = 0) -> Ids:
+def _ints(rows: Sequence[tuple[Any, ...]], index: int = 0) -> Ids:
     return np.fromiter((r[index] for r in rows), np.int64, len(rows))
 
 

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from sidecar.engine.ports import Parts
 from sidecar.errors import FileNotFound, SidecarError
 from sidecar.model import Decision, FileContent, FoundFile, Judged, ParsedFile, Rule, SkippedPath, Stat
+from sidecar.parts.lexical.analyse import FileTerms
 from sidecar.parts.manifest import KnownFile, NewFile
 from sidecar.parts.paths import storable
 from sidecar.settings.load import Settings
@@ -64,7 +65,7 @@ class Prepared:
     """A file ready to be written. `bodies` is parallel to `new.chunks`: what the model is to read."""
 
     new: NewFile
-    terms: Any
+    terms: FileTerms
     bodies: Sequence[str]
     path_text: str
 

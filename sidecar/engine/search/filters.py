@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, SearchedSnapshot
+from sidecar.engine.search.rank.index_columns import IndexColumns
+from sidecar.engine.search.source import Flags, SearchedSnapshot
 from sidecar.model import SearchRequest
 from sidecar.parts.globs import compile_glob
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sidecar.engine.search.excerpt import excerpt
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.features import FEATURES, in_words
-from sidecar.engine.search.rank.index_columns import IndexColumns, Rows, SearchedSnapshot, StoredText
+from sidecar.engine.search.rank.index_columns import IndexColumns
+from sidecar.engine.search.source import Rows, SearchedSnapshot, StoredText
 from sidecar.model import Hit
 from sidecar.parts.lexical.bm25 import Floats
 

@@ -7,7 +7,7 @@ differ only in alpha: `fts` is alpha 0 and asks no model, `vector` is alpha 1 an
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,16 +23,16 @@ from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
 from sidecar.engine.search.rank.definitions import DefinitionScores, look_up
 from sidecar.engine.search.rank.features import compute_features
-from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, Rows, SearchedSnapshot, columns_of
+from sidecar.engine.search.rank.index_columns import IndexColumns, columns_of
 from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_terms
 from sidecar.engine.search.rank.scorer import Combiner, learned
 from sidecar.engine.search.rank.signals import Signals
+from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot, SearchSource
 from sidecar.engine.search.vector_search import DEPTH, VectorSearch
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
-from sidecar.model import Embedder, IsCancelled, Mode, SearchAnswer, SearchRequest, VectorStore
+from sidecar.model import Collection, IsCancelled, Mode, SearchAnswer, SearchRequest
 from sidecar.parts.lexical.bm25 import Floats
-
-_COLLECTIONS = ("code", "docs")
+from sidecar.parts.manifest import COLLECTIONS
 
 
 @dataclass
@@ -87,45 +87,32 @@ def alpha_of(request: SearchRequest) -> float:
 
 
 class Searcher:
-    """Stateless but for what it was made with; thread-safe as far as the embedder and the store are."""
+    """Searches whatever `SearchSource` it is given. Stateless and thread-safe."""
 
-    def __init__(
-        self,
-        embedder: Callable[[], Embedder],
-        store: Callable[[], VectorStore | None],
-        combiner: Combiner | None = None,
-    ) -> None:
-        self._embedder = embedder
-        self._store = store
+    def __init__(self, combiner: Combiner | None = None) -> None:
         self._combiner: Combiner = combiner or learned()
 
-    def prepare(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> None:
-        """Loads the model and the vectors that will be compared; only once for an open index.
+    def preload(self, source: SearchSource, collection: Collection, cancelled: IsCancelled) -> None:
+        """Loads the model, and into memory the vectors of this collection that searches will compare.
 
-        Raises Cancelled. What fails otherwise fails again, and is told, when it is searched.
+        Raises Cancelled and ModelLoadFailed.
         """
-        alpha = alpha_of(request)
-        if alpha == 0 or "search.prepared" in snapshot.lasting:
-            return
-        snapshot.lasting["search.prepared"] = True
-        columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
-        try:
-            vector = self._embedder().embed_query(request.query)
-        except ModelLoadFailed:
-            return
-        VectorSearch(snapshot, columns, vector, cancelled).load()
+        vector = source.embedder().embed_query("preload")
+        columns = columns_of(source.snapshot, COLLECTIONS.index(collection))
+        VectorSearch(source.snapshot, columns, vector, cancelled).load()
 
-    def search(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+    def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """Raises InvalidQuery, InvalidPattern, Cancelled; ModelLoadFailed only when vectors alone were asked for."""
         start = time.perf_counter()
+        snapshot = source.snapshot
         clock = _Clock()
         if not request.query.strip():
             raise InvalidQuery
         with clock.stage("tokenise"):
             query = understand(request.query)
-            columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
+            columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
             allowed = allowed_chunks(snapshot, columns, request)
-        found = self._find(snapshot, columns, query, request, allowed, clock, cancelled)
+        found = self._find(source, columns, query, request, allowed, clock, cancelled)
         with clock.stage("rank"):
             seen = self._examine(snapshot, columns, query, found, allowed, self._combiner.needs(found.alpha))
             scores = self._combiner.score(seen.features, found.alpha)
@@ -155,7 +142,7 @@ class Searcher:
 
     def _find(
         self,
-        snapshot: SearchedSnapshot,
+        source: SearchSource,
         columns: IndexColumns,
         query: Query,
         request: SearchRequest,
@@ -163,15 +150,16 @@ class Searcher:
         clock: _Clock,
         cancelled: IsCancelled,
     ) -> _Found:
+        snapshot = source.snapshot
         alpha = alpha_of(request)
         nearest, notice = None, ""
         closest = np.zeros(0, np.int32)
         if alpha > 0:
             with clock.stage("embed"):
-                nearest, notice = self._nearest(snapshot, columns, query, alpha, cancelled)
+                nearest, notice = _nearest(source, columns, query, alpha, cancelled)
             if nearest is not None:
                 with clock.stage("vector"):
-                    nearest.begin(self._store(), request.collection, allowed)
+                    nearest.begin(source.store(), request.collection, allowed)
             alpha = alpha if nearest is not None else 0.0
         with clock.stage("lexical"):
             wanted = alpha < 1
@@ -188,23 +176,13 @@ class Searcher:
         mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
         return _Found(match, symbols, nearest, closest, alpha, mode, notice)
 
-    def _nearest(
-        self, snapshot: SearchedSnapshot, columns: IndexColumns, query: Query, alpha: float, cancelled: IsCancelled
-    ) -> tuple[VectorSearch | None, str]:
-        try:
-            vector = self._embedder().embed_query(query.text)
-        except ModelLoadFailed as error:
-            if alpha == 1:
-                raise
-            return None, f"Searched by word only: {error.message}"
-        return VectorSearch(snapshot, columns, vector, cancelled), ""
-
-    def examine(self, snapshot: SearchedSnapshot, request: SearchRequest, cancelled: IsCancelled) -> Examined:
+    def examine(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> Examined:
         """The search up to the point where weights come in: what a combiner is trained on."""
+        snapshot = source.snapshot
         query = understand(request.query)
-        columns = columns_of(snapshot, _COLLECTIONS.index(request.collection))
+        columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
         allowed = allowed_chunks(snapshot, columns, request)
-        found = self._find(snapshot, columns, query, request, allowed, _Clock(), cancelled)
+        found = self._find(source, columns, query, request, allowed, _Clock(), cancelled)
         return self._examine(snapshot, columns, query, found, allowed, None)
 
     def _examine(
@@ -226,6 +204,19 @@ class Searcher:
             snapshot, columns, query, found.match, found.symbols, passages, closeness, partial(_fused_ranks, found)
         )
         return Examined(groups, compute_features(signals, wanted), passages.shown(closeness, found.alpha), found.alpha)
+
+
+def _nearest(
+    source: SearchSource, columns: IndexColumns, query: Query, alpha: float, cancelled: IsCancelled
+) -> tuple[VectorSearch | None, str]:
+    """None, and a notice that says why, where the model cannot be loaded and words can answer without it."""
+    try:
+        vector = source.embedder().embed_query(query.text)
+    except ModelLoadFailed as error:
+        if alpha == 1:
+            raise
+        return None, f"Searched by word only: {error.message}"
+    return VectorSearch(source.snapshot, columns, vector, cancelled), ""
 
 
 def _fused_ranks(found: _Found) -> Floats:

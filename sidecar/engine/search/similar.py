@@ -6,19 +6,16 @@ Meaning alone, chunk by chunk, over code and documentation; no words, no ranking
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.search.rank.index_columns import Flags, SearchedSnapshot, columns_of
+from sidecar.engine.search.rank.index_columns import columns_of
+from sidecar.engine.search.source import Flags, SearchedSnapshot, SearchSource
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import FileNotFound, InvalidParams, InvalidQuery
-from sidecar.model import Embedder, Hit, IsCancelled, SearchAnswer, VectorStore
+from sidecar.model import Hit, IsCancelled, SearchAnswer
 from sidecar.parts.manifest import COLLECTIONS
-
-Store = Callable[[], VectorStore | None]
 
 
 def similarity_of(cosine: float) -> float:
@@ -26,89 +23,90 @@ def similarity_of(cosine: float) -> float:
     return min(1.0, max(0.0, (1 + cosine) / 2))
 
 
-@dataclass(frozen=True)
-class SimilarSearch:
-    """Stateless but for what it was made with."""
+def find_closest(
+    source: SearchSource, query: str, limit: int, threshold: float, cancelled: IsCancelled
+) -> SearchAnswer:
+    """The chunks closest to a question in words, of at least this similarity, best first.
 
-    embedder: Callable[[], Embedder]
-    store: Store
+    Raises InvalidQuery, ModelLoadFailed, Cancelled.
+    """
+    if not query.strip():
+        raise InvalidQuery("Search query cannot be empty.")
+    start = time.perf_counter()
+    vector = source.embedder().embed_query(query)
+    allowed = np.ones(len(source.snapshot.chunk_ids), bool)
+    return _answer(source, vector, allowed, limit, threshold, cancelled, start)
 
-    def closest(
-        self, snapshot: SearchedSnapshot, query: str, limit: int, threshold: float, cancelled: IsCancelled
-    ) -> SearchAnswer:
-        """To a question in words. Raises InvalidQuery, ModelLoadFailed, Cancelled."""
-        if not query.strip():
-            raise InvalidQuery("Search query cannot be empty.")
-        start = time.perf_counter()
-        vector = self.embedder().embed_query(query)
-        allowed = np.ones(len(snapshot.chunk_ids), bool)
-        return self._answer(snapshot, vector, allowed, limit, threshold, cancelled, start)
 
-    def similar(
-        self, snapshot: SearchedSnapshot, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled
-    ) -> SearchAnswer:
-        """To the chunk at a place, in its collection, without itself; asks no model. With an `end_line` of at least
-        `line` to just these lines, without the chunks that hold them.
+def find_similar(
+    source: SearchSource, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled
+) -> SearchAnswer:
+    """The chunks closest to the one at a place, in its collection, without itself; asks no model.
 
-        Raises FileNotFound, InvalidParams, ModelLoadFailed, Cancelled.
-        """
-        start = time.perf_counter()
-        row = chunk_at(snapshot, path, line)
-        collections = snapshot.file_collection[snapshot.chunk_file]
-        allowed = np.asarray(collections == collections[row])
-        if end_line < line:
-            allowed[row] = False
-            vector = self._kept_vector(snapshot, row, f"{path}:{line}")
-        else:
-            same_file = snapshot.chunk_file == snapshot.chunk_file[row]
-            held = same_file & (snapshot.chunk_start <= end_line) & (line <= snapshot.chunk_end)
-            allowed &= ~held
-            text = _text_between(snapshot, np.flatnonzero(held), line, end_line)
-            if not text.strip():
-                raise InvalidParams(f"{path}:{line}-{end_line} is empty: there is nothing to compare.")
-            vector = self.embedder().embed_documents([text])[0]
-        return self._answer(snapshot, vector, allowed, limit, 0.5, cancelled, start)
+    With an `end_line` of at least `line`: closest to just these lines, without the chunks that hold them.
 
-    def _kept_vector(self, snapshot: SearchedSnapshot, row: int, place: str) -> NDArray[np.float32]:
-        vectors, found = snapshot.vectors(np.array([row], np.int32))
-        if not found[0]:
-            raise InvalidParams(f"{place} is still being embedded; try again in a moment.")
-        return np.asarray(vectors[0])
+    Raises FileNotFound, InvalidParams, ModelLoadFailed, Cancelled.
+    """
+    start = time.perf_counter()
+    snapshot = source.snapshot
+    row = chunk_at(snapshot, path, line)
+    collections = snapshot.file_collection[snapshot.chunk_file]
+    allowed = np.asarray(collections == collections[row])
+    if end_line < line:
+        allowed[row] = False
+        vector = _kept_vector(snapshot, row, f"{path}:{line}")
+    else:
+        same_file = snapshot.chunk_file == snapshot.chunk_file[row]
+        held = same_file & (snapshot.chunk_start <= end_line) & (line <= snapshot.chunk_end)
+        allowed &= ~held
+        text = _text_between(snapshot, np.flatnonzero(held), line, end_line)
+        if not text.strip():
+            raise InvalidParams(f"{path}:{line}-{end_line} is empty: there is nothing to compare.")
+        vector = source.embedder().embed_documents([text])[0]
+    return _answer(source, vector, allowed, limit, 0.5, cancelled, start)
 
-    def _answer(
-        self,
-        snapshot: SearchedSnapshot,
-        vector: NDArray[np.float32],
-        allowed: Flags,
-        limit: int,
-        threshold: float,
-        cancelled: IsCancelled,
-        start: float,
-    ) -> SearchAnswer:
-        near: list[tuple[float, int]] = []
-        for number, collection in enumerate(COLLECTIONS):
-            columns = columns_of(snapshot, number)
-            nearest = VectorSearch(snapshot, columns, vector, cancelled)
-            nearest.begin(self.store(), collection, allowed & columns.in_collection)
-            rows = nearest.closest()
-            near += zip(nearest.similarities.chunks[rows].tolist(), rows.tolist(), strict=True)
-        close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)
-        page = [(row, -similarity) for similarity, row in close[:limit]]
-        hits = tuple(
-            Hit(
-                path=snapshot.paths[snapshot.chunk_file[row]],
-                start_line=int(snapshot.chunk_start[row]),
-                end_line=int(snapshot.chunk_end[row]),
-                content=stored.text,
-                score=similarity,
-                language=snapshot.languages[snapshot.chunk_file[row]],
-                kind=stored.kind,
-                names=stored.names,
-                enclosing=stored.enclosing,
-            )
-            for (row, similarity), stored in zip(page, snapshot.stored_chunks([row for row, _ in page]), strict=True)
+
+def _kept_vector(snapshot: SearchedSnapshot, row: int, place: str) -> NDArray[np.float32]:
+    vectors, found = snapshot.vectors(np.array([row], np.int32))
+    if not found[0]:
+        raise InvalidParams(f"{place} is still being embedded; try again in a moment.")
+    return np.asarray(vectors[0])
+
+
+def _answer(
+    source: SearchSource,
+    vector: NDArray[np.float32],
+    allowed: Flags,
+    limit: int,
+    threshold: float,
+    cancelled: IsCancelled,
+    start: float,
+) -> SearchAnswer:
+    snapshot = source.snapshot
+    near: list[tuple[float, int]] = []
+    for number, collection in enumerate(COLLECTIONS):
+        columns = columns_of(snapshot, number)
+        nearest = VectorSearch(snapshot, columns, vector, cancelled)
+        nearest.begin(source.store(), collection, allowed & columns.in_collection)
+        rows = nearest.closest()
+        near += zip(nearest.similarities.chunks[rows].tolist(), rows.tolist(), strict=True)
+    close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)
+    page = [(row, -similarity) for similarity, row in close[:limit]]
+    hits = tuple(
+        Hit(
+            path=snapshot.paths[snapshot.chunk_file[row]],
+            start_line=int(snapshot.chunk_start[row]),
+            end_line=int(snapshot.chunk_end[row]),
+            content=stored.text,
+            score=similarity,
+            language=snapshot.languages[snapshot.chunk_file[row]],
+            kind=stored.kind,
+            names=stored.names,
+            enclosing=stored.enclosing,
         )
-        return SearchAnswer(hits, len(close), "vector", (time.perf_counter() - start) * 1000)
+        for (row, similarity), stored in zip(page, snapshot.stored_chunks([row for row, _ in page]), strict=True)
+    )
+    return SearchAnswer(hits, len(close), "vector", (time.perf_counter() - start) * 1000)
 
 
 def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int, end_line: int) -> str:

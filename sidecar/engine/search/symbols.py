@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from sidecar.engine.search.rank.index_columns import SearchedSnapshot
+from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.errors import InvalidQuery
 from sidecar.model import Ids, SymbolHit, SymbolsAnswer
 from sidecar.parts.lexical.definitions import (

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.search.rank.chunk_scores import Similarities
-from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, Rows, RowTable, SearchedSnapshot
+from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable
+from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.errors import Cancelled, StoreFailed
 from sidecar.model import Collection, Ids, IsCancelled, VectorStore
 from sidecar.parts.lexical.bm25 import Floats
@@ -35,6 +36,10 @@ class _Question:
     wanted: int
     stale: Rows
     answer: Future[tuple[Ids, Floats]] | None
+
+
+class _SlotTable(RowTable):
+    """Chunk rows by their place in the vector store."""
 
 
 class VectorSearch:
@@ -134,13 +139,8 @@ class VectorSearch:
         self.score(asked.stale[asked.embedded[asked.stale]])
         return True
 
-    def _slots(self) -> RowTable:
-        cache = self._snapshot.cache
-        table = cache.get("nearest.slots")
-        if table is None:
-            table = cache.setdefault("nearest.slots", RowTable(self._snapshot.chunk_slot))
-        assert isinstance(table, RowTable)
-        return table
+    def _slots(self) -> _SlotTable:
+        return self._snapshot.memo.get(_SlotTable, lambda: _SlotTable(self._snapshot.chunk_slot))
 
 
 def _highest(rows: Rows, cosines: Floats) -> Rows:

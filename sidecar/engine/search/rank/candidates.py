@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sidecar.engine.search.rank.definitions import DefinitionScores
-from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, Rows, SearchedSnapshot
+from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.lexical_scores import LexicalScores
+from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.parts.lexical.bm25 import Floats
 
 CANDIDATES = 30

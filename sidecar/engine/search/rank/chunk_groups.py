@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.search.rank.index_columns import IndexColumns, Rows
+from sidecar.engine.search.rank.index_columns import IndexColumns
+from sidecar.engine.search.source import Rows
 from sidecar.parts.lexical.bm25 import Floats
 
 Places = NDArray[np.int64]

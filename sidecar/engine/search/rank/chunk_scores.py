@@ -9,8 +9,8 @@ import numpy as np
 
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups, relative
 from sidecar.engine.search.rank.definitions import DefinitionScores
-from sidecar.engine.search.rank.index_columns import Flags, Rows
 from sidecar.engine.search.rank.lexical_scores import LexicalScores
+from sidecar.engine.search.source import Flags, Rows
 from sidecar.parts.lexical.bm25 import Floats
 
 _SCORED = 3

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.search.query import Query
-from sidecar.engine.search.rank.index_columns import Flags, IndexColumns, SearchedSnapshot
+from sidecar.engine.search.rank.index_columns import IndexColumns
+from sidecar.engine.search.source import Flags, SearchedSnapshot
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.definitions import DefinitionRow, find_definitions, find_stems
 

@@ -13,25 +13,26 @@ from pathlib import Path
 from sidecar.engine.search.rank.features import FEATURES
 
 _SOURCES = (
-    "rank/candidates.py",
-    "rank/evidence.py",
-    "rank/features.py",
-    "rank/graph.py",
-    "rank/groups.py",
-    "rank/match.py",
-    "rank/passages.py",
-    "rank/paths.py",
-    "rank/symbols.py",
-    "fusion.py",
-    "intent.py",
-    "enrich.py",
+    "search/rank/candidates.py",
+    "search/rank/signals.py",
+    "search/rank/features.py",
+    "search/rank/mentions.py",
+    "search/rank/chunk_groups.py",
+    "search/rank/lexical_scores.py",
+    "search/rank/chunk_scores.py",
+    "search/rank/paths.py",
+    "search/rank/definitions.py",
+    "search/fusion.py",
+    "search/query.py",
+    "ingest/embedding_text.py",
 )
 
 
 def fingerprint(versions: Mapping[str, int], model: str) -> dict[str, object]:
     """JSON-ready. `versions` has those of the chunker and the lexical index, `model` is the default model's id.
 
-    The code's hash is of its syntax without docstrings: comments and layout do not count.
+    The code's hash is of its syntax without docstrings and imports: comments, layout and where a name comes from do
+    not count.
     """
     return {
         "features": [feature.name for feature in FEATURES],
@@ -42,14 +43,21 @@ def fingerprint(versions: Mapping[str, int], model: str) -> dict[str, object]:
 
 
 def _hash_of_code() -> str:
-    folder = Path(__file__).parents[1]
-    trees = (_without_docstrings(ast.parse(folder.joinpath(name).read_text("utf-8"))) for name in _SOURCES)
+    folder = Path(__file__).parents[2]
+    trees = (_what_runs(ast.parse(folder.joinpath(name).read_text("utf-8"))) for name in _SOURCES)
     return hashlib.sha256("\n".join(map(ast.dump, trees)).encode()).hexdigest()[:16]
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
+def _what_runs(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [n for n in body if not (isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant))]  # type: ignore[attr-defined]
+            node.body = [n for n in body if not _is_silent(n)]  # type: ignore[attr-defined]
     return tree
+
+
+def _is_silent(node: ast.stmt) -> bool:
+    """A docstring, or an import."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model import Ids, Vectors
+from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
+from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
 from sidecar.parts.lexical.postings import Lengths, read_lengths
-
-Rows = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 
 CHUNK_CURVE = Curve(k1=1.5, b=0.75)
 FILE_CURVE = Curve(k1=1.5, b=0.5)
@@ -33,45 +28,6 @@ FIELD_CURVES = (
 
 _DENSE = 16
 """A table of rows by id is kept while ids are at most this many times more than rows."""
-
-
-class StoredText(Protocol):
-    @property
-    def text(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def enclosing(self) -> tuple[str, ...]: ...
-
-
-class SearchedSnapshot(Protocol):
-    """What a search reads of an index at one commit; `engine/index/snapshot.py` has the real one and says what each is."""
-
-    connection: sqlite3.Connection
-    file_ids: Ids
-    paths: list[str]
-    languages: list[str]
-    file_collection: NDArray[np.int8]
-    chunk_ids: Ids
-    chunk_file: Rows
-    chunk_start: Rows
-    chunk_end: Rows
-    chunk_kind: NDArray[np.int16]
-    kinds: list[str]
-    chunk_slot: Ids
-    chunk_vector: Ids
-    pending_slots: Ids
-    cache: dict[str, Any]
-    lasting: dict[str, Any]
-
-    def chunk_rows(self, ids: Ids) -> Rows: ...
-    def file_rows(self, ids: Ids) -> Rows: ...
-    def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]: ...
-    def vectors(self, rows: Rows) -> tuple[Vectors, Flags]: ...
-    def keeps_all(self, dimension: int) -> bool: ...
-    def cosines(self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None]) -> tuple[Floats, Flags]: ...
 
 
 class RowTable:
@@ -134,14 +90,18 @@ class IndexColumns:
         return best
 
 
+@dataclass(frozen=True)
+class _Columns:
+    """Those of one revision that a search has asked for."""
+
+    by_collection: dict[int, IndexColumns] = field(default_factory=dict)
+
+
 def columns_of(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
-    """From the snapshot's cache, made on the first search of a revision."""
-    key = f"rank.columns.{collection}"
-    found = snapshot.cache.get(key)
-    if found is None:
-        found = snapshot.cache.setdefault(key, _make(snapshot, collection))
-    assert isinstance(found, IndexColumns)
-    return found
+    """Made at the first search of a revision."""
+    made = snapshot.memo.get(_Columns, _Columns).by_collection
+    found = made.get(collection)
+    return found if found is not None else made.setdefault(collection, _make(snapshot, collection))
 
 
 def _make(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
@@ -203,19 +163,19 @@ class _Lengths:
 
 
 def _lengths_of(snapshot: SearchedSnapshot) -> _Lengths:
-    """Those of the newest revision that was asked for before stay; only new ids' are read."""
-    found, known = snapshot.cache.get("rank.lengths"), snapshot.lasting.get("rank.lengths")
-    if found is None:
-        found = _Lengths(snapshot)
-        chunks, files = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
-        if known is not None and len(known.chunk_ids):
-            found.take(chunks, files, known)
-            found.take(chunks, files, read_lengths(snapshot.connection, after=int(known.chunk_ids[-1])))
-        # What was asked for before may also have been a later revision.
-        if not found.complete:
-            found.take(chunks, files, read_lengths(snapshot.connection))
-        snapshot.cache["rank.lengths"] = snapshot.lasting["rank.lengths"] = found
-    assert isinstance(found, _Lengths)
+    return snapshot.memo.carried(_Lengths, lambda known: _read_lengths(snapshot, known))
+
+
+def _read_lengths(snapshot: SearchedSnapshot, known: _Lengths | None) -> _Lengths:
+    """Of ids that `known` has from another revision, only what is new is read."""
+    found = _Lengths(snapshot)
+    chunks, files = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
+    if known is not None and len(known.chunk_ids):
+        found.take(chunks, files, known)
+        found.take(chunks, files, read_lengths(snapshot.connection, after=int(known.chunk_ids[-1])))
+    # `known` may also be of a later revision, where some of these chunks are gone.
+    if not found.complete:
+        found.take(chunks, files, read_lengths(snapshot.connection))
     return found
 
 

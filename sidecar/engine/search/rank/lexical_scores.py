@@ -8,14 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.search.rank.index_columns import (
-    CHUNK_CURVE,
-    FIELD_CURVES,
-    FILE_CURVE,
-    IndexColumns,
-    Rows,
-    SearchedSnapshot,
-)
+from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FIELD_CURVES, FILE_CURVE, IndexColumns
+from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate

@@ -7,10 +7,12 @@ What is found is kept per revision: a few bytes per file that was ever a candida
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from sidecar.engine.search.rank.index_columns import IndexColumns, Rows, SearchedSnapshot
+from sidecar.engine.search.rank.index_columns import IndexColumns
+from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.postings import MOST_TERMS, read_bodies
@@ -37,8 +39,15 @@ class Mentions:
         return np.asarray(running[ends] - running[ends - self._lengths], np.float32)
 
 
+@dataclass(frozen=True)
+class _Known:
+    """Who mentions a file, by collection and file row, as far as one revision's searches have asked."""
+
+    by_collection: dict[int, dict[int, Rows]] = field(default_factory=dict)
+
+
 def mentions_of(snapshot: SearchedSnapshot, columns: IndexColumns, files: Rows) -> Mentions:
-    known: dict[int, Rows] = snapshot.cache.setdefault(f"rank.mentions.{columns.collection}", {})
+    known = snapshot.memo.get(_Known, _Known).by_collection.setdefault(columns.collection, {})
     wanted: dict[str, list[int]] = {}
     paths = snapshot.paths
     for file in files.tolist():

@@ -14,10 +14,11 @@ from sidecar.engine.search.rank.candidates import strongest
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups, relative
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
 from sidecar.engine.search.rank.definitions import DefinitionScores
-from sidecar.engine.search.rank.index_columns import IndexColumns, Rows, SearchedSnapshot
+from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.lexical_scores import LexicalScores
 from sidecar.engine.search.rank.mentions import Mentions, mentions_of
 from sidecar.engine.search.rank.paths import PathFacts, PathTable
+from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
 
@@ -128,12 +129,12 @@ class Signals:
 
     @cached_property
     def path_table(self) -> PathTable:
-        snapshot, cache = self.snapshot, self.snapshot.cache
-        table = cache.get("rank.paths")
-        if table is None:
-            in_code = snapshot.file_collection != _DOCUMENTATION
-            table = cache.setdefault("rank.paths", PathTable(snapshot.paths, snapshot.languages, in_code))
-        assert isinstance(table, PathTable)
+        snapshot = self.snapshot
+
+        def make() -> PathTable:
+            return PathTable(snapshot.paths, snapshot.languages, snapshot.file_collection != _DOCUMENTATION)
+
+        table = snapshot.memo.get(PathTable, make)
         table.look_at(self.files)
         return table
 
