@@ -24,12 +24,14 @@ from suffixless import load_script
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from sidecar.engine.models.loader import resolve_model
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.fingerprint import fingerprint
 from sidecar.engine.search.rank.scorer import Combiner, HandSet, WeightedSum
 from sidecar.engine.search.searcher import Examined, Searcher
 from sidecar.engine.search.source import SearchSource
-from sidecar.engine.wiring import OpenWorkspaces, real_parts, resolve_model
+from sidecar.engine.wiring import real_parts
+from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.model import IsCancelled, SearchAnswer, SearchRequest, Workspace, never_cancelled, no_progress
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import data_home

@@ -1,4 +1,4 @@
-"""Who may import whom in the house, that nothing imports in a circle, and that modules and functions stay small."""
+"""Who may import whom in the package, that nothing imports in a circle, and that modules and functions stay small."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ SHARED_PARTS = (
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
 ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.left_out", "parts.slots", "parts.lexical")
 
+ENGINE_VALUES = (*ENGINE_PARTS, *SETTINGS, *VALUES)
+
 # The first prefix that fits decides. An entry allows a module and what is below it.
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("no_telemetry",)),
@@ -41,10 +43,27 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("parts.git_head", ("parts.git_places", *SHARED_PARTS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
+    # Where the real parts enter the engine: constructors, what is open, and the engine's own processes.
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
-    # What a model is, as the lists on disk say it: values, not the library that runs it or the one that fetches it.
-    ("engine.models", ("engine", "parts.embed.catalog", "parts.embed.published", *SETTINGS, *VALUES)),
-    ("engine", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
+    ("engine.workspaces", ("engine", "parts.lease", *ENGINE_PARTS, *SETTINGS, *VALUES)),
+    ("engine.doctor", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
+    ("engine.ingest.worker", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
+    # What a model is, as the lists on disk say it; loading and downloading one.
+    ("engine.models", ("engine.index.layout", "parts.embed", "parts.lease", *ENGINE_PARTS, *SETTINGS, *VALUES)),
+    # The packages of the engine, lowest first: each imports what stands above it here, and nothing else.
+    ("engine.concurrency", (*VALUES,)),
+    ("engine.search", ("engine.concurrency", *ENGINE_VALUES)),
+    ("engine.ports", (*ENGINE_VALUES,)),
+    ("engine.ingest", ("engine.concurrency", "engine.ports", *ENGINE_VALUES)),
+    ("engine.index", ("engine.ingest", "engine.concurrency", "engine.ports", "engine.models.facts", *ENGINE_VALUES)),
+    (
+        "engine.update",
+        ("engine.index", "engine.ingest", "engine.concurrency", "engine.ports", "engine.models.facts", *ENGINE_VALUES),
+    ),
+    ("engine.diagnostics", ("engine.update", "engine.index", "engine.ports", *ENGINE_VALUES)),
+    ("engine.extras", ("engine.search", "engine.ports", *ENGINE_VALUES)),
+    ("engine.query_service", ("engine.search", "engine.update", "engine.index", *ENGINE_VALUES)),
+    ("engine.workspace", ("engine", *ENGINE_VALUES)),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
     ("tools.places", ("parts.paths",)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
@@ -55,7 +74,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 # Tables of words and patterns, not code to read.
 PURE_TABLES = {"model.py", "parts/chunk/tables.py", "parts/languages.py", "parts/deny.py", "settings/declare.py"}
-MAX_MODULE_LINES = 400
+MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 60
 
 
@@ -65,7 +84,7 @@ def name_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> Iterator[tuple[str, bool]]:
-    """House modules that `path` imports, and whether only for type checking."""
+    """Our modules that `path` imports, and whether only for type checking."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     typing_only = {
         id(node)
@@ -98,10 +117,10 @@ def within(module: str, prefix: str) -> bool:
     return module == prefix or module.startswith(prefix + ".")
 
 
-def room_of(module: str) -> str:
-    """The folder of a part or a surface: what it may always import. `parts/x.py` is a room of its own."""
+def package_of(module: str) -> str:
+    """The folder of a part, a surface or a package of the engine: what it may always import."""
     parts = module.split(".")
-    return ".".join(parts[:2]) if parts[0] in {"parts", "surfaces"} else parts[0]
+    return ".".join(parts[:2]) if parts[0] in {"parts", "surfaces", "engine"} else parts[0]
 
 
 def test_every_module_imports_only_what_its_layer_may() -> None:
@@ -109,8 +128,10 @@ def test_every_module_imports_only_what_its_layer_may() -> None:
     for path in MODULES:
         module = name_of(path)
         allowed = next((names for prefix, names in ALLOWED if within(module, prefix)), ())
-        for target, _ in imports_of(path):
-            own = module and within(target, room_of(module))
+        for target, typing_only in imports_of(path):
+            if typing_only:
+                continue
+            own = module and within(target, package_of(module))
             if target and not own and not any(within(target, prefix) for prefix in allowed):
                 wrong.append(f"{module} imports {target}")
     assert wrong == []
@@ -148,7 +169,7 @@ def test_the_layer_check_sees_a_forbidden_import_and_a_circle(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_module_is_at_most_400_lines_and_its_functions_60(path: Path) -> None:
+def test_a_module_is_at_most_600_lines_and_its_functions_60(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     if str(path.relative_to(PACKAGE).as_posix()) not in PURE_TABLES:
         assert len(text.splitlines()) <= MAX_MODULE_LINES

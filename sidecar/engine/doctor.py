@@ -20,12 +20,14 @@ from pathlib import Path
 import numpy as np
 
 from sidecar import __version__
-from sidecar.engine.index.generation import ModelFacts, model_of, read_meta
+from sidecar.engine.index.generation import model_of, read_meta
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.index.snapshot import Snapshots
+from sidecar.engine.models.facts import ModelFacts
+from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.update.backfill import count_gathered
-from sidecar.engine.wiring import KeptOpener, Models, make_embedder, make_store
+from sidecar.engine.wiring import KeptOpener, make_store
 from sidecar.errors import SidecarError
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 

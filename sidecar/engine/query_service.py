@@ -10,13 +10,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TypeVar
 
-from sidecar.engine.diagnostics.status import Activity
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.similar import find_closest, find_similar
 from sidecar.engine.search.source import SearchSource
 from sidecar.engine.search.symbols import find_symbols
+from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.update.staleness import RunningJob, one_line, stale_notice
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, ModelLoadFailed

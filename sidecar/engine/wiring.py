@@ -12,24 +12,18 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sidecar.engine.concurrency.fair_slots import FairSlots
-from sidecar.engine.concurrency.usage import give_memory_back
-from sidecar.engine.index.generation import ModelFacts
-from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
+from sidecar.engine.models.loader import make_embedder
 from sidecar.engine.ports import Kept, Parts, Walker, Watching
-from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.errors import IndexLocked, ModelDownloadFailed, WorkspaceNotFound
-from sidecar.model import Decision, Embedder, FileContent, IsCancelled, Judged, Progress, Rule, VectorStore, Workspace
+from sidecar.engine.workspaces import OpenWorkspaces
+from sidecar.model import Decision, FileContent, Judged, Rule, VectorStore
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of
-from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
-from sidecar.parts.paths import normalise_root
 from sidecar.parts.read import read_file
 from sidecar.parts.secrets import RULES_VERSION
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
@@ -37,13 +31,10 @@ from sidecar.settings.remembered import RememberedSettings
 
 if TYPE_CHECKING:
     from sidecar.engine.search.searcher import Searcher
-    from sidecar.parts.embed.catalog import ModelFiles
-    from sidecar.parts.embed.published import Published, Shelf
     from sidecar.parts.embed.shared import SharedKept
     from sidecar.parts.watch import Changes
 
 MOST_PREPARERS = 4
-IDLE_LOOK_S = 30.0
 
 
 def open_workspaces(
@@ -81,163 +72,6 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
         preparers=preparers(),
     )
-
-
-class OpenWorkspaces:
-    """One `IndexedWorkspace` per root; embedders are shared by all."""
-
-    def __init__(self, home: Path, parts: Parts) -> None:
-        self._home = home
-        self._parts = parts
-        self._models = Models(parts.make_embedder, home)
-        self._open: dict[str, IndexedWorkspace] = {}
-        self._lock = threading.Lock()
-        self._fair_slots = FairSlots()
-        self._closing = threading.Event()
-        self._watching: threading.Thread | None = None
-
-    def get(self, root: str) -> Workspace:
-        normal = normalise_root(root)
-        if not Path(normal).is_dir():
-            raise WorkspaceNotFound(f"{root} is not a folder.")
-        with self._lock:
-            if normal not in self._open:
-                self._open[normal] = IndexedWorkspace(
-                    normal,
-                    IndexLayout(self._home, normal),
-                    self._parts,
-                    self._models.embedder,
-                    self._models.facts,
-                    Lease,
-                    self._models.loaded,
-                    fair_slots=self._fair_slots,
-                )
-                self._watch()
-            return self._open[normal]
-
-    def rest(self, after_s: float | None = None) -> None:
-        """Lets workspaces that nobody uses give their memory back, and the models when all of them do.
-
-        `after_s` None: each by its setting.
-        """
-        with self._lock:
-            workspaces = list(self._open.values())
-        awake = [workspace for workspace in workspaces if not workspace.resting]
-        idle = [workspace.rest(_idle_s(workspace) if after_s is None else after_s) for workspace in awake]
-        if awake and all(idle):
-            self._models.unload()
-            self._parts.preparers.rest()
-        if any(idle):
-            give_memory_back()
-
-    def reload_settings(self) -> None:
-        """What has changed in them takes effect in workspaces that are open and that nobody calls."""
-        with self._lock:
-            workspaces = list(self._open.values())
-        for workspace in workspaces:
-            workspace.reload_settings()
-
-    def _watch(self) -> None:
-        def look() -> None:
-            while not self._closing.wait(IDLE_LOOK_S):
-                self.reload_settings()
-                self.rest()
-
-        if self._watching is None:
-            self._watching = threading.Thread(target=look, name="sidecar-idle", daemon=True)
-            self._watching.start()
-
-    def close(self) -> None:
-        self._closing.set()
-        with self._lock:
-            workspaces = list(self._open.values())
-            self._open.clear()
-        for workspace in workspaces:
-            workspace.close()
-        self._parts.preparers.rest()
-        self._models.close()
-
-
-def _idle_s(workspace: IndexedWorkspace) -> float:
-    return workspace.settings().idle_minutes * 60.0 or float("inf")
-
-
-class Models:
-    """Loads each model once per process, at first use. Without a `home` only those that ship are known."""
-
-    def __init__(self, make: Callable[[Settings], Embedder], home: Path | None = None) -> None:
-        self._make = make
-        self._home = home
-        self._loaded: dict[tuple[str, str], Embedder] = {}
-        self._facts: dict[str, ModelFacts] = {}
-        self._lock = threading.Lock()
-
-    def embedder(self, settings: Settings) -> Embedder:
-        """Raises ModelLoadFailed."""
-        key = (settings.model, settings.device)
-        with self._lock:
-            if key not in self._loaded:
-                self._loaded[key] = self._make(settings)
-            return self._loaded[key]
-
-    def loaded(self, settings: Settings) -> Embedder | None:
-        """The model where it is in memory already."""
-        return self._loaded.get((settings.model, settings.device))
-
-    def facts(self, settings: Settings) -> ModelFacts:
-        """Id, dimension and path weight, without loading the model where the catalog tells them."""
-        with self._lock:
-            known = self._facts.get(settings.model)
-        if known is not None:
-            return known
-        files = resolve_model(settings.model, self._home)
-        dimension = files.entry.dimension or self.embedder(settings).dimension
-        entry = files.entry
-        name = entry.id if settings.model in ("", entry.id) else str(files.folder.resolve())
-        facts = ModelFacts(files.verify(), dimension, entry.path_weight, name, slow=entry.kind != "static")
-        with self._lock:
-            self._facts[settings.model] = facts
-        return facts
-
-    def unload(self) -> None:
-        """Whoever still uses a model keeps it until it is done."""
-        with self._lock:
-            self._loaded.clear()
-
-    def close(self) -> None:
-        with self._lock:
-            for embedder in self._loaded.values():
-                embedder.close()
-            self._loaded.clear()
-
-
-def resolve_model(name: str, home: Path | None = None) -> ModelFiles:
-    """By id or folder; of the published models those that were downloaded into `home`. Raises ModelLoadFailed."""
-    return model_shelf(home).resolve(name)
-
-
-def model_shelf(home: Path | None) -> Shelf:
-    from sidecar.parts.embed.published import Shelf as RealShelf
-
-    return RealShelf(None if home is None else home / "models")
-
-
-def fetch_model(model: Published, home: Path, source: str, progress: Progress, cancelled: IsCancelled) -> Path:
-    """The folder that then has it. Raises ModelDownloadFailed, DiskFull, PermissionDenied and Cancelled."""
-    from sidecar.parts.embed.fetch import fetch_model as fetch
-    from sidecar.parts.embed.published import UNFINISHED
-
-    try:
-        with Lease(home / "models" / UNFINISHED):
-            return fetch(model, home / "models", source, progress, cancelled)
-    except IndexLocked as busy:
-        raise ModelDownloadFailed(f"Process {busy.facts.get('pid', '?')} downloads a model; wait for it.") from busy
-
-
-def make_embedder(settings: Settings, home: Path | None = None) -> Embedder:
-    from sidecar.parts.embed.onnx import OnnxEmbedder
-
-    return OnnxEmbedder(resolve_model(settings.model, home), settings.device, settings.threads)
 
 
 def make_walker(root: str, settings: Settings) -> Walker:

@@ -16,15 +16,17 @@ from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.concurrency.rwlock import RwLock
 from sidecar.engine.concurrency.usage import Usage, counted
 from sidecar.engine.diagnostics.explain import explain_path
-from sidecar.engine.diagnostics.status import Activity, Reporter
+from sidecar.engine.diagnostics.status import Reporter
 from sidecar.engine.extras.documents import DocumentIndexes
 from sidecar.engine.extras.memory import WorkspaceMemories
-from sidecar.engine.index.generation import Generation, Generations, ModelFacts
+from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.handle import IndexHandle, LeaseLike
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
+from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import Parts
 from sidecar.engine.query_service import QueryService
+from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.backfill import Pace
 from sidecar.engine.update.builder import Builder
 from sidecar.engine.update.by_pattern import index_matched, match_patterns

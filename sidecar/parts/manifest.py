@@ -376,6 +376,11 @@ def read_failures(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return connection.execute("SELECT path, message FROM failures ORDER BY path").fetchall()
 
 
+def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Files in whose kept text values are hidden, and how many."""
+    return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
+
+
 def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:
     """Everything that was left out, by the walk or by content, in path order."""
     rows = connection.execute(

@@ -19,7 +19,7 @@ from sidecar.settings.remembered import RememberedSettings
 from sidecar.tools.context import Workspaces
 
 if TYPE_CHECKING:
-    from sidecar.engine.wiring import OpenWorkspaces
+    from sidecar.engine.workspaces import OpenWorkspaces
 
 OWN = frozenset({"toolsets", "confirm"})
 """What each session decides for itself."""
@@ -95,7 +95,8 @@ class SharedEngine:
             return next((claim.read for claim in self._claims.get(config, ()) if claim.sets), self._plain)
 
     def _make(self) -> OpenWorkspaces:
-        from sidecar.engine.wiring import OpenWorkspaces, real_parts
+        from sidecar.engine.wiring import real_parts
+        from sidecar.engine.workspaces import OpenWorkspaces
 
         return OpenWorkspaces(self._home, replace(real_parts({}, {}, self._env), load_settings=self.settings))
 

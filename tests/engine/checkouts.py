@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from sidecar.engine.wiring import Models, make_embedder
+from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import SidecarError
 from sidecar.model import no_progress

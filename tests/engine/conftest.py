@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.wiring import Models, make_embedder
+from sidecar.engine.models.loader import Models, make_embedder
 from tests.engine.rooms import FILES, Room
 
 

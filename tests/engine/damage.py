@@ -31,7 +31,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from sidecar.engine.index.layout import IndexLayout
-from sidecar.engine.wiring import Models, make_embedder
+from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import SidecarError
 from sidecar.tools.assemble import make_service

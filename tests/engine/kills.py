@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.ingest.prepare import text_hash
-from sidecar.engine.wiring import Models, make_embedder
+from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.model import Collection, Embedder, Ids, Vectors, never_cancelled
 from sidecar.settings.load import Settings
 from tests.engine.rooms import Image, Room, image, index

@@ -16,8 +16,9 @@ import numpy as np
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.prepare import PreparersHere
+from sidecar.engine.models.loader import Models
 from sidecar.engine.ports import Preparers, Walker, WalkResult, Watching
-from sidecar.engine.wiring import Models, real_parts
+from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import (
     Decision,

@@ -24,7 +24,8 @@ from pathlib import Path
 
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.ingest.worker_process import start_worker
-from sidecar.engine.wiring import OpenWorkspaces, real_parts
+from sidecar.engine.wiring import real_parts
+from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.errors import FileExcluded, SidecarError
 from sidecar.model import SearchRequest, Workspace, never_cancelled, no_progress
 from tests.hostile import HostileFile

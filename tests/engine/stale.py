@@ -29,7 +29,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from sidecar.engine.wiring import Models
+from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, SidecarError
 from sidecar.model import no_progress

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.engine.concurrency.fair_slots import FairSlots
-from sidecar.engine.wiring import OpenWorkspaces, real_parts
+from sidecar.engine.wiring import real_parts
+from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.model import SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
 
 LIMIT_S = 60.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.wiring import Models
+from sidecar.engine.models.loader import Models
 from tests.engine.kills import Killer
 from tests.engine.rooms import SLOW
 

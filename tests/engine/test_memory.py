@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.engine.extras.memory import WorkspaceMemories
-from sidecar.engine.wiring import Models
+from sidecar.engine.models.loader import Models
 from sidecar.errors import IndexCorrupt, InvalidParams, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, MemoryPage, never_cancelled
 from sidecar.parts.memories import MemoryFile

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from sidecar.engine.models.loader import Models
 from sidecar.engine.update.applier import ChangeApplier
 from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
-from sidecar.engine.wiring import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileNotFound
 from sidecar.model import IsCancelled, SearchRequest, never_cancelled, no_progress

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sidecar.engine.ingest.prepare import text_hash
-from sidecar.engine.wiring import Models
+from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
 from sidecar.model import Embedder, SearchAnswer, SearchRequest, StatusAnswer, Vectors, never_cancelled, no_progress

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.engine.models.loader import Models
 from sidecar.engine.update.retries import Retries
-from sidecar.engine.wiring import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import PermissionDenied
 from sidecar.model import SearchRequest, StatusAnswer, never_cancelled

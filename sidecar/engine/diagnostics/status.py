@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -17,89 +13,15 @@ import numpy as np
 from sidecar.engine.index.generation import Generation, read_meta
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.prepare import BY_LINES
+from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.staleness import one_line, unread_notice
-from sidecar.errors import Cancelled, IndexCorrupt, SidecarError
-from sidecar.model import (
-    COULD_NOT_BE,
-    CollectionCounts,
-    Embedder,
-    IsCancelled,
-    Progress,
-    Refinement,
-    Rule,
-    SkippedPath,
-    StatusAnswer,
-)
-from sidecar.parts.manifest import read_failures, read_skips
+from sidecar.errors import IndexCorrupt, SidecarError
+from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Refinement, Rule, SkippedPath, StatusAnswer
+from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.settings.load import Settings
 
 _State: TypeAlias = Literal["ready", "indexing", "not_found", "incomplete", "failed"]
 _TELL_SECONDS = 0.25
-
-
-class Activity:
-    """What runs right now. Tells `on_change` of commits and progress, at most four times a second."""
-
-    def __init__(self, on_change: Callable[[], None]) -> None:
-        self._on_change = on_change
-        self._lock = threading.Lock()
-        self._told = 0.0
-        self._stopping = False
-        self.kind = ""
-        self.done = 0
-        self.total = 0
-        self._began: tuple[float, int] | None = None
-        self.failure = ""
-
-    @contextmanager
-    def running(self, kind: str) -> Iterator[None]:
-        self.kind, self.done, self.total = kind, 0, 0
-        self._began = None
-        try:
-            yield
-            self.failure = ""
-        except Cancelled:
-            raise
-        except SidecarError as error:
-            self.failure = error.message
-            raise
-        finally:
-            self.kind = ""
-
-    def reporting(self, progress: Progress) -> Progress:
-        """The same progress, also seen by status."""
-
-        def report(done: int, total: int, message: str) -> None:
-            if self._began is None or self.total != total:
-                self._began = (time.monotonic(), done)
-            self.done, self.total = done, total
-            progress(done, total, message)
-            self.commit()
-
-        return report
-
-    def seconds_left(self) -> float | None:
-        """At the pace so far; None while nothing tells the pace."""
-        if self._began is None:
-            return None
-        start, already = self._began
-        done = self.done - already
-        return (time.monotonic() - start) / done * (self.total - self.done) if done > 0 else None
-
-    def commit(self) -> None:
-        """Something became visible."""
-        with self._lock:
-            now = time.monotonic()
-            if now - self._told < _TELL_SECONDS:
-                return
-            self._told = now
-        self._on_change()
-
-    def stop(self) -> None:
-        self._stopping = True
-
-    def or_stopped(self, cancelled: IsCancelled) -> IsCancelled:
-        return lambda: self._stopping or cancelled()
 
 
 class Reporter:
@@ -213,11 +135,6 @@ class Reporter:
 
 def _unread(skips: Sequence[SkippedPath]) -> list[tuple[str, str]]:
     return [(s.path, s.decision.detail) for s in skips if s.decision.rule is Rule.NOT_READ]
-
-
-def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """Files in whose kept text values are hidden, and how many."""
-    return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
 
 
 def _is_secret(skipped: SkippedPath) -> bool:

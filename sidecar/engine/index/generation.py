@@ -16,6 +16,7 @@ from sidecar.engine.index.snapshot import Snapshots
 from sidecar.engine.index.vector_refs import named_vectors, vectors_in
 from sidecar.engine.ingest.indexer import Indexer, Source
 from sidecar.engine.ingest.store_sync import StoreSync
+from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import Kept, Parts
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
@@ -26,18 +27,6 @@ from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
 
 REBUILD = "Run reindex_project to build it anew."
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFacts:
-    """What an index must remember of its model. `name` is what settings call it, `slow` whether embedding a workspace
-    takes minutes."""
-
-    model_id: str
-    dimension: int
-    path_weight: float
-    name: str = ""
-    slow: bool = False
 
 
 @dataclass(frozen=True)

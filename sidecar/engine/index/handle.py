@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from sidecar.engine.index.generation import Generation, Generations, ModelFacts
+from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
+from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, IndexNotFound, PermissionDenied, SidecarError
 from sidecar.settings.load import Settings
 

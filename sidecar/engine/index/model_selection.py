@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from sidecar.engine.index.generation import ModelFacts
+from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import IndexCorrupt, ModelLoadFailed
 from sidecar.model import Embedder
 from sidecar.settings.load import Settings

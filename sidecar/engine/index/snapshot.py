@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import Memo
 from sidecar.engine.index.vector_cache import VectorCache
+from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.errors import IndexCorrupt
 from sidecar.model import Ids, Vectors
 from sidecar.parts.database import blamed, connect, translated
@@ -151,14 +152,6 @@ class Snapshot(Arrays):
         files, inverse = np.unique(self.chunk_file[rows], return_inverse=True)
         path, path_found = self.source.get(self.file_vector[files])
         return combine(body, np.where(path_found[:, None], path, 0)[inverse], self.path_weight), found
-
-
-def combine(body: Vectors, path: Vectors, path_weight: float) -> Vectors:
-    """A chunk's vector: normalise(body + path_weight * path), row by row."""
-    mixed = body + np.float32(path_weight) * path
-    norms = np.linalg.norm(mixed, axis=1, keepdims=True)
-    unit: Vectors = np.divide(mixed, norms, out=np.zeros_like(mixed), where=norms > 0)
-    return unit
 
 
 class Snapshots:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sidecar.engine.index.snapshot import combine
+from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.engine.ports import Kept
 from sidecar.errors import SidecarError, StoreFailed
 from sidecar.logs import workspace_log

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sidecar.engine.index.layout import IndexLayout
-from sidecar.engine.wiring import fetch_model, make_embedder, model_shelf
+from sidecar.engine.models.loader import fetch_model, make_embedder, model_shelf
 from sidecar.errors import InvalidParams, ModelDownloadFailed, ModelLoadFailed
 from sidecar.model import IsCancelled, Progress
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file

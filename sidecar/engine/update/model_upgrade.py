@@ -15,10 +15,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sidecar.engine.concurrency.rwlock import RwLock
-from sidecar.engine.index.generation import Generation, Generations, ModelFacts
+from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.index.relink import carry_over, changed_paths, missing_vectors
+from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import Kept, Parts
 from sidecar.engine.update.backfill import Backfill, Pace, count_gathered
 from sidecar.engine.update.change_queue import Pending

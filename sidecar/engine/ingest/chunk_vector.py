@@ -1,0 +1,15 @@
+"""The vector of a chunk, made of its body's and its path's (docs/decisions/0001)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sidecar.model import Vectors
+
+
+def combine(body: Vectors, path: Vectors, path_weight: float) -> Vectors:
+    """A chunk's vector: normalise(body + path_weight * path), row by row."""
+    mixed = body + np.float32(path_weight) * path
+    norms = np.linalg.norm(mixed, axis=1, keepdims=True)
+    unit: Vectors = np.divide(mixed, norms, out=np.zeros_like(mixed), where=norms > 0)
+    return unit

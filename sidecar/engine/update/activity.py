@@ -1,0 +1,78 @@
+"""What an index is busy with right now, and how far it is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sidecar.errors import Cancelled, SidecarError
+from sidecar.model import IsCancelled, Progress
+
+_TELL_SECONDS = 0.25
+
+
+class Activity:
+    """What runs right now. Tells `on_change` of commits and progress, at most four times a second."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._told = 0.0
+        self._stopping = False
+        self.kind = ""
+        self.done = 0
+        self.total = 0
+        self._began: tuple[float, int] | None = None
+        self.failure = ""
+
+    @contextmanager
+    def running(self, kind: str) -> Iterator[None]:
+        self.kind, self.done, self.total = kind, 0, 0
+        self._began = None
+        try:
+            yield
+            self.failure = ""
+        except Cancelled:
+            raise
+        except SidecarError as error:
+            self.failure = error.message
+            raise
+        finally:
+            self.kind = ""
+
+    def reporting(self, progress: Progress) -> Progress:
+        """The same progress, also seen by status."""
+
+        def report(done: int, total: int, message: str) -> None:
+            if self._began is None or self.total != total:
+                self._began = (time.monotonic(), done)
+            self.done, self.total = done, total
+            progress(done, total, message)
+            self.commit()
+
+        return report
+
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None while nothing tells the pace."""
+        if self._began is None:
+            return None
+        start, already = self._began
+        done = self.done - already
+        return (time.monotonic() - start) / done * (self.total - self.done) if done > 0 else None
+
+    def commit(self) -> None:
+        """Something became visible."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._told < _TELL_SECONDS:
+                return
+            self._told = now
+        self._on_change()
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def or_stopped(self, cancelled: IsCancelled) -> IsCancelled:
+        return lambda: self._stopping or cancelled()

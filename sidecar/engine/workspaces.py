@@ -1,0 +1,98 @@
+"""Every workspace that this process has open: made at first use, asleep when nobody uses it, closed at the end."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from sidecar.engine.concurrency.fair_slots import FairSlots
+from sidecar.engine.concurrency.usage import give_memory_back
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.models.loader import Models
+from sidecar.engine.ports import Parts
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import WorkspaceNotFound
+from sidecar.model import Workspace
+from sidecar.parts.lease import Lease
+from sidecar.parts.paths import normalise_root
+
+IDLE_LOOK_S = 30.0
+
+
+class OpenWorkspaces:
+    """One `IndexedWorkspace` per root; embedders are shared by all."""
+
+    def __init__(self, home: Path, parts: Parts) -> None:
+        self._home = home
+        self._parts = parts
+        self._models = Models(parts.make_embedder, home)
+        self._open: dict[str, IndexedWorkspace] = {}
+        self._lock = threading.Lock()
+        self._fair_slots = FairSlots()
+        self._closing = threading.Event()
+        self._watching: threading.Thread | None = None
+
+    def get(self, root: str) -> Workspace:
+        normal = normalise_root(root)
+        if not Path(normal).is_dir():
+            raise WorkspaceNotFound(f"{root} is not a folder.")
+        with self._lock:
+            if normal not in self._open:
+                self._open[normal] = IndexedWorkspace(
+                    normal,
+                    IndexLayout(self._home, normal),
+                    self._parts,
+                    self._models.embedder,
+                    self._models.facts,
+                    Lease,
+                    self._models.loaded,
+                    fair_slots=self._fair_slots,
+                )
+                self._watch()
+            return self._open[normal]
+
+    def rest(self, after_s: float | None = None) -> None:
+        """Lets workspaces that nobody uses give their memory back, and the models when all of them do.
+
+        `after_s` None: each by its setting.
+        """
+        with self._lock:
+            workspaces = list(self._open.values())
+        awake = [workspace for workspace in workspaces if not workspace.resting]
+        idle = [workspace.rest(_idle_s(workspace) if after_s is None else after_s) for workspace in awake]
+        if awake and all(idle):
+            self._models.unload()
+            self._parts.preparers.rest()
+        if any(idle):
+            give_memory_back()
+
+    def reload_settings(self) -> None:
+        """What has changed in them takes effect in workspaces that are open and that nobody calls."""
+        with self._lock:
+            workspaces = list(self._open.values())
+        for workspace in workspaces:
+            workspace.reload_settings()
+
+    def _watch(self) -> None:
+        def look() -> None:
+            while not self._closing.wait(IDLE_LOOK_S):
+                self.reload_settings()
+                self.rest()
+
+        if self._watching is None:
+            self._watching = threading.Thread(target=look, name="sidecar-idle", daemon=True)
+            self._watching.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        with self._lock:
+            workspaces = list(self._open.values())
+            self._open.clear()
+        for workspace in workspaces:
+            workspace.close()
+        self._parts.preparers.rest()
+        self._models.close()
+
+
+def _idle_s(workspace: IndexedWorkspace) -> float:
+    return workspace.settings().idle_minutes * 60.0 or float("inf")
