@@ -9,5 +9,6 @@ import signal
 import sidecar.no_telemetry  # noqa: F401
 
 os.environ["CI"] = "1"
+os.environ["SIDECAR_CHECK_LOCKS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # thousands of processes: each would compile the house anew
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background would ignore it

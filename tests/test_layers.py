@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sidecar"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VALUES = ("model", "errors", "logs", "shown", "small_files")
+VALUES = ("model", "errors", "locks", "logs", "shown", "small_files")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
@@ -60,7 +60,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
         "engine.update",
         ("engine.index", "engine.ingest", "engine.concurrency", "engine.ports", "engine.models.facts", *ENGINE_VALUES),
     ),
-    ("engine.diagnostics", ("engine.update", "engine.index", "engine.ports", *ENGINE_VALUES)),
+    ("engine.diagnostics", ("engine.update", "engine.index", "engine.ingest", "engine.ports", *ENGINE_VALUES)),
     ("engine.extras", ("engine.search", "engine.ports", *ENGINE_VALUES)),
     ("engine.query_service", ("engine.search", "engine.update", "engine.index", *ENGINE_VALUES)),
     ("engine.workspace", ("engine", *ENGINE_VALUES)),

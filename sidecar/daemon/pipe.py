@@ -23,6 +23,7 @@ from sidecar import shown
 from sidecar.daemon.replay import Replay
 from sidecar.daemon.spawn import NotReachedError
 from sidecar.errors import SidecarError
+from sidecar.locks import Rank, make_condition, make_lock
 
 CHUNK = 1 << 16
 FLUSH_S = 10.0
@@ -62,8 +63,8 @@ class Pipe:
         self._attach = attach
         self._was_told = was_told
         self._fd_in, self._fd_out = fds
-        self._state = threading.Condition()
-        self._writing = threading.Lock()
+        self._state = make_condition(Rank.PIPE)
+        self._writing = make_lock(Rank.PIPE_WRITING)
         self._connection: socket.socket | None = None
         self._cutter = make_cutter()
         self._attached_at = 0.0

@@ -6,7 +6,6 @@ Light to import: each heavy library waits for the constructor that needs it.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
 from sidecar.engine.ports import Kept, Parts, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Decision, FileContent, Judged, Rule, VectorStore
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.documents import DocumentFile
@@ -136,7 +136,7 @@ class KeptOpener:
 
     def __init__(self) -> None:
         self._shared: SharedKept | None = None
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
 
     def __call__(self, path: Path, model_id: str, dimension: int) -> Kept:
         from sidecar.parts.embed.shared import SharedKept

@@ -6,7 +6,6 @@ Not here: how files become an index (indexing), how it is opened and kept up (op
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,6 +34,7 @@ from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
 from sidecar.errors import Cancelled, IndexExists, IndexingInProgress, IndexLocked, IndexNotFound, SidecarError
+from sidecar.locks import Rank, make_lock
 from sidecar.model import (
     BuildReport,
     ConfigAnswer,
@@ -86,7 +86,7 @@ class IndexedWorkspace:
         self._parts = parts
         self._loaded = loaded
         self._buffers: dict[str, str] = {}
-        self._job = threading.Lock()
+        self._job = make_lock(Rank.JOB)
         self._closed = False
         self._listeners: list[Callable[[StatusAnswer], None]] = []
         self.activity = Activity(self._tell)

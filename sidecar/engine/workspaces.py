@@ -12,6 +12,7 @@ from sidecar.engine.models.loader import Models
 from sidecar.engine.ports import Parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import WorkspaceNotFound
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Workspace
 from sidecar.parts.lease import Lease
 from sidecar.parts.paths import normalise_root
@@ -27,7 +28,7 @@ class OpenWorkspaces:
         self._parts = parts
         self._models = Models(parts.make_embedder, home)
         self._open: dict[str, IndexedWorkspace] = {}
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.WORKSPACES)
         self._fair_slots = FairSlots()
         self._closing = threading.Event()
         self._watching: threading.Thread | None = None

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
 from sidecar.parts.database import all_or_nothing, connect, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
@@ -100,9 +100,9 @@ class Manifest:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lock = threading.RLock()
+        self.lock = make_rlock(Rank.MANIFEST)
         self.connection = connect(path)
-        self._look_up_lock = threading.Lock()
+        self._look_up_lock = make_lock(Rank.MANIFEST_LOOK_UP)
         self._look_ups = connect(path, readonly=True)
 
     @classmethod

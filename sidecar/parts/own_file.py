@@ -7,13 +7,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sidecar.errors import IndexCorrupt, PermissionDenied, SidecarError
+from sidecar.locks import Rank, make_rlock
 from sidecar.parts.database import all_or_nothing, connect, connect_readonly, find_fault, translated
 
 Rescue = Callable[[sqlite3.Connection, sqlite3.Connection], int]
@@ -38,7 +38,7 @@ class OwnFile:
             f"The {what} in {{path}} cannot be read ({{error}}). Put a backup in its place,"
             f" or move the file away to begin without {what}."
         )
-        self._lock = threading.RLock()
+        self._lock = make_rlock(Rank.OWN_DATABASE)
         self._depth = 0
         self._connection: sqlite3.Connection | None = None
 

@@ -6,18 +6,19 @@ Not here: who is attached and who is asked (`sessions.py`). Nothing of it is eve
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
 from sidecar import shown
 from sidecar.errors import InvalidParams
+from sidecar.locks import Lock, Rank, make_lock
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.spec import Params
 from sidecar.tools.status_result import IndexStatus
@@ -179,7 +180,7 @@ class ActivityLog:
     forgotten: int = 0
     _calls: OrderedDict[int, Call] = field(default_factory=OrderedDict)
     _made: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=partial(make_lock, Rank.CALL_LOG))
 
     def begin(self, session: int, agent: str, door: Door, tool: str, workspace: str, asked: str) -> int:
         """Notes a call and returns its id, for `update`; 0 when the log is off."""

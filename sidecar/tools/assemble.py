@@ -6,10 +6,10 @@ Not here: how the engine is put together (`engine/wiring.py`).
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Workspace
 from sidecar.settings.load import Settings, load_settings, user_config_file
 from sidecar.tools.context import Workspaces
@@ -73,7 +73,7 @@ class LazyWorkspaces:
     def __init__(self, open_engine: Callable[[], Workspaces]) -> None:
         self._open_engine = open_engine
         self._opened: Workspaces | None = None
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.LAZY_WORKSPACES)
 
     def get(self, root: str) -> Workspace:
         with self._lock:

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 from sidecar import shown
 from sidecar.errors import Internal, SidecarError, UnknownTool
+from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model import BuildReport, IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.tools.context import Context, Workspaces
@@ -82,7 +83,7 @@ class Service:
         self._named = _by_name(tools)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sidecar-read")
         self._writers: dict[str, ThreadPoolExecutor] = {}
-        self._writers_lock = threading.Lock()
+        self._writers_lock = make_lock(Rank.TOOL_WRITERS)
 
     def tool(self, name: str) -> ToolSpec:
         """By name, alias or LSP method. Raises `UnknownTool`, which names the nearest known one."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from sidecar import shown
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Progress
 from sidecar.tools.activity import (
     ActivityChanged,
@@ -121,7 +121,7 @@ class Sessions:
         self._now = now
         self._ids = itertools.count(1)
         self._attached: dict[int, Session] = {}
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.SESSIONS)
 
     # ------------------------------------------------------------ who is there
 

@@ -7,12 +7,12 @@ settings does not hold those of an editor down, and two sessions never pull one 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Workspace
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
@@ -43,8 +43,8 @@ class SharedEngine:
         self._home = data_home(env)
         self._claims: dict[Path, list[_Claim]] = {}
         self._plain = self._reader({}, {}, env)
-        self._lock = threading.Lock()
-        self._opening = threading.Lock()
+        self._lock = make_lock(Rank.SHARED_ENGINE)
+        self._opening = make_lock(Rank.OPENING_ENGINE)
         self._engine: OpenWorkspaces | None = None
 
     def open(self, flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> View:

@@ -5,11 +5,11 @@ A huge workspace and a small one that are indexed together take turns batch by b
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from sidecar.locks import Rank, make_condition, make_lock
 from sidecar.model import IsCancelled
 
 _LOOK_S = 0.2
@@ -21,7 +21,7 @@ class FairSlots:
     def __init__(self, slots: int = 2) -> None:
         self._free = slots
         self._waiting: deque[object] = deque()
-        self._changed = threading.Condition()
+        self._changed = make_condition(Rank.FAIR_SLOTS)
 
     @contextmanager
     def taking(self, cancelled: IsCancelled) -> Iterator[IsCancelled]:
@@ -63,7 +63,7 @@ class _Slot:
     def __init__(self, fair_slots: FairSlots, cancelled: IsCancelled) -> None:
         self._fair_slots = fair_slots
         self._cancelled = cancelled
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.FAIR_SLOT)
         self._held = False
 
     def __call__(self) -> bool:

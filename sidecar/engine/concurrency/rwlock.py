@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sidecar.errors import Cancelled
+from sidecar.locks import Rank, make_condition
 from sidecar.model import IsCancelled, never_cancelled
 
 _LOOK_S = 0.1
@@ -16,7 +16,7 @@ class RwLock:
     """Thread-safe. Who waits to be alone keeps no writer waiting."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._changed = make_condition(Rank.GENERATION_WRITERS)
         self._writers = 0
         self._alone = False
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from sidecar.locks import Rank, make_lock
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,7 +21,7 @@ class Usage:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.USAGE)
         self._uses = 0
         self._last = now()
 

@@ -7,7 +7,6 @@ workspace (`search.py`), the query language and the score (`parts/lexical`).
 from __future__ import annotations
 
 import json
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 
 from sidecar.engine.ports import DocumentStore, DocumentStores
 from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, UnknownBackend
+from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model import DocumentHit, DocumentsAnswer, IsCancelled
 from sidecar.parts.lexical.highlight import find_words, highlights
 from sidecar.parts.lexical.query import Clause, ParsedQuery, parse_query
@@ -31,7 +31,7 @@ class DocumentIndexes:
     def __init__(self, kept: DocumentStores) -> None:
         self._kept = kept
         self._in_memory: dict[str, DocumentStore] = {DEFAULT: MemoryDocuments()}
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.DOCUMENTS)
 
     def create(self, name: str, backend: str, lowercase: bool, min_length: int) -> None:
         if backend not in {MEMORY, SQLITE}:
@@ -85,7 +85,7 @@ class MemoryDocuments:
         self._documents: list[_Document] = []
         self._numbers: dict[str, int] = {}
         self._postings: dict[str, dict[int, int]] = {}
-        self._lock = threading.RLock()
+        self._lock = make_rlock(Rank.DOCUMENT_INDEX)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -5,7 +5,6 @@ Not here: what is written into a generation (building), what keeps it up to the 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -15,6 +14,7 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, IndexNotFound, PermissionDenied, SidecarError
+from sidecar.locks import Rank, make_rlock
 from sidecar.settings.load import Settings
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class IndexHandle:
         default_config: Callable[[], str],
         on_open: Callable[[], None],
     ) -> None:
-        self.gate = threading.RLock()
+        self.gate = make_rlock(Rank.INDEX_GATE)
         self.generation: Generation | None = None
         self._directory = directory
         self._generations = generations

@@ -7,7 +7,6 @@ so that a change of one file costs a search milliseconds. Texts stay on disk, ve
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from sidecar.engine.concurrency.memo import Memo
 from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.errors import IndexCorrupt
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
 from sidecar.parts.database import blamed, connect, translated
 from sidecar.parts.manifest import unpack_names
@@ -172,7 +172,7 @@ class Snapshots:
         self._vectors = vectors
         self._path_weight = path_weight
         self._cache = cache or VectorCache()
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.SNAPSHOTS)
         self._free: list[sqlite3.Connection] = []
         self._arrays: Arrays | None = None
         self._closed = False

@@ -6,13 +6,13 @@ when the room is used up and misses pile up.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
 
 Flags = NDArray[np.bool_]
@@ -30,7 +30,7 @@ class VectorCache:
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.VECTOR_CACHE)
         self._forget()
 
     def has_room(self, count: int, dimension: int) -> bool:

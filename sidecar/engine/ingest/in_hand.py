@@ -5,16 +5,17 @@ A path that is forgotten, or never was known, has no row by which a run could se
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+
+from sidecar.locks import Rank, make_lock
 
 
 class Forgotten:
     """Remembers only while somebody has files in hand. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.FORGOTTEN)
         self._runs = 0
         self._moment = 0
         self._since: dict[str, int] = {}

@@ -7,7 +7,6 @@ version until the new one is complete, vectors included. Whatever is interrupted
 from __future__ import annotations
 
 import gc
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,6 +20,7 @@ from sidecar.engine.ingest.plan import Plan, batches
 from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, path_of
 from sidecar.engine.ports import Kept, Parts
 from sidecar.errors import Cancelled
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
 from sidecar.parts.left_out import put_left_out
 from sidecar.parts.manifest import KnownFile, Manifest
@@ -117,7 +117,7 @@ class Indexer:
         self._parts = parts
         self._lexical = parts.lexical
         self._on_commit = on_commit
-        self._embedding = threading.Lock()
+        self._embedding = make_lock(Rank.EMBEDDING)
         self._noticed: set[str] = set()
         self._forgotten = Forgotten()
 

@@ -16,6 +16,7 @@ import numpy as np
 from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.engine.ports import Kept
 from sidecar.errors import SidecarError, StoreFailed
+from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model import VectorStore
 from sidecar.parts.manifest import COLLECTIONS
@@ -56,7 +57,7 @@ class StoreSync:
         self._idle = threading.Event()
         self._hurry = threading.Event()
         self._stop = threading.Event()
-        self._flags = threading.Lock()
+        self._flags = make_lock(Rank.STORE_SYNC)
         self._number = max((int(p.name) for p in directory.glob("*") if p.name.isdigit()), default=1)
         self._thread: threading.Thread | None = None
 

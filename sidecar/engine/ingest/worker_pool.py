@@ -28,6 +28,7 @@ from sidecar.engine.ingest.worker_process import (
     WorkerProcess,
     start_worker,
 )
+from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model import Decision, Rule, SkippedPath, Stat
 from sidecar.settings.load import Settings
@@ -58,7 +59,7 @@ class WorkerPool:
         self._start = start
         self._patience = Patience()
         self._hopeless: dict[tuple[bytes, str], str] = {}
-        self._noting = threading.Lock()
+        self._noting = make_lock(Rank.HOPELESS)
         self._quick = _Lane(self, _QUICK_PROCESSES, 0, None)
         self._bulk = _Lane(self, bulk, _NICENESS, bulk_rest_s)
 
@@ -147,7 +148,7 @@ class _Lane:
         self._niceness = niceness
         self._rest_s = rest_s
         self._crew: _Crew | None = None
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.WORKER_LANE)
         self._busy = 0
         self._last = 0.0
         self._timer: threading.Timer | None = None
@@ -205,7 +206,7 @@ class _Crew:
         self._threads = ThreadPoolExecutor(most, thread_name_prefix="sidecar-prepare")
         self._own = threading.local()
         self._processes: set[WorkerProcess] = set()
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.WORKER_CREW)
         self._ended = False
 
     def submit(self, request: Request) -> Future[list[bytes]]:

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 
 from sidecar.engine.ingest.prepare import Hopeless, Job, Look
 from sidecar.errors import Internal
+from sidecar.locks import Rank, make_condition
 from sidecar.parts.child import start_child
 from sidecar.settings.load import Settings
 
@@ -188,7 +189,7 @@ class Patience:
     def __init__(self) -> None:
         self._until: dict[subprocess.Popen[bytes], float] = {}
         self._overdue: set[subprocess.Popen[bytes]] = set()
-        self._changed = threading.Condition()
+        self._changed = make_condition(Rank.PATIENCE)
         self._watching = False
 
     def expect(self, process: subprocess.Popen[bytes], within_s: float) -> None:

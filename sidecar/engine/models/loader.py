@@ -5,13 +5,13 @@ Light to import: onnxruntime waits for the first model.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import IndexLocked, ModelDownloadFailed
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Embedder, IsCancelled, Progress
 from sidecar.parts.lease import Lease
 from sidecar.settings.load import Settings
@@ -29,7 +29,7 @@ class Models:
         self._home = home
         self._loaded: dict[tuple[str, str], Embedder] = {}
         self._facts: dict[str, ModelFacts] = {}
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.MODELS)
 
     def embedder(self, settings: Settings) -> Embedder:
         """Raises ModelLoadFailed."""

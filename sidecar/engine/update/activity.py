@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sidecar.errors import Cancelled, SidecarError
+from sidecar.locks import Rank, make_lock
 from sidecar.model import IsCancelled, Progress
 
 _TELL_SECONDS = 0.25
@@ -18,7 +18,7 @@ class Activity:
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.ACTIVITY)
         self._told = 0.0
         self._stopping = False
         self.kind = ""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from sidecar.engine.update.change_queue import EVERYTHING, Batch, ChangeQueue, Pending
 from sidecar.engine.update.retries import Retries
 from sidecar.errors import Cancelled, SidecarError
+from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Strategy
 
@@ -42,7 +43,7 @@ class ChangeApplier:
         self._remember = remember
         self._forget = forget
         self._on_change = on_change
-        self._lock = threading.Condition()
+        self._lock = make_condition(Rank.CHANGE_APPLIER)
         self._wanted = False
         self._busy = False
         self._stopping = False

@@ -12,9 +12,10 @@ index, begin with a note of EVERYTHING, which covers whatever nobody saw.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from sidecar.locks import Rank, make_lock
 
 EVERYTHING = ""
 
@@ -55,7 +56,7 @@ class ChangeQueue:
     """Thread-safe; never waits."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.CHANGE_QUEUE)
         self._noted: dict[str, int] = {}
         self._moment = 0
 

@@ -12,6 +12,7 @@ from sidecar.engine.ports import Watching
 from sidecar.engine.update.applier import ChangeApplier
 from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.update.staleness import Staleness, one_line, unread_notice
+from sidecar.locks import Rank, make_lock
 from sidecar.model import IsCancelled
 from sidecar.settings.load import Settings
 
@@ -57,7 +58,7 @@ class LiveUpdate:
         self._stay: threading.Timer | None = None
         self._ended = False
         self._paused = False
-        self._changing = threading.Lock()
+        self._changing = make_lock(Rank.LIVE_UPDATE)
         self.unread = ""
         """What could not be read the last time somebody looked, one line; empty when everything could."""
 

@@ -25,6 +25,7 @@ from sidecar.engine.update.backfill import Backfill, Pace, count_gathered
 from sidecar.engine.update.change_queue import Pending
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.errors import Cancelled, Internal, SidecarError
+from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Progress, Refinement
 
@@ -65,7 +66,7 @@ class ModelUpgrade:
         self._pace = pace
         self._catch_up = catch_up
         self._on_change = on_change
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.UPGRADE)
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._holds = 0

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
 from sidecar.parts.database import all_or_nothing, connect_readonly
 from sidecar.parts.embed.kept_file import (
@@ -84,8 +84,8 @@ class KeptVectors:
         self._path = path
         self._dimension = dimension
         self._now = now
-        self._write_lock = threading.Lock()
-        self._idle_lock = threading.Lock()
+        self._write_lock = make_lock(Rank.EMBEDDING_CACHE)
+        self._idle_lock = make_lock(Rank.EMBEDDING_CACHE_IDLE)
         self._idle: list[sqlite3.Connection] = []
         self._readonly = is_readonly(path)
         self._damaged = False

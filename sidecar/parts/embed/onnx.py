@@ -15,7 +15,6 @@ import json
 import os
 import re
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.errors import ModelLoadFailed
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
 from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
@@ -75,7 +75,7 @@ class OnnxEmbedder:
         self._files = files
         self._wanted = device
         self._card: _Graph | None = None
-        self._card_lock = threading.Lock()
+        self._card_lock = make_lock(Rank.GPU)
         self._card_tried, self._note = self._first_device_note()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
         self._query = lru_cache(maxsize=256)(self._embed_query)

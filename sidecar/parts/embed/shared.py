@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
 from sidecar.parts.embed.kept import KeptVectors
 
@@ -23,7 +23,7 @@ class SharedKept:
     """Lends the vectors of one file and model; the last one who gives them back closes the file. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
         self._open: dict[_Key, tuple[KeptVectors, int]] = {}
 
     def open(self, path: Path, model_id: str, dimension: int) -> LentKept:

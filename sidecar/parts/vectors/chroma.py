@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, StoreFailed
+from sidecar.locks import Rank, make_condition
 from sidecar.model import Collection, Ids, Vectors
 from sidecar.parts.child import start_child
 
@@ -181,7 +182,7 @@ class _Turns:
     _URGENT_IN_A_ROW = 8
 
     def __init__(self) -> None:
-        self._condition = threading.Condition()
+        self._condition = make_condition(Rank.VECTOR_STORE)
         self._taken = False
         self._waiting = {True: 0, False: 0}
         self._row = 0

@@ -5,13 +5,13 @@ Keeps nothing on disk. A search costs dimension x rows multiplications (about 15
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.errors import StoreFailed
+from sidecar.locks import Rank, make_rlock
 from sidecar.model import Collection, Ids, Vectors
 
 
@@ -25,7 +25,7 @@ class ExactStore:
         self._dimension = dimension
         self._provide = provide
         self._rows: dict[Collection, _Rows] = {}
-        self._lock = threading.RLock()
+        self._lock = make_rlock(Rank.VECTOR_STORE)
 
     def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
         """`vectors` has shape [len(ids), dimension]; a known id is overwritten."""

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from sidecar.locks import Rank, make_lock
 from sidecar.surfaces.lsp.frames import MAX_MESSAGE_BYTES, FrameReader, Message, Refused
 
 CHUNK = 1 << 16
@@ -97,7 +98,7 @@ class Channel:
         self._ended = ended
         self._longest = longest
         self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._counting = threading.Lock()
+        self._counting = make_lock(Rank.CHANNEL)
         self._unread = 0
         self._reader = threading.Thread(target=self._read, name="sidecar-lsp-read", daemon=True)
         self._writer = threading.Thread(target=self._write, name="sidecar-lsp-write", daemon=True)

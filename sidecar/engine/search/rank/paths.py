@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.locks import Rank, make_lock
 from sidecar.parts.lexical.analyse import file_stem, is_nameless
 
 _TEST_FOLDER = re.compile(
@@ -96,7 +96,7 @@ class PathTable:
 
     def __init__(self, paths: Sequence[str], languages: Sequence[str], in_code: NDArray[np.bool_]) -> None:
         self._paths = paths
-        self._lock = threading.Lock()
+        self._lock = make_lock(Rank.PATH_TABLE)
         self._known = np.zeros(len(paths), bool)
         self.facts = np.zeros((len(paths), len(PathFacts._fields)), np.float32)
         self.stems = np.zeros(len(paths), np.uint32)

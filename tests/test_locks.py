@@ -1,0 +1,82 @@
+"""Locks are made in one place, and taken in one order."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from sidecar import locks
+from sidecar.locks import LockOrderError, Rank, make_condition, make_lock, make_rlock
+
+PACKAGE = Path(locks.__file__).parent
+
+
+def test_the_tests_check_the_order() -> None:
+    assert locks.CHECKED
+
+
+def test_a_lock_may_be_taken_after_those_above_it() -> None:
+    with make_lock(Rank.JOB), make_rlock(Rank.INDEX_GATE), make_condition(Rank.CHANGE_QUEUE):
+        pass
+
+
+def test_a_lock_is_refused_while_one_below_it_or_beside_it_is_held() -> None:
+    job, other = make_lock(Rank.JOB), make_lock(Rank.JOB)
+    with make_condition(Rank.CHANGE_QUEUE), pytest.raises(LockOrderError, match="JOB was taken while CHANGE_QUEUE"):
+        job.acquire()
+    with job, pytest.raises(LockOrderError):
+        other.acquire()
+    with job:
+        assert not job.acquire(blocking=False), "asking without waiting harms nobody"
+
+
+def test_the_thread_that_holds_a_reentrant_lock_may_take_it_again_after_others() -> None:
+    gate, queue = make_rlock(Rank.INDEX_GATE), make_condition(Rank.CHANGE_QUEUE)
+    with gate, queue, gate:
+        pass
+    with gate:
+        pass
+
+
+def test_a_lock_is_not_held_while_its_condition_is_waited_for() -> None:
+    changed, told = make_condition(Rank.CHANGE_QUEUE), threading.Event()
+
+    def tell() -> None:
+        with changed:
+            told.set()
+            changed.notify_all()
+
+    with changed:
+        teller = threading.Thread(target=tell)
+        teller.start()
+        assert changed.wait_for(told.is_set, 60)
+        with pytest.raises(LockOrderError):
+            make_lock(Rank.JOB).acquire()
+    teller.join()
+    with make_lock(Rank.JOB):
+        pass
+
+
+def test_without_the_tests_the_locks_are_the_standard_librarys_own() -> None:
+    code = "import threading; from sidecar.locks import *; print(type(make_lock(Rank.JOB)) is type(threading.Lock()))"
+    env = {name: value for name, value in os.environ.items() if name != "SIDECAR_CHECK_LOCKS"}
+    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert told.stdout == "True\n"
+
+
+def test_no_module_makes_a_lock_of_its_own() -> None:
+    made = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.name != "locks.py"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node) in {"threading.Lock", "threading.RLock", "threading.Condition", "threading.Semaphore"}
+    ]
+    assert made == []
