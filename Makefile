@@ -10,14 +10,17 @@ EDITOR := extension/test/e2e/node_modules/.installed
 VSIX := extension/build/sidecar.vsix
 WHEEL := extension/bundled/wheel.json
 
-.PHONY: help demo install test test-python test-extension lint types generated format extension constraints clean
+.PHONY: help demo install check test test-python test-extension lint lint-python lint-extension lint-forge generated format \
+	extension dist constraints clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo    install into $(VENV), index a real codebase, ask it three questions"
+	@echo "make check   the inner loop, about a minute: ruff, mypy, generated files, every test that starts no process"
 	@echo "make test    install what the tests need, then lint, types, generated files and every test"
-	@echo "make lint    ruff, mypy and the extension's lint and types only"
+	@echo "make lint    ruff, mypy, the forge's files and the extension's lint and types only"
 	@echo "make extension   build the editor extension, $(VSIX)"
+	@echo "make dist    build what a release consists of: wheel, source archive, .vsix and their checksums, in dist/"
 	@echo "make clean   remove what make has made"
 
 $(VENV)/.made:
@@ -39,7 +42,7 @@ $(NODE_TOOLS): tests/e2e/package-lock.json
 	@touch $@
 
 $(EXTENSION_TOOLS): extension/package-lock.json
-	@scripts/install-test-tools
+	@scripts/install-test-tools npm
 	cd extension && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
@@ -60,10 +63,24 @@ install: $(VENV)/.installed
 demo: $(VENV)/.installed
 	@scripts/demo
 
-lint: $(VENV)/.installed-dev $(EXTENSION_TOOLS)
+check: lint-python lint-forge generated
+	@# The mark is held by a check of its own: a test without it that starts a process fails here.
+	$(BIN)/python -m pytest -m "not process" --forbid-processes --numprocesses 2 --dist loadfile
+
+lint: lint-python lint-forge lint-extension
+
+lint-python: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+lint-forge: $(VENV)/.installed-dev
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/zizmor --offline --quiet .github/workflows
+
+lint-extension: $(EXTENSION_TOOLS)
 	cd extension && npm run --silent lint && npm run --silent types
 
 generated: $(VENV)/.installed-dev
@@ -80,6 +97,12 @@ test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(VSIX)
 	cd extension && npm run --silent types:e2e && cd test/e2e && npx --no-install playwright test
 
 extension: $(VSIX)
+
+dist: $(VENV)/.installed-dev $(VSIX)
+	rm -rf dist
+	$(BIN)/python -m build --quiet --outdir dist .
+	cp $(VSIX) dist/
+	cd dist && sha256sum * >SHA256SUMS
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
