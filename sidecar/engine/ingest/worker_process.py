@@ -1,6 +1,6 @@
 """One process that prepares files, as the one that started it sees it: asks, waits, and says why no answer came.
 
-Not here: who gets which process (`worker_pool.py`), what such a process does (`prepare_worker.py`).
+Not here: who gets which process (`worker_pool.py`), what such a process does (`worker.py`).
 """
 
 from __future__ import annotations

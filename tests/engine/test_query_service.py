@@ -1,0 +1,53 @@
+"""What a search loads once, and what it does not: collection by collection, and again where it was broken off."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import Cancelled
+from sidecar.model import SearchRequest, never_cancelled
+
+from .rooms import FILES, Room, find, index
+
+
+@pytest.fixture
+def workspace(room: Room) -> IndexedWorkspace:
+    for path, text in FILES.items():
+        room.write(path, text)
+    index(room.open())
+    room.close()
+    return room.open()
+
+
+def preloaded(workspace: IndexedWorkspace) -> set[str]:
+    generation = workspace._index.generation
+    return set() if generation is None else set(generation.preloaded)
+
+
+def test_each_collection_is_loaded_by_the_first_search_of_it(workspace: IndexedWorkspace) -> None:
+    find(workspace, "cookies", collection="docs")
+    assert preloaded(workspace) == {"docs"}
+    find(workspace, "cookies")
+    assert preloaded(workspace) == {"docs", "code"}
+
+
+def test_a_search_by_words_loads_no_vectors(workspace: IndexedWorkspace) -> None:
+    find(workspace, "cookies", mode="fts")
+    assert preloaded(workspace) == set()
+
+
+def test_what_a_cancelled_search_has_not_loaded_is_loaded_by_the_next(workspace: IndexedWorkspace) -> None:
+    with pytest.raises(Cancelled):
+        workspace.search(SearchRequest("cookies"), lambda: True)
+    assert preloaded(workspace) == set()
+    workspace.search(SearchRequest("cookies"), never_cancelled)
+    assert preloaded(workspace) == {"code"}
+
+
+def test_an_index_that_was_asleep_loads_again(workspace: IndexedWorkspace) -> None:
+    find(workspace, "cookies")
+    assert workspace.rest(0)
+    assert preloaded(workspace) == set()
+    assert find(workspace, "cookies")
+    assert preloaded(workspace) == {"code"}
