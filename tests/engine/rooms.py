@@ -74,6 +74,7 @@ class Room:
     make_store: Callable[[Path, int, str], VectorStore] | None = None
     watcher: bool = False
     preparers: Preparers | None = None
+    prepares_here: bool = False
     before_reading: Callable[[str], object] | None = None
     after_walking: Callable[[], object] | None = None
     make_watcher: Callable[..., Watching] | None = None
@@ -87,7 +88,7 @@ class Room:
             parts = replace(parts, read_file=partial(_read_after, self.before_reading, parts.read_file))
         if self.preparers is not None:
             parts = replace(parts, preparers=self.preparers)
-        elif self.before_reading is not None:
+        elif self.prepares_here or self.before_reading is not None:
             parts = replace(parts, preparers=PreparersHere(parts))
         if self.make_watcher is not None:
             parts = replace(parts, make_watcher=self.make_watcher)

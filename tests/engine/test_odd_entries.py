@@ -37,7 +37,7 @@ def open_room(models: Models, name: str = "work", **hooks: Any) -> Iterator[Room
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)
-        made = Room(place / name, place / "home", {}, models, [], apart=False, **hooks)
+        made = Room(place / name, place / "home", {}, models, [], prepares_here=True, **hooks)
         made.make_store = lambda _directory, dimension, _model: ExactStore(dimension)
         made.root.mkdir()
         for path, text in FILES.items():
