@@ -8,9 +8,9 @@ import signal
 import sys
 from collections.abc import Iterator
 
-import pytest
-
 import sidecar.no_telemetry  # noqa: F401
+
+import pytest
 
 os.environ["CI"] = "1"
 os.environ["SIDECAR_CHECK_LOCKS"] = "1"

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sidecar.engine.extras.documents import DocumentIndexes
+from sidecar.engine.extras.memory import WorkspaceMemories
 from sidecar.errors import (
     Cancelled,
     DocsIndexNotFound,
@@ -22,6 +23,7 @@ from sidecar.errors import (
     IndexingInProgress,
     IndexNotFound,
     InvalidPattern,
+    ModelLoadFailed,
     PathTraversal,
     WorkspaceNotFound,
 )
@@ -31,11 +33,13 @@ from sidecar.model import (
     CollectionCounts,
     ConfigAnswer,
     Decision,
+    Embedder,
     Explanation,
     FileReport,
     Hit,
     IsCancelled,
     PathsAnswer,
+    PatternReport,
     Progress,
     Rule,
     SearchAnswer,
@@ -48,6 +52,7 @@ from sidecar.model import (
 )
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.lexical.tfidf import count_words
+from sidecar.parts.memories import MemoryFile
 
 CHUNK_LINES = 10
 CONFIG: dict[str, object] = {
@@ -97,6 +102,7 @@ class FakeWorkspace:
         self._generation = 0
         self._listeners: list[Callable[[StatusAnswer], None]] = []
         self.documents = DocumentIndexes(DocumentFile(Path(root) / "documents.sqlite", count_words))
+        self.memories = WorkspaceMemories(MemoryFile(Path(root) / "memories.sqlite"), _no_model)
 
     @property
     def root(self) -> str:
@@ -170,6 +176,22 @@ class FakeWorkspace:
         if path not in self._present():
             raise FileNotFound(path)
         return self.search(SearchRequest(self.files[path].splitlines()[line - 1], top_k=limit), cancelled)
+
+    def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
+        answer = self.search(SearchRequest(query, mode="vector", top_k=limit), cancelled)
+        return replace(answer, hits=tuple(hit for hit in answer.hits if hit.score >= threshold))
+
+    def index_matching(
+        self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
+    ) -> PatternReport:
+        self._check(may_be_missing=True)
+        before = self._indexed or {}
+        matching = [path for pattern in patterns for path in fnmatch.filter(sorted(self.files), pattern)]
+        changed = [path for path in matching if force or before.get(path) != self.files[path]]
+        self._indexed = {**before, **{path: self.files[path] for path in changed}}
+        self._tell()
+        chunks = sum(len(_chunks(self.files[path])) for path in changed)
+        return PatternReport(len(changed), len(matching) - len(changed), 0, chunks)
 
     def status(self) -> StatusAnswer:
         self._fail()
@@ -307,6 +329,10 @@ class FakeWorkspaces:
         self.closed = True
         for workspace in self._workspaces:
             workspace.close()
+
+
+def _no_model() -> Embedder:
+    raise ModelLoadFailed("A fake workspace has no model.")
 
 
 def _collection(path: str) -> Collection:

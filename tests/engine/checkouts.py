@@ -85,7 +85,14 @@ def _watched(workspace: IndexedWorkspace) -> bool:
 
 def child(root: Path, home: Path, flags: dict[str, Any], said: Connection) -> None:
     room = Room(
-        root, home, flags, Models(make_embedder), [], make_store=lambda *_: DictStore(), watcher=True, prepares_here=True
+        root,
+        home,
+        flags,
+        Models(make_embedder),
+        [],
+        make_store=lambda *_: DictStore(),
+        watcher=True,
+        prepares_here=True,
     )
     answering = _Child(room)
     while True:

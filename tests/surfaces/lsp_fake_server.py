@@ -16,11 +16,13 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from sidecar.errors import Cancelled, WorkspaceNotFound
-from sidecar.model import IsCancelled, PathsAnswer, Progress, SearchAnswer, SearchRequest, Workspace
+from sidecar.model import BuildReport, IsCancelled, PathsAnswer, Progress, SearchAnswer, SearchRequest, Workspace
 from sidecar.surfaces.lsp.run import run_stdio
 from sidecar.surfaces.lsp.tcp import run_tcp
-from sidecar.tools.service import Service
+from sidecar.tools.service import Confirm, Service
 from tests.fakes import FakeWorkspace
 
 
@@ -31,7 +33,7 @@ class FolderWorkspace(FakeWorkspace):
         broken = ZeroDivisionError("secret /path") if Path(root, "BROKEN").exists() else None
         super().__init__(root=root, broken=broken)
 
-    def create(self, progress: Progress, cancelled: IsCancelled):  # type: ignore[no-untyped-def]
+    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         self.files = _files(self.root)
         if Path(self.root, "ENDLESS").exists():
             progress(1, 10, "waiting")
@@ -72,9 +74,8 @@ def _files(root: str) -> dict[str, str]:
 
 
 def make(settings: Mapping[str, object]) -> Service:
-    confirm = settings.get("confirm", "auto")
-    assert confirm in {"auto", "always", "never"}
-    return Service(FolderWorkspaces(), confirm=confirm)  # type: ignore[arg-type]
+    policy = TypeAdapter(Confirm).validate_python(settings.get("confirm", "auto"))
+    return Service(FolderWorkspaces(), confirm=policy)
 
 
 if __name__ == "__main__":
