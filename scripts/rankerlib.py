@@ -181,7 +181,7 @@ def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[i
     for step in range(1, recipe.steps + 1):
         chosen = rng.integers(0, len(usable), recipe.batch)
         gradient = _gradient(weights, [inputs[i] for i in chosen], [targets[i] for i in chosen])
-        gradient = gradient + np.float32(recipe.lasso) * np.sign(weights)
+        gradient = np.asarray(gradient + recipe.lasso * np.sign(weights), np.float32)
         first = 0.9 * first + 0.1 * gradient
         second = 0.999 * second + 0.001 * gradient * gradient
         move = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
@@ -233,7 +233,7 @@ def _gradient(weights: Matrix, inputs: Sequence[Matrix], targets: Sequence[Matri
     return np.asarray(z.T @ (_shares(z @ weights, [len(rows) for rows in inputs]) - y) / len(inputs), np.float32)
 
 
-def _shares(scores: Matrix, sizes: Sequence[int]) -> Matrix:
+def _shares(scores: NDArray[np.floating[Any]], sizes: Sequence[int]) -> NDArray[np.floating[Any]]:
     """Softmax within each run of `sizes` scores."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     shares = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))

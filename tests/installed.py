@@ -32,6 +32,7 @@ def install(site: Path, models: list[dict[str, Any]]) -> Path:
 def serve_minilm(folder: Path) -> dict[str, Any]:
     """Puts the shipped MiniLM under the hub's layout; its entry, pinned."""
     files = {}
+    entry: dict[str, Any]
     for name, path in PATHS.items():
         target = folder / "acme" / "minilm" / path
         target.parent.mkdir(parents=True, exist_ok=True)

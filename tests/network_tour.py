@@ -151,7 +151,8 @@ def mcp() -> list[dict[str, Any]]:
 
 def lsp(work: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     folder = {"uri": work.as_uri(), "name": "work"}
-    who = {"processId": None, "rootUri": work.as_uri(), "capabilities": {}, "workspaceFolders": [folder]}
+    who: dict[str, Any] = {"processId": None, "rootUri": work.as_uri(), "capabilities": {}}
+    who["workspaceFolders"] = [folder]
     return [
         {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": who},
         {"jsonrpc": "2.0", "method": "initialized", "params": {}},

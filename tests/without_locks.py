@@ -32,14 +32,15 @@ def forbid_locks() -> bool:
     if number is None or sys.platform != "linux":
         return False
     instructions = (Instruction * 4)(
-        (LOAD, 0, 0, 0),
-        (JUMP_EQUAL, 0, 1, number),
-        (RETURN, 0, 0, FAIL_WITH | errno.ENOLCK),
-        (RETURN, 0, 0, ALLOW),
+        Instruction(LOAD, 0, 0, 0),
+        Instruction(JUMP_EQUAL, 0, 1, number),
+        Instruction(RETURN, 0, 0, FAIL_WITH | errno.ENOLCK),
+        Instruction(RETURN, 0, 0, ALLOW),
     )
     program = Program(len(instructions), instructions)
     control = ctypes.CDLL(None).prctl
-    return control(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and control(SECCOMP, FILTER, ctypes.byref(program), 0, 0) == 0
+    allowed = control(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0
+    return allowed and bool(control(SECCOMP, FILTER, ctypes.byref(program), 0, 0) == 0)
 
 
 if __name__ == "__main__":

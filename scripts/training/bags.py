@@ -34,7 +34,7 @@ class Bags:
         return Bags(self.ids[places], self.counts[places], starts)
 
     def totals(self, vocabulary: int) -> NDArray[np.float64]:
-        return np.bincount(self.ids, weights=self.counts, minlength=vocabulary)
+        return np.asarray(np.bincount(self.ids, weights=self.counts, minlength=vocabulary), dtype=np.float64)
 
 
 class BagMaker:
@@ -81,4 +81,5 @@ def pooled(bags: Bags, table: NDArray[np.float32], exponent: float) -> NDArray[n
         part = slice(bags.starts[row], bags.starts[row + 1])
         sums[row] = weights[part] @ table[bags.ids[part]]
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
-    return np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+    rows: NDArray[np.float32] = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+    return rows

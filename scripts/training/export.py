@@ -129,7 +129,8 @@ def share_weights(int8: Path, fp16: Path, folder: Path) -> None:
 
 
 def _bytes(tensor: onnx.TensorProto) -> bytes:
-    return numpy_helper.to_array(tensor).tobytes()
+    content: bytes = numpy_helper.to_array(tensor).tobytes()
+    return content
 
 
 def _scaled(name: str, quantised: dict[str, onnx.TensorProto]) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:

@@ -58,4 +58,4 @@ def reduced(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]
 
 def log_weights(totals: NDArray[np.float64], a: float = 1e-3) -> NDArray[np.float32]:
     share = (totals + 1) / (totals + 1).sum()
-    return np.log(a / (a + share)).astype(np.float32)
+    return np.asarray(np.log(a / (a + share)), dtype=np.float32)

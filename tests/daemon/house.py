@@ -65,7 +65,7 @@ class House:
 
     def mcp(self, work: Path, era: str = HANDSHAKE, *, program: Sequence[str] = SIDECAR, **more: Any) -> Client:
         words = [*program[1:], "mcp", "--workspace", str(work)]
-        return Client(StdioServerParameters(command=program[0], args=words, env=self.env), mode=era, **more)  # type: ignore[arg-type]
+        return Client(StdioServerParameters(command=program[0], args=words, env=self.env), mode=era, **more)
 
     def status(self, program: Sequence[str] = SIDECAR) -> dict[str, Any]:
         told: dict[str, Any] = json.loads(self.run("daemon", "status", "--json", program=program).stdout)

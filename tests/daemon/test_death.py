@@ -109,11 +109,11 @@ async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_re
     work = write_workspace(tmp_path / "large", 1500)
     begun = asyncio.Event()
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
+    async def note(progress: float, total: float | None, message: str | None) -> None:
         begun.set()
 
     async with house.mcp(work) as agent:
-        building = asyncio.create_task(agent.call_tool("create_index", {}, progress_callback=progress))
+        building = asyncio.create_task(agent.call_tool("create_index", {}, progress_callback=note))
         await asyncio.wait_for(begun.wait(), 60)
         await asyncio.to_thread(house.kill)
         with pytest.raises(MCPError, match="please retry"):

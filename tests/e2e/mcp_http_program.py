@@ -42,7 +42,7 @@ class Told(BaseModel):
 class FixtureTool(ToolSpec):
     """A tool without a description file."""
 
-    description: ClassVar[str] = "A fixture of the conformance suite."  # type: ignore[misc]
+    description: ClassVar[str] = "A fixture of the conformance suite."
 
 
 def simple_text(context: Context, params: Nothing) -> Told:

@@ -21,6 +21,7 @@ from sidecar.engine.ports import Preparers, Walker, WalkResult, Watching
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import (
+    Collection,
     Decision,
     FileContent,
     FoundFile,
@@ -263,7 +264,7 @@ def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
     collections = snapshot.file_collection[snapshot.chunk_file]
     lost = 0
     for row in rows[:: max(1, len(rows) // 10)]:
-        name = "code" if collections[row] == 0 else "docs"
+        name: Collection = "code" if collections[row] == 0 else "docs"
         ids, similarities = store.query(name, vectors[row], len(rows))
         held = dict(zip(ids.tolist(), similarities.tolist(), strict=True)).get(int(snapshot.chunk_slot[row]))
         if held is None:

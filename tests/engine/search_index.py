@@ -17,7 +17,17 @@ from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.source import SearchSource
-from sidecar.model import Embedder, Ids, SearchAnswer, SearchRequest, Stat, VectorStore, never_cancelled
+from sidecar.model import (
+    Collection,
+    Embedder,
+    Ids,
+    SearchAnswer,
+    SearchRequest,
+    Stat,
+    Vectors,
+    VectorStore,
+    never_cancelled,
+)
 from sidecar.parts.chunk import parse_file
 from sidecar.parts.embed.catalog import resolve_model
 from sidecar.parts.embed.kept import KeptVectors
@@ -55,7 +65,7 @@ class SmallIndex:
             entries = []
             for path, text in files.items():
                 parsed = parse_file(path, text, language_of(path, text.split("\n", 1)[0]))
-                collection = "docs" if path.endswith((".md", ".txt")) else "code"
+                collection: Collection = "docs" if path.endswith((".md", ".txt")) else "code"
                 bodies = [body_text(chunk) for chunk in parsed.chunks]
                 hashes = [text_hash(body) for body in bodies]
                 path_hash = text_hash(path_text(path))
@@ -137,23 +147,23 @@ def small_index(folder: Path, files: Mapping[str, str]) -> Iterator[SmallIndex]:
 class ListedStore:
     """A vector store over arrays that answers exactly; `missing` slots are as if never written."""
 
-    def __init__(self, slots: Ids, vectors: np.ndarray, missing: frozenset[int] = frozenset()) -> None:
+    def __init__(self, slots: Ids, vectors: Vectors, missing: frozenset[int] = frozenset()) -> None:
         self._slots, self._vectors, self._missing = slots, vectors, missing
         self.limits: list[int] = []
 
-    def upsert(self, collection: str, ids: Ids, vectors: np.ndarray) -> None:
+    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
         raise NotImplementedError
 
-    def delete(self, collection: str, ids: Ids) -> None:
+    def delete(self, collection: Collection, ids: Ids) -> None:
         raise NotImplementedError
 
-    def query(self, collection: str, vector: np.ndarray, limit: int) -> tuple[Ids, np.ndarray]:
+    def query(self, collection: Collection, vector: Vectors, limit: int) -> tuple[Ids, Vectors]:
         self.limits.append(limit)
         cosines = self._vectors @ vector
         order = [i for i in np.argsort(-cosines, kind="stable") if int(self._slots[i]) not in self._missing][:limit]
         return self._slots[order], cosines[order]
 
-    def count(self, collection: str) -> int:
+    def count(self, collection: Collection) -> int:
         return len(self._slots)
 
     def close(self) -> None:

@@ -92,13 +92,13 @@ def test_who_is_cancelled_waits_for_no_turn_and_leaves_none_behind() -> None:
 def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(house: OpenWorkspaces, tmp_path: Path) -> None:
     small, large = house.get(make(tmp_path / "small", 3)), house.get(make(tmp_path / "large", 400))
     order: list[str] = []
-    begun, done = threading.Event(), threading.Event()
+    begun, small_is_done = threading.Event(), threading.Event()
 
-    def large_progress(finished: int, total: int, message: str) -> None:
-        if finished:
+    def large_progress(done: int, total: int, message: str) -> None:
+        if done:
             begun.set()
             # The small one needs some turns only; without them this one could not end.
-            assert finished < total or done.wait(LIMIT_S)
+            assert done < total or small_is_done.wait(LIMIT_S)
 
     def index_large() -> None:
         large.refresh(large_progress, never_cancelled)
@@ -109,7 +109,7 @@ def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(house: O
     assert begun.wait(LIMIT_S)
     small.refresh(no_progress, never_cancelled)
     order.append("small")
-    done.set()
+    small_is_done.set()
     indexing.join(LIMIT_S)
     assert order == ["small", "large"]
 

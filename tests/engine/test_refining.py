@@ -352,7 +352,7 @@ def test_interrupting_the_second_stage_leaves_an_index_that_answers(staged: Room
     tap.allowed.release(BATCH)
     interrupted = threading.Event()
 
-    def progress(count: int, total: int, message: str) -> None:
+    def progress(done: int, total: int, message: str) -> None:
         if message.startswith("Embedding"):
             interrupted.set()
 

@@ -13,7 +13,7 @@ import pytest
 from sidecar.engine.search.hits import within_budget
 from sidecar.engine.search.vector_search import EXACT
 from sidecar.errors import Cancelled, InvalidPattern, StoreFailed
-from sidecar.model import Hit, SearchRequest, VectorStore
+from sidecar.model import Collection, Hit, Ids, SearchRequest, Vectors, VectorStore
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
 
 
@@ -199,7 +199,7 @@ def test_chunks_without_vectors_are_found_by_word_and_the_answer_says_it_is_part
 
 
 class FailingStore(ListedStore):
-    def query(self, collection: str, vector: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def query(self, collection: Collection, vector: Vectors, limit: int) -> tuple[Ids, Vectors]:
         raise StoreFailed("The store's process ended.")
 
 
@@ -283,11 +283,11 @@ def test_vectors_that_are_not_whole_yet_are_compared_too_but_not_remembered(tmp_
 class AwaitedStore(ListedStore):
     """Answers once `words_are_found`."""
 
-    def __init__(self, slots: np.ndarray, vectors: np.ndarray) -> None:
+    def __init__(self, slots: Ids, vectors: Vectors) -> None:
         super().__init__(slots, vectors)
         self.words_are_found = threading.Event()
 
-    def query(self, collection: str, vector: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def query(self, collection: Collection, vector: Vectors, limit: int) -> tuple[Ids, Vectors]:
         assert self.words_are_found.wait(60)
         return super().query(collection, vector, limit)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_a_wrong_entry_says_what_is_wrong(tmp_path: Path, changes: dict[str, obj
         shelf_with(tmp_path, ENTRY | changes)
 
 
-def shelf_with(tmp_path: Path, entry: dict[str, object]) -> Shelf:
+def shelf_with(tmp_path: Path, entry: Mapping[str, object]) -> Shelf:
     folder = tmp_path / "models"
     folder.mkdir()
     shutil.copyfile(models_folder() / "catalog.json", folder / "catalog.json")

@@ -87,7 +87,8 @@ def _of_place(postings: Postings, place: int) -> list[tuple[int, int]]:
 
 def chunks_with(connection: sqlite3.Connection, term: str) -> list[int]:
     """Dead ones included."""
-    return read_bodies(connection, [term]).ids.tolist()
+    ids: list[int] = read_bodies(connection, [term]).ids.tolist()
+    return ids
 
 
 def is_known(connection: sqlite3.Connection, term: str) -> bool:

@@ -29,7 +29,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 def random_vectors(rows: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
     vectors = np.random.default_rng(seed).standard_normal((rows, dimension)).astype(np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
 
 
 def ids(*numbers: int) -> Ids:

@@ -18,7 +18,7 @@ from tests.spec.families import open_drive
 from tests.spec.requirements import requires
 
 SEARCHES = ("memory_search", "memory_fulltext_search")
-MEMORIES = (
+MEMORIES: tuple[dict[str, Any], ...] = (
     {"key": "build/command", "summary": "How to build", "text": "Run `make all`; it needs clang 17."},
     {"key": "deploy", "summary": "Deploying", "text": "Push a tag; the pipeline ships to kubernetes with make."},
     {"key": "style", "summary": "Preferences", "text": "The user wants short functions."},
@@ -86,10 +86,11 @@ def test_keywords_are_combined_and_marked(drive: Drive) -> None:
 
 @requires("003.registration.compatible", "003.registration.equivalent")
 def test_every_door_gives_the_same_results(drive: Drive, direct: Drive) -> None:
-    for tool, arguments in (
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("memory_search", {"query": "user preferences on functions", "limit": 2}),
         ("memory_fulltext_search", {"keywords": "make, functions", "operator": "OR", "limit": 2, "offset": 1}),
-    ):
+    )
+    for tool, arguments in calls:
         assert drive(tool, **arguments) == direct(tool, **arguments)
 
 

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 LIMIT_S = 30.0
 REPOSITORY = Path(__file__).parents[2]
@@ -90,10 +90,11 @@ class LspClient:
         self._arrived = threading.Condition()
         self._ended = False
         self._socket: socket.socket | None = None
-        self._out: BinaryIO
+        self._out: IO[bytes]
+        self._in: IO[bytes]
         if connect is not None:
             self._socket = socket.create_connection(connect[:2])
-            self._out, source = self._socket.makefile("wb"), self._socket.makefile("rb")
+            self._out, self._in = self._socket.makefile("wb"), self._socket.makefile("rb")
         else:
             assert command is not None
             self.process = subprocess.Popen(
@@ -105,8 +106,7 @@ class LspClient:
                 env={**os.environ, **(env or {})},
             )
             assert self.process.stdin and self.process.stdout
-            self._out, source = self.process.stdin, self.process.stdout
-        self._in: BinaryIO = source
+            self._out, self._in = self.process.stdin, self.process.stdout
         self._lock = threading.Lock()
         if reads:
             threading.Thread(target=self._read, daemon=True).start()
@@ -246,7 +246,8 @@ class LspClient:
         return json.loads(body) if body else None
 
     def _reply(self, message: dict[str, Any]) -> None:
-        answer = self.on_request.get(message["method"], lambda params: None)(message["params"])
+        answering = self.on_request.get(message["method"])
+        answer = answering(message["params"]) if answering else None
         if answer is NO_ANSWER:
             return
         error = {"error": {"code": -32601, "message": "unknown method"}}

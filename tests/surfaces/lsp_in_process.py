@@ -93,6 +93,7 @@ class InProcessEditor:
             self.messages.append(message)
             self._arrived.notify_all()
         if "method" in message and "id" in message:
-            result = self._answers.get(message["method"], lambda params: None)(message["params"])
+            answering = self._answers.get(message["method"])
+            result = answering(message["params"]) if answering else None
             if result is not NO_ANSWER:
                 self.answer(message["id"], result)

@@ -152,7 +152,8 @@ def test_a_model_that_does_not_fit_its_entry_is_named_when_it_has_come(place: Pl
 
 @pytest.mark.parametrize("how", ["flag", "environment", "user file"])
 def test_offline_refuses_to_download_whoever_set_it(place: Place, how: str) -> None:
-    words, more = ("models", "download", "minilm-hub"), {}
+    words: tuple[str, ...] = ("models", "download", "minilm-hub")
+    more: dict[str, str] = {}
     if how == "flag":
         words = (*words, "--offline")
     elif how == "environment":

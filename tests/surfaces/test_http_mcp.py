@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-import httpx
+import httpx2
 import pytest
 from mcp import Client
 from mcp.client.context import ClientRequestContext
@@ -29,16 +29,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         assert served.end() == (0, "")
 
 
-async def yes(ctx: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+async def yes(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
     return ElicitResult(action="accept", content={"confirm": True})
 
 
 @asynccontextmanager
 async def connected(served: Served, mode: str) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {served.token}"}
-    async with httpx.AsyncClient(headers=headers, timeout=60) as web:
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as web:
         transport = streamable_http_client(served.told["mcp"], http_client=web)
-        async with Client(transport, mode=mode, elicitation_callback=yes) as client:  # type: ignore[arg-type]
+        async with Client(transport, mode=mode, elicitation_callback=yes) as client:
             yield client
 
 
@@ -61,6 +61,6 @@ async def test_a_person_behind_the_mcp_client_is_asked(served: Served, mode: str
 
 
 async def test_without_the_token_there_is_no_mcp(served: Served) -> None:
-    async with httpx.AsyncClient() as web:
+    async with httpx2.AsyncClient() as web:
         message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         assert (await web.post(served.told["mcp"], json=message)).status_code == 401

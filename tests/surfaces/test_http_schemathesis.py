@@ -5,6 +5,7 @@ server error, an undocumented status, a body that does not fit, a request that i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import requests
@@ -56,7 +57,7 @@ def connection(served: Served) -> Iterator[requests.Session]:
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_what_the_document_promises_holds(case: Case, served: Served, connection: requests.Session) -> None:
+def test_what_the_document_promises_holds(case: Case[Any], served: Served, connection: requests.Session) -> None:
     response = case.call(base_url=served.url, session=connection, timeout=LIMIT_S)
     assert "Traceback" not in response.text
     case.validate_response(response, checks=CHECKS)

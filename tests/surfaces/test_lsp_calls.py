@@ -182,7 +182,8 @@ def test_folders_come_and_go(client: LspClient, folder: Path, second: Path) -> N
 def test_without_folders_the_root_counts_and_without_a_root_calls_say_what_to_do(
     server: TcpServer, folder: Path
 ) -> None:
-    for params in ({"rootUri": folder.as_uri()}, {"rootPath": str(folder)}):
+    roots: list[dict[str, Any]] = [{"rootUri": folder.as_uri()}, {"rootPath": str(folder)}]
+    for params in roots:
         with LspClient(connect=server.address) as client:
             client.start(**params, workspaceFolders=None)
             assert client.request("sidecar/getIndexStatus")["projectPath"] == str(folder)

@@ -259,7 +259,8 @@ def test_frames_stay_whole_when_python_does_not_buffer_and_libraries_print(folde
 
 def test_a_client_that_does_not_read_stops_nobody_else(server: TcpServer, session: LspClient, folder: Path) -> None:
     with LspClient(connect=server.address, reads=False) as deaf:
-        hello = {"processId": None, "capabilities": {}, "workspaceFolders": [{"uri": folder.as_uri(), "name": "x"}]}
+        hello: dict[str, Any] = {"processId": None, "capabilities": {}}
+        hello["workspaceFolders"] = [{"uri": folder.as_uri(), "name": "x"}]
         hello["initializationOptions"] = {"token": deaf.token}
         deaf.send_request("initialize", hello)
         for _ in range(3000):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import pytest
@@ -18,6 +18,7 @@ from mcp.types import (
     ElicitResult,
     Implementation,
     InputRequiredResult,
+    InputResponses,
     ListRootsResult,
     Root,
 )
@@ -50,11 +51,13 @@ def workspace() -> FakeWorkspace:
 class Person:
     """Answers elicitations as told and remembers what was asked."""
 
-    def __init__(self, action: str = "accept", content: dict[str, Any] | None = None) -> None:
-        self._result = ElicitResult(action=action, content=content)  # type: ignore[arg-type]
+    def __init__(
+        self, action: Literal["accept", "decline", "cancel"] = "accept", content: dict[str, Any] | None = None
+    ) -> None:
+        self._result = ElicitResult(action=action, content=content)
         self.asked: list[ElicitRequestParams] = []
 
-    async def __call__(self, ctx: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         self.asked.append(params)
         return self._result
 
@@ -245,7 +248,7 @@ async def test_where_nobody_can_be_asked_only_what_destroys_is_refused(workspace
 
 
 async def test_silence_is_a_no(workspace: FakeWorkspace) -> None:
-    async def silent(ctx: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    async def silent(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -261,7 +264,8 @@ async def test_an_answer_to_a_question_that_was_not_asked_is_not_taken(workspace
         asked = await client.session.call_tool("delete_index", {}, allow_input_required=True)
         assert isinstance(asked, InputRequiredResult)
         assert asked.input_requests is not None
-        forged = {key: ElicitResult(action="accept", content={"confirm": True}) for key in asked.input_requests}
+        consent = ElicitResult(action="accept", content={"confirm": True})
+        forged: InputResponses = dict.fromkeys(asked.input_requests, consent)
         again = await client.session.call_tool("delete_index", {}, input_responses=forged, allow_input_required=True)
         assert isinstance(again, InputRequiredResult)
         with pytest.raises(MCPError, match="requestState"):
@@ -277,8 +281,8 @@ async def test_an_answer_to_a_question_that_was_not_asked_is_not_taken(workspace
 async def test_progress_reaches_a_client_that_asked_for_it(workspace: FakeWorkspace, era: str) -> None:
     reports: list[tuple[float, float | None, str | None]] = []
 
-    async def note(done: float, total: float | None, message: str | None) -> None:
-        reports.append((done, total, message))
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        reports.append((progress, total, message))
 
     async with client_of(workspace, era) as client:
         await client.call_tool("create_index", {}, progress_callback=note)
@@ -335,9 +339,9 @@ class Roots:
         self.folders = folders
         self.asked = 0
 
-    async def __call__(self, ctx: ClientRequestContext) -> ListRootsResult:
+    async def __call__(self, context: ClientRequestContext) -> ListRootsResult:
         self.asked += 1
-        return ListRootsResult(roots=[Root(uri=folder.as_uri()) for folder in self.folders])  # type: ignore[arg-type]
+        return ListRootsResult(roots=[Root(uri=folder.as_uri()) for folder in self.folders])
 
 
 def two_workspaces(tmp_path: Path) -> tuple[Path, Path, Service]:

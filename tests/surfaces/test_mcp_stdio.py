@@ -92,7 +92,7 @@ async def server(*options: str, stderr: int | None = None) -> AsyncIterator[Pipe
 
 def official(era: str, *options: str, **more: Any) -> Client:
     parameters = StdioServerParameters(command=sys.executable, args=[*PROGRAM, *options], cwd=REPOSITORY)
-    return Client(parameters, mode=era, **more)  # type: ignore[arg-type]
+    return Client(parameters, mode=era, **more)
 
 
 async def gone(process_id: int) -> None:
@@ -117,17 +117,17 @@ async def gone(process_id: int) -> None:
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 async def test_the_official_client_uses_the_door_in_both_eras(tmp_path: Path, era: str) -> None:
     asked: list[str] = []
-    progress: list[float] = []
+    reported: list[float] = []
 
-    async def person(ctx: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    async def person(context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         asked.append(params.message)
         return ElicitResult(action="accept", content={"confirm": True})
 
-    async def roots(ctx: ClientRequestContext) -> ListRootsResult:
-        return ListRootsResult(roots=[Root(uri=tmp_path.as_uri())])  # type: ignore[arg-type]
+    async def roots(context: ClientRequestContext) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=tmp_path.as_uri())])
 
-    async def note(done: float, total: float | None, message: str | None) -> None:
-        progress.append(done)
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        reported.append(progress)
 
     async with official(era, elicitation_callback=person, list_roots_callback=roots) as client:
         assert client.protocol_version == ("2026-07-28" if era == STATELESS else "2025-11-25")
@@ -140,7 +140,7 @@ async def test_the_official_client_uses_the_door_in_both_eras(tmp_path: Path, er
         deleted = await client.call_tool("delete_index", {})
         assert deleted.structured_content["status"] == "deleted"
     assert len(asked) == 2
-    assert progress[-1] == 2
+    assert reported[-1] == 2
 
 
 async def test_prints_of_libraries_and_children_do_not_reach_the_wire() -> None:

@@ -412,7 +412,7 @@ async def test_an_agent_that_has_subscribed_hears_of_a_changed_index(house: Hous
             heard.set()
 
     async with house.agent(message_handler=message) as agent:
-        await agent.session.subscribe_resource("sidecar://index/status")  # type: ignore[arg-type]
+        await agent.session.subscribe_resource("sidecar://index/status")
         await asyncio.to_thread(house.workspace.refresh, lambda *_: None, lambda: False)
         async with asyncio.timeout(30):
             await heard.wait()

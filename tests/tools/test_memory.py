@@ -78,7 +78,7 @@ def test_deleting_asks_first_and_a_no_keeps_the_memory(tools: RealTools) -> None
     assert '"A test" wants to delete the memory "deploy"' in question.message
     assert tools("memory_get", key="deploy")["success"]
     for answer in ("decline", "cancel", "timeout", "nobody"):
-        done = tools.answer("memory_delete", {"key": "deploy"}, {question.id: answer})  # type: ignore[dict-item]
+        done = tools.answer("memory_delete", {"key": "deploy"}, {question.id: answer})
         assert isinstance(done, Done)
         assert (done.value["success"], done.value["status"]) == (True, "cancelled")
     assert tools("memory_get", key="deploy")["success"]

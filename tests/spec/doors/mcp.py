@@ -80,18 +80,19 @@ class Door:
 
         async def live() -> None:
             asking = self._person if can_ask else None
-            client = Client(self._program, mode=self.mode, elicitation_callback=asking, client_info=CLIENT)  # type: ignore[arg-type]
+            client = Client(self._program, mode=self.mode, elicitation_callback=asking, client_info=CLIENT)
             async with client:
                 connected.set_result(client)
                 await over.wait()
 
         life = asyncio.create_task(live())
-        await asyncio.wait({life, connected}, return_when=asyncio.FIRST_COMPLETED)
+        either: set[asyncio.Future[Any]] = {life, connected}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if life.done():
             life.result()
         return Session(connected.result(), can_ask, over, life)
 
-    async def _person(self, ctx: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+    async def _person(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
         if self._answer == "accept":
             return ElicitResult(action="accept", content={"confirm": True})
         return ElicitResult(action="decline")
