@@ -12,7 +12,7 @@ from tests.spec.requirements import Requirement
 HERE = Path(__file__).parent
 REQUIREMENTS: tuple[Requirement, ...] = tuple(
     entry
-    for path in sorted(HERE.glob("requirements*.py"))
+    for path in sorted(HERE.glob("requirements_*.py"))
     for entry in importlib.import_module(f"tests.spec.{path.stem}").REQUIREMENTS
 )
 
