@@ -127,6 +127,11 @@ class IndexedWorkspace:
     def root(self) -> str:
         return self._root
 
+    @property
+    def index(self) -> IndexHandle:
+        """What is open of the index: for tests and measurements, which look below what tools see."""
+        return self._index
+
     def settings(self) -> Settings:
         return self._parts.load_settings(self._directory.config)
 

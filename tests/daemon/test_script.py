@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +97,13 @@ def test_a_closed_document_is_not_opened_again() -> None:
 def test_thousands_of_edits_are_kept_as_text() -> None:
     script = lsp()
     open_file(script, "")
-    for number in range(1000):
+    tracemalloc.start()
+    for number in range(3000):
         said(script, change(number + 2, insertion(0, number, "x")))
-    assert opening(script)[-1]["params"]["textDocument"]["text"] == "x" * 1000
-    assert len(script._documents[FILE]._changes) == 0
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 500_000, "as messages they take three million bytes"
+    assert opening(script)[-1]["params"]["textDocument"]["text"] == "x" * 3000
 
 
 def test_an_edit_that_makes_no_sense_is_passed_on_and_stops_nothing() -> None:

@@ -41,12 +41,12 @@ class MemoryClient:
         self._token = token
 
     def search(self, query: str, **page: int) -> dict[str, Any]:
-        return self._get("/search", q=query, **page)
+        return self.get("/search", q=query, **page)
 
     def fulltext(self, keywords: str, **options: Any) -> dict[str, Any]:
-        return self._get("/fulltext", keywords=keywords, **options)
+        return self.get("/fulltext", keywords=keywords, **options)
 
-    def _get(self, path: str, **query: Any) -> dict[str, Any]:
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
         url = f"{self._base}{path}?{urllib.parse.urlencode(query)}"
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._token}"})
         try:
@@ -122,7 +122,7 @@ def test_fulltext_highlights_the_keywords_in_an_excerpt(client: MemoryClient) ->
 def test_wrong_parameters_are_400_with_a_message_that_names_them(
     client: MemoryClient, path: str, query: dict[str, Any], named: str
 ) -> None:
-    told = client._get(path, **query)
+    told = client.get(path, **query)
     assert told["status"] == 400
     assert told["success"] is False
     assert named in told["message"].lower()

@@ -209,7 +209,7 @@ def image(
     store: bool = True,
 ) -> Image:
     """Without `store` nobody asks the vector store, which is a process to start."""
-    generation = workspace._index.readable()  # the image looks behind the surface on purpose
+    generation = workspace.index.readable()
     with generation.snapshots.open() as snapshot:
         vectors, found = snapshot.vectors(np.arange(len(snapshot.chunk_ids), dtype=np.int32))
         assert found.all(), "every chunk has a vector"
@@ -253,7 +253,7 @@ def _definitions(snapshot: Snapshot) -> tuple[tuple[Any, ...], ...]:
 
 def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
     """Vectors in the store by collection; each must be under the slot of its chunk."""
-    generation = workspace._index.readable()
+    generation = workspace.index.readable()
     assert generation.writer is not None
     generation.writer.store_sync.start()
     assert generation.writer.store_sync.drain(60), "the store was filled"

@@ -7,14 +7,19 @@ import queue
 import threading
 import weakref
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sidecar.engine.concurrency.fair_slots import FairSlots
+from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import real_parts
+from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.engine.workspaces import OpenWorkspaces
-from sidecar.model import SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
+from sidecar.model import Embedder, SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
+from sidecar.settings.load import Settings
 
 LIMIT_S = 60.0
 
@@ -22,10 +27,28 @@ LIMIT_S = 60.0
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[OpenWorkspaces]:
     """The open workspaces of one process."""
-    home = tmp_path / "home"
-    workspaces = OpenWorkspaces(home, real_parts({}, {}, {"SIDECAR_HOME": str(home), "HOME": str(home)}))
+    workspaces = OpenWorkspaces(tmp_path / "home", parts_of(tmp_path / "home"))
     yield workspaces
     workspaces.close()
+
+
+@contextmanager
+def noting_models(home: Path) -> Iterator[tuple[OpenWorkspaces, list[weakref.ref[Embedder]]]]:
+    """The same, and the models that were loaded, as long as somebody holds them."""
+    parts, loaded = parts_of(home), list[weakref.ref[Embedder]]()
+
+    def load(settings: Settings) -> Embedder:
+        embedder = parts.make_embedder(settings)
+        loaded.append(weakref.ref(embedder))
+        return embedder
+
+    workspaces = OpenWorkspaces(home, replace(parts, make_embedder=load))
+    yield workspaces, loaded
+    workspaces.close()
+
+
+def parts_of(home: Path) -> Parts:
+    return real_parts({}, {}, {"SIDECAR_HOME": str(home), "HOME": str(home)})
 
 
 def make(folder: Path, files: int) -> str:
@@ -114,37 +137,37 @@ def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(house: O
     assert order == ["small", "large"]
 
 
-def test_workspaces_share_one_loaded_model_and_one_file_of_vectors(house: OpenWorkspaces, tmp_path: Path) -> None:
-    one, two = house.get(make(tmp_path / "one", 3)), house.get(make(tmp_path / "two", 3))
-    for workspace in (one, two):
-        workspace.refresh(no_progress, never_cancelled)
-        assert paths(workspace, "function_1")
-    assert len(house._models._loaded) == 1
+def test_workspaces_share_one_loaded_model_and_one_file_of_vectors(tmp_path: Path) -> None:
+    with noting_models(tmp_path / "home") as (house, loaded):
+        for root in (make(tmp_path / "one", 3), make(tmp_path / "two", 3)):
+            workspace = house.get(root)
+            workspace.refresh(no_progress, never_cancelled)
+            assert paths(workspace, "function_1")
+    assert len(loaded) == 1
     assert [p.name for p in (tmp_path / "home").rglob("vectors.sqlite")] == ["vectors.sqlite"]
 
 
-def test_an_idle_workspace_gives_model_and_store_back_and_the_next_call_brings_them_back(
-    house: OpenWorkspaces, tmp_path: Path
-) -> None:
+def test_an_idle_workspace_gives_model_and_store_back_and_the_next_call_brings_them_back(tmp_path: Path) -> None:
     root = make(tmp_path / "work", 5)
-    workspace = house.get(root)
-    workspace.refresh(no_progress, never_cancelled)
-    told: list[StatusAnswer] = []
-    end = workspace.on_change(told.append)
-    before = workspace.status()
-    model = weakref.ref(next(iter(house._models._loaded.values())))
-    house.rest(after_s=3600)
-    assert model() is not None
-    house.rest(after_s=0)
-    gc.collect()
-    assert model() is None
-    asleep = workspace.status()
-    assert (asleep.status, asleep.files, asleep.watcher_active) == (before.status, before.files, False)
-    assert told[-1].status == "ready"
-    Path(root, "late.py").write_text("def came_while_asleep():\n    pass\n")
-    assert paths(workspace, "came_while_asleep")[0] == "late.py"
-    assert workspace.status().files == before.files + 1
-    end()
+    with noting_models(tmp_path / "home") as (house, loaded):
+        workspace = house.get(root)
+        workspace.refresh(no_progress, never_cancelled)
+        told: list[StatusAnswer] = []
+        end = workspace.on_change(told.append)
+        before = workspace.status()
+        (model,) = loaded
+        house.rest(after_s=3600)
+        assert model() is not None
+        house.rest(after_s=0)
+        gc.collect()
+        assert model() is None
+        asleep = workspace.status()
+        assert (asleep.status, asleep.files, asleep.watcher_active) == (before.status, before.files, False)
+        assert told[-1].status == "ready"
+        Path(root, "late.py").write_text("def came_while_asleep():\n    pass\n")
+        assert paths(workspace, "came_while_asleep")[0] == "late.py"
+        assert workspace.status().files == before.files + 1
+        end()
 
 
 def test_a_strategy_that_changes_is_heeded_without_a_call_and_told_by_a_workspace_that_rests(
@@ -167,11 +190,12 @@ def test_a_strategy_that_changes_is_heeded_without_a_call_and_told_by_a_workspac
 
 def test_a_workspace_in_use_does_not_rest(house: OpenWorkspaces, tmp_path: Path) -> None:
     workspace = house.get(make(tmp_path / "work", 100))
+    assert isinstance(workspace, IndexedWorkspace)
     seen: list[bool] = []
 
     def progress(done: int, total: int, message: str) -> None:
         house.rest(after_s=0)
-        seen.append(house._open[workspace.root].resting)
+        seen.append(workspace.resting)
 
     workspace.refresh(progress, never_cancelled)
     assert seen and not any(seen)

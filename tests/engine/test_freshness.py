@@ -17,16 +17,24 @@ import pytest
 from sidecar.engine.update.applier import ChangeApplier
 from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.update.staleness import RunningJob, Staleness, stale_notice
+from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DiskFull, IndexLocked
-from sidecar.model import IsCancelled, SearchRequest, never_cancelled
+from sidecar.model import IsCancelled, SearchRequest, Workspace, never_cancelled
 from tests.engine.rooms import Room, find, index
 
 NEW = "def entirely_new_engine():\n    return 'steam'\n"
 ROOT = Path(__file__).parents[2]
 
 
-def notice(workspace: object, query: str = "expire cookies") -> str:
-    return str(workspace.search(SearchRequest(query), never_cancelled).notice)  # type: ignore[attr-defined]
+def notice(workspace: Workspace, query: str = "expire cookies") -> str:
+    return workspace.search(SearchRequest(query), never_cancelled).notice
+
+
+def dirty(workspace: IndexedWorkspace) -> list[str]:
+    """What a process that is killed now leaves to the next one."""
+    writer = workspace.index.writable().writer
+    assert writer is not None
+    return writer.manifest.dirty()
 
 
 def test_a_fresh_answer_says_nothing(room: Room) -> None:
@@ -130,14 +138,13 @@ def test_a_lazy_queue_survives_a_killed_process_and_is_settled_once_it_is_applie
     applier = workspace._live_update._applier
     assert applier is not None
     applier.add(["src/engine.py"], ["docs"])
-    manifest = workspace._index.writable().writer.manifest  # type: ignore[union-attr]
-    assert sorted(manifest.dirty()) == ["docs/", "src/engine.py"]
+    assert sorted(dirty(workspace)) == ["docs/", "src/engine.py"]
     lazy.close()  # nothing was searched in between, as when the process is killed
     again = lazy.open()
     assert again.status().pending_files == 2
     assert find(again, "entirely_new_engine")[0] == "src/engine.py"
     assert again.status().pending_files == 0
-    assert again._index.writable().writer.manifest.dirty() == []  # type: ignore[union-attr]
+    assert dirty(again) == []
     lazy.close()
 
 

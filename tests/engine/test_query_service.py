@@ -21,7 +21,7 @@ def workspace(room: Room) -> IndexedWorkspace:
 
 
 def preloaded(workspace: IndexedWorkspace) -> set[str]:
-    generation = workspace._index.generation
+    generation = workspace.index.generation
     return set() if generation is None else set(generation.preloaded)
 
 

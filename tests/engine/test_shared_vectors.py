@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors
+from sidecar.model import Vectors
 from sidecar.parts.embed.kept import KeptVectors
 from tests.engine.rooms import Room, find, image, index
 
@@ -66,7 +67,7 @@ def test_two_processes_that_index_at_the_same_time_share_one_file(repository: Ro
     one, two = repository.open(), copy.open()  # each with parts of its own, as two processes have
     index(one)
     assert index(two).embedded == 0
-    assert one._index.readable().kept.store_uuid == two._index.readable().kept.store_uuid
+    assert one.index.readable().kept.store_uuid == two.index.readable().kept.store_uuid
     copy.close()
 
 
@@ -82,8 +83,8 @@ def test_deleting_an_index_leaves_the_vectors_of_the_others(repository: Room) ->
     _make_old(repository)
     mine.delete()
     assert image(theirs) == before
-    uuid, kept = theirs._index.readable().kept.store_uuid, theirs._index.readable().kept
-    named = named_vectors(IndexLayout(repository.home, "/").indexes, uuid)
+    kept = theirs.index.readable().kept
+    named = named_vectors(IndexLayout(repository.home, "/").indexes, kept.store_uuid)
     assert kept.get(named[named > 0])[1].all()
     assert kept.count() == (named > 0).sum(), "what nobody names any more has gone"
     other.close()
@@ -104,21 +105,18 @@ def test_an_index_whose_vectors_were_replaced_is_linked_anew_by_hash(repository:
 def _make_old(room: Room) -> None:
     """As if nobody had asked for any vector for days."""
     path = room.home / "vectors" / "vectors.sqlite"
-    store = KeptVectors(path, "any", 1, now=lambda: time.time() - 10 * 86_400)
-    with store._writing() as writer:
-        writer.execute("UPDATE uses SET day = day - 10")
-    store.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE uses SET day = day - 10")
 
 
 def _copy_under_another_uuid(file: Path) -> None:
-    rows: list[tuple[bytes, Any]] = []
+    rows: list[tuple[bytes, Vectors]] = []
     (name,) = [m for m in _models(file)]
     old = KeptVectors(file, *name)
+    with closing(sqlite3.connect(file)) as connection:
+        hashes = dict(connection.execute("SELECT id, hash FROM vectors"))
     for ids, vectors in old.blocks():
-        with old._reader() as reader:
-            for number, vector in zip(ids.tolist(), vectors, strict=True):
-                ((key,),) = reader.execute("SELECT hash FROM vectors WHERE id = ?", (number,)).fetchall()
-                rows.append((key, vector))
+        rows += [(hashes[number], vector) for number, vector in zip(ids.tolist(), vectors, strict=True)]
     old.close()
     for part in file.parent.iterdir():
         part.unlink()
@@ -128,10 +126,5 @@ def _copy_under_another_uuid(file: Path) -> None:
 
 
 def _models(file: Path) -> list[tuple[str, int]]:
-    import sqlite3
-
-    connection = sqlite3.connect(file)
-    try:
+    with closing(sqlite3.connect(file)) as connection:
         return list(connection.execute("SELECT model_id, dimension FROM models"))
-    finally:
-        connection.close()

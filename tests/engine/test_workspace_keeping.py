@@ -75,7 +75,7 @@ class Kept:
 
     def paths(self) -> tuple[str, ...]:
         """As the index has them, without bringing it up to date."""
-        with self.workspace._index.readable().snapshots.open() as snapshot:
+        with self.workspace.index.readable().snapshots.open() as snapshot:
             return tuple(snapshot.paths)
 
 
