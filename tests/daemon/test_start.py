@@ -25,14 +25,16 @@ ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a s
 def handshake(house: House, work: Path, program: Sequence[str] = SIDECAR) -> str:
     """Serves an agent up to its handshake; what was written to standard error."""
     command = [*program, "mcp", "-w", str(work)]
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=house.env, text=True, **streams) as pipe:  # type: ignore[call-overload]
+    both = subprocess.PIPE
+    with subprocess.Popen(command, env=house.env, text=True, stdin=both, stdout=both, stderr=both) as pipe:
+        assert pipe.stdin is not None
+        assert pipe.stdout is not None
         pipe.stdin.write(json.dumps(INITIALIZE) + "\n")
         pipe.stdin.flush()
         answer = pipe.stdout.readline()
         _, told = pipe.communicate(timeout=60)
     assert json.loads(answer)["result"]["serverInfo"]["name"] == "sidecar", told
-    return str(told)
+    return told
 
 
 INITIALIZE = {

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from sidecar.engine.extras.memory import WorkspaceMemories
 from sidecar.engine.models.loader import Models
 from sidecar.errors import IndexCorrupt, InvalidParams, InvalidQuery, ModelLoadFailed
-from sidecar.model import Embedder, MemoryPage, never_cancelled
+from sidecar.model import Embedder, MemoryPage, Vectors, never_cancelled
 from sidecar.parts.memories import MemoryFile
 from tests.engine.rooms import Room, find, index
 
@@ -39,8 +41,10 @@ def keys(page: MemoryPage) -> list[str]:
     return [hit.memory.key for hit in page.hits]
 
 
-def words(memories: WorkspaceMemories, *keywords: str, operator: str = "OR", namespace: str = "") -> MemoryPage:
-    return memories.find_keywords(keywords, operator, 10, 0, namespace)  # type: ignore[arg-type]
+def words(
+    memories: WorkspaceMemories, *keywords: str, operator: Literal["AND", "OR"] = "OR", namespace: str = ""
+) -> MemoryPage:
+    return memories.find_keywords(keywords, operator, 10, 0, namespace)
 
 
 # ---------------------------------------------------------------- keeping
@@ -275,17 +279,18 @@ def test_vectors_are_made_once(tmp_path: Path, room: Room, models: Models) -> No
 
     class Counting:
         def __init__(self, inner: Embedder) -> None:
-            self._inner = inner
             self.model_id, self.dimension = inner.model_id, inner.dimension
-            self.embed_query = inner.embed_query
+            self.device, self.device_note = inner.device, inner.device_note
+            self.embed_query, self.close = inner.embed_query, inner.close
+            self._embed = inner.embed_documents
 
-        def embed_documents(self, texts: list[str]) -> object:
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
             made.append(len(texts))
-            return self._inner.embed_documents(texts)
+            return self._embed(texts)
 
     embedder = Counting(models.embedder(room.open().settings()))
     for _ in range(2):
-        memories = WorkspaceMemories(MemoryFile(tmp_path / "m.sqlite"), lambda: embedder)  # type: ignore[arg-type,return-value]
+        memories = WorkspaceMemories(MemoryFile(tmp_path / "m.sqlite"), lambda: embedder)
         memories.save("a", "", "some words", ()) if not made else None
         search(memories, "words")
         memories.close()

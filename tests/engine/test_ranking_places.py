@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.engine.search.rank.scorer import WeightedSum
 from sidecar.engine.search.searcher import Searcher
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model import Collection, SearchRequest, never_cancelled
 from tests.engine.languages_text import TEXTS, code_files, documents
 from tests.engine.search_index import SmallIndex, small_index
 
@@ -34,10 +34,10 @@ SHOP = {
 }
 
 
-def paths_by_bm25(index: SmallIndex, query: str, collection: str = "code") -> list[str]:
+def paths_by_bm25(index: SmallIndex, query: str, collection: Collection = "code") -> list[str]:
     searcher = Searcher(BM25)
     with index.source() as source:
-        request = SearchRequest(query, collection, mode="fts")  # type: ignore[arg-type]
+        request = SearchRequest(query, collection, mode="fts")
         return [hit.path for hit in searcher.search(source, request, never_cancelled).hits]
 
 
@@ -118,7 +118,7 @@ def test_in_a_workspace_of_one_huge_file_the_right_passage_comes_first(tmp_path:
 @pytest.mark.parametrize("language", sorted(TEXTS))
 @pytest.mark.parametrize("collection", ["code", "docs"])
 def test_questions_in_other_languages_are_answered_at_least_as_well_as_by_bm25(
-    tmp_path: Path, language: str, collection: str
+    tmp_path: Path, language: str, collection: Collection
 ) -> None:
     files = code_files(language) if collection == "code" else documents(language)
     with small_index(tmp_path, files) as index:

@@ -9,12 +9,13 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sidecar.errors import Cancelled, DiskFull, ModelDownloadFailed, ModelLoadFailed
 from sidecar.model import no_progress
-from sidecar.parts.embed.catalog import ModelEntry, models_folder
+from sidecar.parts.embed.catalog import ModelEntry, ModelFiles, models_folder
 from sidecar.parts.embed.fetch import fetch_model
 from sidecar.parts.embed.onnx import OnnxEmbedder
 from sidecar.parts.embed.published import LOCK_FILE, UNFINISHED, Published, RemoteFile, Shelf
@@ -46,7 +47,7 @@ def hub(server: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
     return server
 
 
-def published(pinned: bool = True, **changes: object) -> Published:
+def published(pinned: bool = True, **changes: Any) -> Published:
     """The shipped static model as if it were on the hub."""
     files = {
         name: RemoteFile(path, (STATIC / name).stat().st_size, hubs.sha256(STATIC / name))
@@ -55,7 +56,7 @@ def published(pinned: bool = True, **changes: object) -> Published:
         for name, path in PATHS.items()
     }
     entry = ModelEntry("static-hub", kind="static", dimension=256, pooling="graph")
-    return replace(Published(entry, REPOSITORY, COMMIT if pinned else "main", files), **changes)  # type: ignore[arg-type]
+    return replace(Published(entry, REPOSITORY, COMMIT if pinned else "main", files), **changes)
 
 
 def fetch(model: Published, downloads: Path, hub: Hub) -> Path:
@@ -82,7 +83,7 @@ def test_a_pinned_model_is_downloaded_checked_and_runs(hub: Hub, tmp_path: Path)
     embedder.close()
 
 
-def files_of(model: Published, downloads: Path):  # type: ignore[no-untyped-def]
+def files_of(model: Published, downloads: Path) -> ModelFiles:
     return Shelf(downloads).downloaded(model)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,9 +77,9 @@ def declare(folder: Path, **settings: object) -> None:
     (folder / "sidecar-model.json").write_text(json.dumps(settings), "utf-8")
 
 
-def changed(name: str, **changes: object) -> ModelFiles:
+def changed(name: str, **changes: Any) -> ModelFiles:
     files = resolve_model(name)
-    return ModelFiles(replace(files.entry, **changes), files.folder)  # type: ignore[arg-type]
+    return ModelFiles(replace(files.entry, **changes), files.folder)
 
 
 # ---------------------------------------------------------------- vectors

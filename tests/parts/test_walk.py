@@ -7,6 +7,7 @@ import random
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,10 +119,10 @@ def tricky(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def walker(root: Path, **options: object) -> Walker:
+def walker(root: Path, **options: Any) -> Walker:
     ignore_file = root.parent / "ignored-everywhere"
-    given = {"global_ignore": str(ignore_file) if ignore_file.exists() else "", **options}
-    return Walker(str(root), WalkOptions(**given))  # type: ignore[arg-type]
+    given: dict[str, Any] = {"global_ignore": str(ignore_file) if ignore_file.exists() else "", **options}
+    return Walker(str(root), WalkOptions(**given))
 
 
 def paths(found: tuple[FoundFile, ...] | tuple[SkippedPath, ...]) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.types import TextContent
 
 from sidecar.errors import InvalidParams
 from sidecar.surfaces.mcp.results import failure, listing
@@ -121,8 +122,9 @@ def test_a_failure_over_mcp_has_the_flag_and_the_family_s_body() -> None:
         validate(tool, {"query": "x", "limit": 0})
     result = failure(tool, refused.value)
     assert result.is_error
-    text = result.content[0].text  # type: ignore[union-attr]
-    assert text.startswith('{"success":false,"message":"Invalid parameters. limit: must be')
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    assert block.text.startswith('{"success":false,"message":"Invalid parameters. limit: must be')
 
 
 @requires("003.registration.both", "003.registration.schema", "003.registration.examples", "003.output.structured")

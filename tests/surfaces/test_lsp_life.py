@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -187,10 +187,14 @@ def test_faulty_messages_get_an_answer_and_the_next_is_served(session: LspClient
         (b'{"jsonrpc": "2.0", "id": null, "method": "shutdown"}', -32600, None),
         (b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": "shutdown"}', -32600, None),
     ]
+
+    def is_error_since(before: int) -> Callable[[dict[str, Any]], bool]:
+        return lambda m: "error" in m and m in session.messages[before:]
+
     for body, number, request_id in faulty:
         before = len(session.messages)
         session.send_raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        answer = session.expect(lambda m, n=before: "error" in m and m in session.messages[n:])  # type: ignore[misc]
+        answer = session.expect(is_error_since(before))
         assert (answer["error"]["code"], answer["id"]) == (number, request_id), body[:80]
     assert session.request("sidecar/getIndexStatus")["status"] == "not_found"
     assert session.all_of("window/showMessage") == []

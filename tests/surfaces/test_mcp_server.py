@@ -14,6 +14,7 @@ from mcp.client.context import ClientRequestContext
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp.types import (
     CallToolResult,
+    ElicitRequestFormParams,
     ElicitRequestParams,
     ElicitResult,
     Implementation,
@@ -21,6 +22,7 @@ from mcp.types import (
     InputResponses,
     ListRootsResult,
     Root,
+    TextContent,
 )
 
 from sidecar.surfaces.mcp.results import ERROR_META
@@ -78,7 +80,9 @@ def client_of(workspace: FakeWorkspace, era: str, person: Person | None = None, 
 
 
 def text_of(result: CallToolResult) -> str:
-    return str(result.content[0].text)  # type: ignore[union-attr]
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
 
 
 async def test_every_tool_is_listed_with_its_schemas_and_annotations(workspace: FakeWorkspace, era: str) -> None:
@@ -218,7 +222,8 @@ async def test_the_person_is_asked_in_words_before_the_index_is_deleted(workspac
     question = person.asked[-1]
     assert "Test Agent" in question.message
     assert ROOT in question.message
-    assert question.requested_schema["properties"]["confirm"]["type"] == "boolean"  # type: ignore[union-attr]
+    assert isinstance(question, ElicitRequestFormParams)
+    assert question.requested_schema["properties"]["confirm"]["type"] == "boolean"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ResourceUpdated
-from mcp.types import CallToolResult, ElicitResult, Implementation, ResourceUpdatedNotification
+from mcp.types import CallToolResult, ElicitResult, Implementation, ResourceUpdatedNotification, TextResourceContents
 
 from sidecar.shown import quoted
 from sidecar.surfaces.http.app import make_app
@@ -398,7 +398,9 @@ async def test_an_agent_may_read_the_index_state(house: House, era: str) -> None
     async with house.agent(era) as agent:
         (resource,) = (await agent.list_resources()).resources
         read = await agent.read_resource(resource.uri)
-        assert json.loads(read.contents[0].text)["status"] == "ready"  # type: ignore[union-attr]
+        (status,) = read.contents
+        assert isinstance(status, TextResourceContents)
+        assert json.loads(status.text)["status"] == "ready"
         with pytest.raises(MCPError, match="no resource"):
             await agent.read_resource("sidecar://other")
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -29,8 +30,8 @@ def work(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def offered(env: dict[str, str], **options: str) -> set[str]:
-    service = make_service(env=env, **options)  # type: ignore[arg-type]
+def offered(env: dict[str, str], **options: Any) -> set[str]:
+    service = make_service(env=env, **options)
     service.close()
     return {tool.name for tool in service.tools}
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from mcp import Client, StdioServerParameters
 from mcp.client.context import ClientRequestContext
 from mcp.shared.exceptions import MCPError
-from mcp.types import ElicitRequestParams, ElicitResult, Implementation
+from mcp.types import ElicitRequestParams, ElicitResult, Implementation, TextContent
 
 from sidecar.surfaces.mcp.results import ERROR_META
 from tests.spec.doors import Answer, ToolFailed
@@ -61,7 +61,9 @@ class Door:
         except MCPError as error:
             raise ToolFailed("UNKNOWN_TOOL", error.error.message) from error
         if result.is_error:
-            raise _failed((result.meta or {})[ERROR_META], result.content[0].text)  # type: ignore[union-attr]
+            (block,) = result.content
+            assert isinstance(block, TextContent)
+            raise _failed((result.meta or {})[ERROR_META], block.text)
         return dict(result.structured_content)
 
     async def _client(self, *, can_ask: bool) -> Client:
