@@ -123,7 +123,7 @@ def test_a_yes_creates_the_index_and_status_and_config_tell_of_it(drive: Drive) 
     assert same_path(made["projectPath"], drive.workspace)
     assert made["stats"]["filesIndexed"] == CODE_FILES
     assert made["stats"]["chunksCreated"] >= CODE_FILES
-    assert made["stats"]["durationMs"] >= 0
+    assert made["stats"]["durationMs"] > 0
     assert made["stats"]["errorCount"] == 0
     assert made["docsStats"]["filesIndexed"] == 2
     failed = refused(drive, "create_index")
@@ -148,7 +148,7 @@ def check_status(drive: Drive, status: dict[str, Any], made: dict[str, Any]) -> 
     assert isinstance(status["watcherActive"], bool)
     hybrid = status["hybridSearch"]
     assert (hybrid["enabled"], hybrid["defaultAlpha"]) == (True, 0.5)
-    assert hybrid["ftsEngine"] in {"js", "native"}
+    assert hybrid["ftsEngine"] == "native"
     assert hybrid["ftsChunks"] == status["totalChunks"]
 
 
@@ -254,7 +254,7 @@ def test_without_a_yes_nothing_is_deleted(drive: Drive, answer: Any) -> None:
     drive.with_index()
     told = drive("delete_index", answer)
     assert told["status"] == "cancelled"
-    assert drive("get_index_status")["status"] != "not_found"
+    assert drive("get_index_status")["status"] == "ready"
 
 
 @requires("002.delete_index.deletes", "002.delete_index.returns")

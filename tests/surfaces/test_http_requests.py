@@ -285,10 +285,10 @@ def test_a_failure_is_spelt_as_its_family_spells_it(served: Served) -> None:
     assert (broken.status, broken.json["status"]) == (400, "error")
 
 
-def test_text_that_is_no_unicode_comes_back_as_the_escape_it_came_as(served: Served) -> None:
+def test_text_that_is_no_unicode_is_refused_by_a_message_that_is(served: Served) -> None:
     reply = served.send("POST", "/tools/search_code", b'{"query": "a \\ud800 b"}', {"Content-Type": "application/json"})
-    assert reply.status in (200, 400)
-    json.loads(reply.body.decode("utf-8"))
+    assert reply.status == 400
+    assert "half a character" in json.dumps(json.loads(reply.body.decode("utf-8")))
 
 
 def test_an_alias_of_a_tool_is_taken(served: Served) -> None:
@@ -299,10 +299,7 @@ def test_an_alias_of_a_tool_is_taken(served: Served) -> None:
 def test_the_tools_are_listed_with_their_paths(served: Served) -> None:
     listed = {tool["name"]: tool for tool in served.get("/tools").json["tools"]}
     assert listed["search_code"]["get"] == ["/code/search"]
-    assert listed["memory_search"]["get"] == ["/memory/search", "/search"] or listed["memory_search"]["get"] == [
-        "/search",
-        "/memory/search",
-    ]
+    assert sorted(listed["memory_search"]["get"]) == ["/memory/search", "/search"]
     assert listed["delete_index"] | {"destructive": True, "asks": True, "get": []} == listed["delete_index"]
 
 

@@ -340,7 +340,7 @@ async def test_activity_lists_agents_and_what_each_asked_got_and_was_refused(hou
     assert (refused["state"], refused["answeredBy"]) == ("refused", "Code")
     assert (search["state"], search["asked"], search["results"]) == ("done", "retry with backoff", 1)
     assert search["paths"] == ["src/retry.py"]
-    assert search["tookMs"] >= 0
+    assert isinstance(search["tookMs"], float)
     assert only["entries"] == [search]
     assert later["entries"] == []
 
