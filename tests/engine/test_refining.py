@@ -78,8 +78,13 @@ def tap() -> Iterator[Tap]:
 def staged(tmp_path: Path, models: Models, tap: Tap) -> Iterator[Room]:
     """A workspace of 60 chunks whose settings name the slow model, in a process that stays."""
 
+    for shipped in (QUICK, SLOW):
+        models.embedder(replace(Settings(), model=shipped))
+
     def make(settings: Settings) -> Embedder:
-        inner = models.embedder(settings)
+        # What is loaded by now: the room's own models are locked while they make one.
+        inner = models.loaded(settings)
+        assert inner is not None, settings.model
         return TappedEmbedder(inner, tap) if settings.model == SLOW else inner
 
     room = Room(tmp_path / "work", tmp_path / "home", {"model": SLOW}, Models(make), [], watcher=True)
