@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar import shown
 from tests.daemon.house import SIDECAR, House, eventually, write_workspace
 
 TIMES = re.compile(r"[0-9.]+ ?(m?s\b|MB|KB)|(?<=Ms\": )[0-9.]+|(?<=_ms: )[0-9.]+|[0-9]{4}-[0-9:T.+Z-]+")
@@ -82,7 +83,7 @@ def test_a_question_is_asked_at_the_terminal(served: House, work: Path, typed: s
     finally:
         os.close(person)
         os.close(terminal)
-    assert str(work) in err
+    assert shown.quoted(str(work)) in err
     assert process.returncode == (9 if left else 0)
     assert (served.run("search", "convert_unit_1", cwd=work).returncode == 0) is left
 

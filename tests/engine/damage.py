@@ -464,14 +464,15 @@ def break_file(path: Path, kind: str, chance: random.Random, foreign: Path) -> N
         _pretend_newer(path)
         return
     held = path.read_bytes()
-    new = {
+    ways: dict[str, Callable[[], bytes]] = {
         "zeroed": lambda: _zeroed(held, chance),
         "flipped": lambda: _flipped(held, chance),
         "truncated": lambda: held[: chance.randrange(len(held) or 1)],
         "empty": lambda: b"",
         "foreign": foreign.read_bytes,
         "garbage": lambda: chance.randbytes(min(len(held), 100)) + held[100:],
-    }[kind]()
+    }
+    new = ways[kind]()
     with path.open("r+b") as file:
         file.write(new)
         file.truncate()

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 
-from sidecar.engine.ingest.prepare import Gone
+from sidecar.engine.ingest.prepare import Gone, Job
 from sidecar.engine.ingest.worker_process import Request, read_message, write_message
 
 
@@ -27,6 +27,7 @@ def main(nature: str = "") -> int:
 
 def _answer(request: Request, nature: str) -> None:
     for task in request.tasks:
+        assert isinstance(task, Job)
         path = task.found.path
         if nature == "killed":
             os.kill(os.getpid(), signal.SIGKILL)

@@ -165,7 +165,7 @@ def _searches_for(workspace: Workspace, seconds: float) -> list[tuple[float, flo
     end = time.perf_counter() + seconds
     for number in range(len(QUERIES)):
         _search(workspace, number)  # what the first ones load
-    made = []
+    made: list[tuple[float, float]] = []
     while time.perf_counter() < end or not made:
         made.append(_search(workspace, len(made)))
         threading.Event().wait(HEARTBEAT_S)

@@ -32,7 +32,7 @@ from hypothesis.stateful import (
 from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, SidecarError
-from sidecar.model import no_progress
+from sidecar.model import never_cancelled, no_progress
 from sidecar.settings.load import Settings
 from tests.engine.kills import WORDS, DictStore
 from tests.engine.rooms import Image, Room, image
@@ -408,7 +408,8 @@ class Life(RuleBasedStateMachine):
     def _on_disk(self) -> dict[str, bytes]:
         """As a walk finds it, unsaved text included."""
         walker = self.workspace._parts.make_walker(str(self.room.root), self.workspace.settings())
-        found = {f.path: hashlib.sha256((self.room.root / f.path).read_bytes()).digest() for f in walker.walk().files}
+        files = walker.walk(never_cancelled).files
+        found = {f.path: hashlib.sha256((self.room.root / f.path).read_bytes()).digest() for f in files}
         for path, text in self._buffers.items():
             if walker.decide(path).indexed:
                 found[path] = hashlib.sha256(text.encode()).digest()

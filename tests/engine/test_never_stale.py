@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,7 +50,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 def test_every_life_of_a_workspace_ends_with_the_index_that_is_made_from_nothing(
     repository: Repository, models: Models
 ) -> None:
-    run_state_machine_as_test(lambda: Life(repository, models), settings=SOME_LIVES)
+    make = partial(Life, repository, models)
+    run_state_machine_as_test(make, settings=SOME_LIVES)  # type: ignore[arg-type]  # any callable will do
 
 
 @pytest.mark.parametrize("cancelled_after", [None, 0], ids=["finished", "cancelled"])
@@ -224,7 +227,7 @@ def polled(room: Room) -> IndexedWorkspace:
         def tell(changes: Changes) -> None:
             report(changes.paths, ("",) if changes.head_moved else changes.rescan)
 
-        strategy = "git" if settings.indexing_strategy == "git" else "files"
+        strategy: Literal["files", "git"] = "git" if settings.indexing_strategy == "git" else "files"
         return Watcher(root, tell, lambda _: False, strategy, poll_seconds=3600.0, make_notifier=refuse)
 
     room.watcher, room.make_watcher = True, make

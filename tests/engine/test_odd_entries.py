@@ -207,7 +207,7 @@ def test_the_rest_is_indexed_as_without_them_and_each_is_indexed_or_named(
     where: str,
     privileged: bool,
 ) -> None:
-    hooks = {} if privileged else {"around_walking": as_somebody}
+    hooks: dict[str, Any] = {} if privileged else {"around_walking": as_somebody}
     with open_room(models, **hooks) as room:
         odd = put(room.root, where, entries)
         workspace = room.open()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sidecar.engine.concurrency.rwlock import RwLock
+from sidecar.engine.update.change_queue import Pending
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
@@ -311,6 +312,9 @@ class SlowWatcher:
     def refresh(self) -> None:
         pass
 
+    def look(self) -> None:
+        pass
+
 
 def test_a_watcher_that_starts_while_the_workspace_is_closed_is_stopped(room: Room) -> None:
     watcher = SlowWatcher()
@@ -337,7 +341,7 @@ def test_an_end_for_good_amid_a_start_leaves_no_thread_behind() -> None:
         index=lambda: index,
         settings=Settings,
         make_watcher=SlowWatcher,
-        apply=lambda *_: None,
+        apply=lambda *_: Pending(),
         on_change=lambda: None,
         write_lock=RwLock(),
         stay_seconds=0.0,

@@ -140,7 +140,7 @@ def test_every_loopback_address_is_taken_and_is_a_host(host: str) -> None:
 @pytest.mark.parametrize("port", ["-1", "65536", "many", "1.5"])
 def test_a_wrong_port_is_refused_and_the_range_named(port: str, tmp_path: Path) -> None:
     err = io.StringIO()
-    doors = Doors(lambda s: 0, lambda s, h, p: 0, lambda s, w: 0, lambda s, serving: 0)
+    doors = Doors(lambda s: 0, lambda s, h, p, f: 0, lambda s, w: 0, lambda s, serving: 0)
     words = ["serve", f"--port={port}", "-w", str(tmp_path)]
     assert main(words, service=Service(FakeWorkspaces()), doors=doors, stderr=err) == 2
     assert "65535" in err.getvalue()
