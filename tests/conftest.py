@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import sidecar.no_telemetry  # noqa: F401
 
@@ -17,11 +18,20 @@ os.environ["SIDECAR_CHECK_LOCKS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # thousands of processes: each would compile the house anew
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background would ignore it
 
+_TESTS = Path(__file__).parent
+_PROGRAMS = frozenset({"daemon", "e2e", "spec"})
 _STARTS_A_PROCESS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--forbid-processes", action="store_true", help="fail a test that starts one without its mark")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole folders whose subject are real programs."""
+    for item in items:
+        if item.path.relative_to(_TESTS).parts[0] in _PROGRAMS:
+            item.add_marker("process")
 
 
 class _Watch:

@@ -184,6 +184,7 @@ def test_a_module_says_what_it_is_for(path: Path) -> None:
     assert not text.strip() or ast.get_docstring(ast.parse(text))
 
 
+@pytest.mark.process
 def test_ruff_finds_no_complex_function_and_no_library_outside_its_owner() -> None:
     command = [sys.executable, "-m", "ruff", "check", "--select", "C901,TID251", "--quiet", "sidecar"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -63,6 +63,7 @@ def test_a_lock_is_not_held_while_its_condition_is_waited_for() -> None:
         pass
 
 
+@pytest.mark.process
 def test_without_the_tests_the_locks_are_the_standard_librarys_own() -> None:
     code = "import threading; from sidecar.locks import *; print(type(make_lock(Rank.JOB)) is type(threading.Lock()))"
     env = {name: value for name, value in os.environ.items() if name != "SIDECAR_CHECK_LOCKS"}

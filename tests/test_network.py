@@ -24,6 +24,8 @@ import pytest
 from tests.installed import environment
 from tests.network_tour import in_empty_network
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT_S = 600
 

@@ -29,6 +29,7 @@ def said(home: Path, code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("module", ["__main__", "parts.embed.onnx", "parts.vectors.chroma_worker", "model"])
 def test_any_module_of_ours_quiets_its_process(tmp_path: Path, module: str) -> None:
     code = f"import os, sidecar.{module}\nprint(dict(sorted(os.environ.items())))"
@@ -44,11 +45,13 @@ def test_each_variable_is_contradicted_by_the_user_of_these_tests_and_none_of_th
     assert {name for name in FIXED if CONTRARY.get(name, FIXED[name]) == FIXED[name]} == set()
 
 
+@pytest.mark.process
 def test_onnxruntime_leaves_no_device_id_and_no_events(tmp_path: Path) -> None:
     said(tmp_path, "import sidecar.model, onnxruntime")
     assert list(tmp_path.rglob("*")) == []
 
 
+@pytest.mark.process
 def test_no_spans_are_recorded_where_the_user_has_set_opentelemetry_up(tmp_path: Path) -> None:
     code = (
         "import sidecar.model\n"

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 KEPT_OPEN_S = 60
 LIMIT_S = 540
 pytestmark = [
+    pytest.mark.process,
     pytest.mark.slow,
     pytest.mark.e2e,
     pytest.mark.skipif(bool(why_not()), reason=why_not()),
@@ -82,7 +83,7 @@ def test_every_door_and_every_worker_is_watched(kept_open: tuple[Path, Trace]) -
         "serve --json",
         "daemon run",
     )
-    workers = ("vectors.chroma_worker", "engine.prepare_worker")
+    workers = ("vectors.chroma_worker", "engine.ingest.worker")
     for kind in (*(f"-m sidecar {words}" for words in doors), *workers):
         assert any(kind in command for command in kept_open[1].commands), kind
 

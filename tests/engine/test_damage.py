@@ -19,6 +19,8 @@ from sidecar.tools.spec import Question
 from tests.engine.damage import Breaker
 from tests.engine.rooms import FILES, Room, index
 
+pytestmark = pytest.mark.process
+
 CASES = 20
 
 

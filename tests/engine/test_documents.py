@@ -232,6 +232,7 @@ def test_a_document_of_ten_megabytes_is_indexed_and_found(documents: DocumentInd
     assert hit.highlights[0].endswith("final needle...")
 
 
+@pytest.mark.process
 def test_documents_outlive_the_deletion_of_the_code_index(room: Room) -> None:
     workspace = room.open()
     workspace.documents.create("kept", "sqlite", True, 2)
@@ -243,6 +244,7 @@ def test_documents_outlive_the_deletion_of_the_code_index(room: Room) -> None:
     assert find(room.open().documents, "keep", name="kept") == ["a"]
 
 
+@pytest.mark.process
 def test_documents_need_neither_an_index_of_code_nor_its_lease(room: Room) -> None:
     first = room.open()
     index(first)

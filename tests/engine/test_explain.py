@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.engine.rooms import Room, index
+
+pytestmark = pytest.mark.process
 
 
 def test_a_folder_says_how_many_of_its_files_are_indexed(room: Room) -> None:

@@ -21,6 +21,8 @@ from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.model import Embedder, SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
 from sidecar.settings.load import Settings
 
+pytestmark = pytest.mark.process
+
 LIMIT_S = 60.0
 
 

@@ -22,6 +22,8 @@ from sidecar.errors import DiskFull, IndexLocked
 from sidecar.model import IsCancelled, SearchRequest, Workspace, never_cancelled
 from tests.engine.rooms import Room, find, index
 
+pytestmark = pytest.mark.process
+
 NEW = "def entirely_new_engine():\n    return 'steam'\n"
 ROOT = Path(__file__).parents[2]
 

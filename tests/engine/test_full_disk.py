@@ -13,6 +13,8 @@ from sidecar.errors import DiskFull
 from tests.engine.kills import WORDS, DictStore
 from tests.engine.rooms import Room, find, image, index
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:

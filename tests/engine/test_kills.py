@@ -10,6 +10,8 @@ from sidecar.engine.models.loader import Models
 from tests.engine.kills import Killer
 from tests.engine.rooms import SLOW
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.slow
 def test_thirty_kills_lose_nothing_and_embed_nothing_twice(tmp_path: Path, models: Models) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import random
 import string
 
+import pytest
+
 from sidecar.model import SearchRequest, never_cancelled
 from tests.engine.rooms import Room, index
+
+pytestmark = pytest.mark.process
 
 SECRET = "".join(random.Random(5).choices(string.ascii_letters + string.digits, k=28))
 CLIENT = (

@@ -108,6 +108,7 @@ def test_memories_are_listed_by_tags_page_by_page_last_changed_first(memories: W
     assert ([m.key for m in found], total) == (["style", "deploy/production"], 4)
 
 
+@pytest.mark.process
 def test_deleting_the_index_keeps_the_memories(room: Room, memories: WorkspaceMemories) -> None:
     workspace = room.open()
     index(workspace)

@@ -46,6 +46,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return Repository.make(tmp_path_factory.mktemp("repository") / "work")
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_every_life_of_a_workspace_ends_with_the_index_that_is_made_from_nothing(
     repository: Repository, models: Models
@@ -54,6 +55,7 @@ def test_every_life_of_a_workspace_ends_with_the_index_that_is_made_from_nothing
     run_state_machine_as_test(make, settings=SOME_LIVES)  # type: ignore[arg-type]  # any callable will do
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("cancelled_after", [None, 0], ids=["finished", "cancelled"])
 @pytest.mark.parametrize("job", ["refresh", "rebuild"])
 def test_a_switch_amid_a_job_is_in_the_index_afterwards(
@@ -66,6 +68,7 @@ def test_a_switch_amid_a_job_is_in_the_index_afterwards(
     life.teardown()  # which compares
 
 
+@pytest.mark.process
 def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_it_ends(
     repository: Repository, models: Models
 ) -> None:
@@ -90,6 +93,7 @@ def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_
     life.teardown()
 
 
+@pytest.mark.process
 @pytest.mark.slow
 def test_checkouts_amid_jobs_that_end_are_cancelled_or_die_leave_no_index_stale(tmp_path: Path, models: Models) -> None:
     outcome = Switcher(tmp_path, seed=3, models=models).run(12)
@@ -97,6 +101,7 @@ def test_checkouts_amid_jobs_that_end_are_cancelled_or_die_leave_no_index_stale(
     assert {kind.split()[1] for kind in outcome.by_kind} == {"finish", "cancel", "kill"}
 
 
+@pytest.mark.process
 def test_lives_differ_where_a_change_is_never_reported(repository: Repository, models: Models) -> None:
     """The comparison itself can fail."""
     life = Life(repository, models)
@@ -207,6 +212,7 @@ def paths(workspace: IndexedWorkspace) -> tuple[str, ...]:
         return tuple(snapshot.paths)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("strategy", ["realtime", "lazy"])
 def test_before_anything_watches_every_search_looks_for_itself(room: Room, strategy: str) -> None:
     room.flags["indexingStrategy"] = strategy
@@ -240,6 +246,7 @@ def polled(room: Room) -> IndexedWorkspace:
     return workspace
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("strategy", ["realtime", "lazy"])
 def test_where_files_are_polled_a_search_looks_for_itself(room: Room, strategy: str) -> None:
     room.flags["indexingStrategy"] = strategy
@@ -250,6 +257,7 @@ def test_where_files_are_polled_a_search_looks_for_itself(room: Room, strategy: 
     assert (answer.hits[0].path, answer.notice) == ("src/engine.py", "")
 
 
+@pytest.mark.process
 def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(room: Room) -> None:
     room.flags["indexingStrategy"] = "git"
     room.git("init", "-b", "main")

@@ -10,6 +10,8 @@ from sidecar.model import SearchRequest, never_cancelled
 
 from .rooms import FILES, Room, find, index
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def workspace(room: Room) -> IndexedWorkspace:

@@ -23,6 +23,8 @@ from sidecar.model import Embedder, SearchAnswer, SearchRequest, StatusAnswer, V
 from sidecar.settings.load import Settings
 from tests.engine.rooms import QUICK, SLOW, Room, find, image, index
 
+pytestmark = pytest.mark.process
+
 BATCH = 32
 WORDS = (
     "cookie expire retry backoff parse query string serve accept listen open close read write token stream buffer flush"

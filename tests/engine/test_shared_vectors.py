@@ -16,6 +16,8 @@ from sidecar.model import Vectors
 from sidecar.parts.embed.kept import KeptVectors
 from tests.engine.rooms import Room, find, image, index
 
+pytestmark = pytest.mark.process
+
 
 def beside(room: Room, name: str) -> Room:
     """Another workspace of the same home, not yet there."""

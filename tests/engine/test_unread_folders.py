@@ -18,6 +18,8 @@ from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
 from tests.circumstances import as_somebody, without_descriptors
 from tests.engine.rooms import FILES, Room, find, index
 
+pytestmark = pytest.mark.process
+
 
 class Weather:
     """Around every look at the disk: whatever `now` is."""

@@ -39,6 +39,8 @@ from sidecar.settings.load import Settings
 from tests.engine.rooms import Room, find, image, index
 from tests.hostile import PATTERNS, SIZE
 
+pytestmark = pytest.mark.process
+
 STDLIB = Path(sysconfig.get_path("stdlib"))
 PACKAGES = ("asyncio", "email", "http", "importlib", "json", "logging", "multiprocessing", "unittest", "xml")
 """More than a megabyte of Python: many batches."""

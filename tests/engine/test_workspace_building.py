@@ -23,6 +23,8 @@ from sidecar.errors import (
 from sidecar.model import never_cancelled, no_progress
 from tests.engine.rooms import FILES, Room, find, image, index
 
+pytestmark = pytest.mark.process
+
 
 def settle(room: Room) -> None:
     """Makes every file old enough that its time stamp can be trusted."""

@@ -13,6 +13,8 @@ import pytest
 from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
 from tests.engine.rooms import FILES, Room, find, index
 
+pytestmark = pytest.mark.process
+
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
 

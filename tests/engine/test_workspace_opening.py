@@ -22,6 +22,8 @@ from sidecar.parts.vectors.chroma import ChromaStore
 from sidecar.settings.load import Settings
 from tests.engine.rooms import SLOW, Room, find, image, index
 
+pytestmark = pytest.mark.process
+
 
 def manifest_of(room: Room) -> Path:
     (path,) = room.home.glob("indexes/*/generations/*/manifest.sqlite")

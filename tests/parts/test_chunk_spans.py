@@ -170,6 +170,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.process
 def test_fresh_interpreters_make_the_same_chunks() -> None:
     command = [sys.executable, "-c", PROGRAM, *map(str, REAL[:20])]
     first, second = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
@@ -191,6 +192,7 @@ def test_threads_make_the_same_chunks() -> None:
     assert found == [expected] * 4
 
 
+@pytest.mark.process
 def test_importing_the_chunker_does_not_load_tree_sitter() -> None:
     code = "import sys, sidecar.parts.chunk; print('tree_sitter' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

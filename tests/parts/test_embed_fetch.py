@@ -274,6 +274,7 @@ def test_more_than_the_disk_has_is_not_begun(hub: Hub, tmp_path: Path) -> None:
     assert hub.requests() == []
 
 
+@pytest.mark.process
 def test_a_disk_that_fills_up_is_said_and_leaves_no_model(hub: Hub, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -303,6 +304,7 @@ def test_the_proxy_that_the_environment_names_is_asked(
         fetch_model(published(), tmp_path, "https://models.invalid", no_progress)
 
 
+@pytest.mark.process
 def test_https_wants_a_certificate_that_the_system_trusts(
     hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -253,6 +253,7 @@ def test_models_over_the_same_weights_are_different_models(minilm: OnnxEmbedder,
     assert half.model_id != minilm.model_id
 
 
+@pytest.mark.process
 def test_nothing_is_printed_to_stdout_by_loading_and_running() -> None:
     script = (
         "from sidecar.parts.embed.catalog import resolve_model\n"
@@ -265,6 +266,7 @@ def test_nothing_is_printed_to_stdout_by_loading_and_running() -> None:
     assert done.stdout == b""
 
 
+@pytest.mark.process
 def test_importing_the_embedder_loads_no_library() -> None:
     script = (
         "import sys, sidecar.parts.embed.onnx\n"

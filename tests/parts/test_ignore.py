@@ -81,6 +81,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("line", LINES.split())
 def test_one_line_says_of_every_path_what_git_says(tree: Path, line: str) -> None:
     (tree / ".gitignore").write_text(f"{line}\n")

@@ -41,6 +41,7 @@ def other(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         running.kill()
 
 
+@pytest.mark.process
 def test_another_process_is_refused_and_told_who_holds_it(tmp_path: Path, other: subprocess.Popen[bytes]) -> None:
     lease = Lease(tmp_path / "index")
     with pytest.raises(IndexLocked, match=f"Process {other.pid} ") as caught:
@@ -50,6 +51,7 @@ def test_another_process_is_refused_and_told_who_holds_it(tmp_path: Path, other:
     assert not lease.held
 
 
+@pytest.mark.process
 def test_the_death_of_the_holder_frees_it(tmp_path: Path, other: subprocess.Popen[bytes]) -> None:
     other.kill()
     other.wait()
@@ -57,6 +59,7 @@ def test_the_death_of_the_holder_frees_it(tmp_path: Path, other: subprocess.Pope
         assert lease.held
 
 
+@pytest.mark.process
 def test_whoever_waits_gets_it_when_it_is_released(tmp_path: Path, other: subprocess.Popen[bytes]) -> None:
     assert other.stdin is not None
     other.stdin.close()
@@ -114,6 +117,7 @@ def test_a_read_only_directory_is_permission_denied(tmp_path: Path) -> None:
         Lease(tmp_path).acquire()
 
 
+@pytest.mark.process
 def test_a_file_system_without_locks_is_told_so_and_not_taken_for_another_process(tmp_path: Path) -> None:
     command = [sys.executable, str(PROJECT / "tests" / "without_locks.py"), sys.executable, "-c", HOLD, str(tmp_path)]
     ended = subprocess.run(

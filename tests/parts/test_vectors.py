@@ -22,6 +22,8 @@ from sidecar.parts.vectors.exact import ExactStore
 from sidecar.parts.vectors.frames import FrameError, read_frame, write_frame
 from sidecar.parts.vectors.health import find_damage, find_waste
 
+pytestmark = pytest.mark.process
+
 DIMENSION = 16
 ROWS = 20_000
 PROJECT = Path(__file__).resolve().parents[2]

@@ -129,6 +129,7 @@ def paths(found: tuple[FoundFile, ...] | tuple[SkippedPath, ...]) -> list[str]:
     return [item.path for item in found]
 
 
+@pytest.mark.process
 def test_the_walk_equals_git_on_thirty_tricky_patterns(tricky: Path) -> None:
     assert sum(1 for line in ROOT_PATTERNS.splitlines() if line and not line.startswith("# ")) >= 30
     expected = git_files(tricky)
@@ -137,6 +138,7 @@ def test_the_walk_equals_git_on_thirty_tricky_patterns(tricky: Path) -> None:
     assert paths(walker(tricky).walk().files) == [path for path in expected if path not in denied]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("folder", ["sub", "one/two", "x", "mid/p"])
 def test_a_workspace_below_the_top_of_a_repository_obeys_the_files_above_it(tricky: Path, folder: str) -> None:
     expected = [path for path in git_files(tricky / folder) if not path.endswith(".log")]

@@ -170,6 +170,7 @@ def test_a_deleted_file_and_a_deleted_folder_are_reported(heard: Listening, root
     assert "src" in heard.rescan
 
 
+@pytest.mark.process
 def test_ignored_folders_and_git_are_not_reported_even_when_they_are_new(heard: Listening, root: Path) -> None:
     repository(root)
     heard.start()
@@ -235,6 +236,7 @@ def test_a_name_is_reported_in_composed_form(heard: Listening, root: Path) -> No
 # ---------------------------------------------------------------- git
 
 
+@pytest.mark.process
 def test_in_git_strategy_commit_checkout_and_merge_move_the_head_and_edits_do_not(heard: Listening, root: Path) -> None:
     repository(root)
     heard.start("git")
@@ -258,6 +260,7 @@ def test_in_git_strategy_commit_checkout_and_merge_move_the_head_and_edits_do_no
     assert heard.rescan == set()
 
 
+@pytest.mark.process
 def test_the_head_of_a_worktree_whose_git_folder_is_elsewhere_is_watched(heard: Listening, root: Path) -> None:
     origin = root.parent / "origin"
     shutil.copytree(root, origin)
@@ -271,6 +274,7 @@ def test_the_head_of_a_worktree_whose_git_folder_is_elsewhere_is_watched(heard: 
     heard.until(lambda: heard.heads > 0)
 
 
+@pytest.mark.process
 def test_in_files_strategy_a_checkout_reports_files_and_head(heard: Listening, root: Path) -> None:
     repository(root)
     (root / "src" / "a.py").write_text("changed")
@@ -280,6 +284,7 @@ def test_in_files_strategy_a_checkout_reports_files_and_head(heard: Listening, r
     heard.until(lambda: heard.heads > 0 and heard.covers("src/a.py"))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("strategy", ["files", "git"])
 def test_a_repository_that_is_made_later_is_noticed(heard: Listening, root: Path, strategy: Strategy) -> None:
     watcher = heard.start(strategy)
@@ -379,6 +384,7 @@ def test_a_root_that_is_deleted_and_comes_back_is_watched_again(
     heard.until(lambda: "src/b.py" in heard.paths)
 
 
+@pytest.mark.process
 def test_in_git_strategy_a_repository_that_is_cloned_anew_is_watched_again(heard: Listening, root: Path) -> None:
     repository(root)
     heard.start("git")

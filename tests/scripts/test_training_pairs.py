@@ -121,6 +121,7 @@ def test_vendored_and_unknown_files_are_not_read() -> None:
     assert language_for_training("data/table.csv") == ""
 
 
+@pytest.mark.process
 def test_a_mirror_is_read_without_a_checkout(tmp_path: Path) -> None:
     folder = tmp_path / "someone+thing"
     git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]

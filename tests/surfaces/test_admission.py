@@ -51,6 +51,7 @@ async def test_more_than_may_be_served_are_not_admitted_until_one_leaves() -> No
     assert admission.admit("second")
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs Linux, and root to be another user")
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_the_user_of_a_connection_is_the_one_who_has_made_it(host: str) -> None:

@@ -16,6 +16,8 @@ from tests import hub as hubs
 from tests.hub import Hub
 from tests.installed import MINILM, command, environment, install, serve_minilm
 
+pytestmark = pytest.mark.process
+
 LIMIT_S = 120
 WHOLE_KB = resolve_model("minilm-code-int8").entry.size // 1000
 

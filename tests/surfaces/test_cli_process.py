@@ -13,6 +13,8 @@ import pytest
 
 from tests.engine.rooms import QUICK, SLOW
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 60
 

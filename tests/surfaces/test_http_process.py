@@ -17,6 +17,8 @@ import pytest
 
 from tests.surfaces.http_client import LIMIT_S, Served, environment
 
+pytestmark = pytest.mark.process
+
 FAKE = ("-m", "tests.surfaces.http_program")
 
 

@@ -224,6 +224,7 @@ def test_declining_a_question_is_a_no(server: TcpServer, folder: Path) -> None:
         assert client.request("sidecar/createIndex")["status"] == "cancelled"
 
 
+@pytest.mark.process
 def test_an_unanswered_question_times_out_as_a_no_and_a_late_answer_makes_no_noise(folder: Path) -> None:
     command = [*FAKE_SERVER, "--question-timeout", "0.05"]
     with LspClient(command, on_request={"window/showMessageRequest": lambda params: NO_ANSWER}) as client:
@@ -272,6 +273,7 @@ def test_a_client_that_cannot_show_a_question_after_all_counts_as_nobody(server:
         assert client.request("sidecar/deleteIndex")["status"] == "cancelled"
 
 
+@pytest.mark.process
 def test_the_editors_settings_are_the_services(folder: Path) -> None:
     with LspClient() as client:
         client.start(folder, initializationOptions={"confirm": "never"})

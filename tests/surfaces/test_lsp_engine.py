@@ -14,7 +14,7 @@ import pytest
 
 from tests.surfaces.lsp_client import Failed, LspClient
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.process]
 COMMAND = (sys.executable, "-m", "sidecar", "--stdio")
 ACCEPT: dict[str, Callable[[Any], Any]] = {"window/showMessageRequest": lambda params: params["actions"][0]}
 

@@ -38,6 +38,7 @@ def session(server: TcpServer) -> Iterator[LspClient]:
 # -------------------------------------------------------------------- ends
 
 
+@pytest.mark.process
 def test_shutdown_and_exit_end_the_process_with_0_and_leave_nothing(folder: Path) -> None:
     with LspClient() as client:
         client.start(folder)
@@ -45,6 +46,7 @@ def test_shutdown_and_exit_end_the_process_with_0_and_leave_nothing(folder: Path
         assert client.stderr() == CLOSED
 
 
+@pytest.mark.process
 def test_exit_without_shutdown_ends_the_process_with_1(folder: Path) -> None:
     with LspClient() as client:
         client.start(folder)
@@ -53,12 +55,14 @@ def test_exit_without_shutdown_ends_the_process_with_1(folder: Path) -> None:
         assert client.stderr() == CLOSED
 
 
+@pytest.mark.process
 def test_exit_before_initialize_ends_the_process() -> None:
     with LspClient() as client:
         client.notify("exit")
         assert client.wait() == 1
 
 
+@pytest.mark.process
 def test_a_client_that_dies_in_mid_call_ends_the_process(folder: Path) -> None:
     (folder / "ENDLESS").touch()
     with LspClient() as client:
@@ -70,6 +74,7 @@ def test_a_client_that_dies_in_mid_call_ends_the_process(folder: Path) -> None:
         assert client.stderr() == CLOSED
 
 
+@pytest.mark.process
 def test_a_client_that_closes_after_shutdown_ends_the_process_with_0(folder: Path) -> None:
     with LspClient() as client:
         client.start(folder)
@@ -78,6 +83,7 @@ def test_a_client_that_closes_after_shutdown_ends_the_process_with_0(folder: Pat
         assert client.wait() == 0
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_cleanly(folder: Path, number: signal.Signals) -> None:
     with LspClient() as client:
@@ -88,6 +94,7 @@ def test_a_signal_ends_the_process_cleanly(folder: Path, number: signal.Signals)
         assert client.stderr() == CLOSED
 
 
+@pytest.mark.process
 def test_the_death_of_the_editors_process_ends_ours_though_the_pipe_stays_open(folder: Path) -> None:
     editor = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     with LspClient() as client:
@@ -104,6 +111,7 @@ def test_a_process_id_that_is_not_there_is_passed_over(session: LspClient, folde
     assert session.request("sidecar/getIndexStatus")["status"] == "not_found"
 
 
+@pytest.mark.process
 def test_a_process_id_of_another_namespace_does_not_end_the_process(folder: Path) -> None:
     with LspClient() as client:
         client.start(folder, processId=2**22 + 5)
@@ -159,6 +167,7 @@ def test_an_odd_notification_is_logged_and_the_session_goes_on(session: LspClien
     assert session.all_of("window/showMessage") == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("params", [{}, {"capabilities": 5, "workspaceFolders": [1, {"uri": None}]}, None])
 def test_initialize_takes_what_a_careless_client_says(params: Any) -> None:
     with LspClient() as session:
@@ -250,6 +259,7 @@ def test_answers_that_nobody_waits_for_are_passed_over(session: LspClient, folde
 # -------------------------------------------------------------------- the stream
 
 
+@pytest.mark.process
 def test_frames_stay_whole_when_python_does_not_buffer_and_libraries_print(folder: Path) -> None:
     (folder / "NOISY").touch()
     with LspClient(env={"PYTHONUNBUFFERED": "1"}) as client:
@@ -286,6 +296,7 @@ def test_a_second_client_takes_nothing_from_the_first_and_may_leave(server: TcpS
         assert first.request("sidecar/getIndexStatus")["status"] == "not_found"
 
 
+@pytest.mark.process
 def test_a_tcp_server_ends_by_a_signal_though_clients_are_connected(folder: Path) -> None:
     with TcpServer() as server, LspClient(connect=server.address) as client:
         client.start(folder)
@@ -295,6 +306,7 @@ def test_a_tcp_server_ends_by_a_signal_though_clients_are_connected(folder: Path
         assert server.process.stderr is not None and server.process.stderr.read() == CLOSED
 
 
+@pytest.mark.process
 def test_a_port_that_is_taken_is_named_and_ends_the_command(server: TcpServer) -> None:
     place = f"{server.address[0]}:{server.address[1]}"
     command = [sys.executable, "-m", "sidecar", "--tcp", place]
@@ -303,6 +315,7 @@ def test_a_port_that_is_taken_is_named_and_ends_the_command(server: TcpServer) -
     assert place in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_an_address_that_other_machines_reach_is_refused(host: str) -> None:
     command = [sys.executable, "-m", "sidecar", "--tcp", f"{host}:0"]
@@ -337,6 +350,7 @@ def test_a_stranger_over_tcp_is_read_no_long_message_and_not_for_long(server: Tc
         stranger.expect_end()
 
 
+@pytest.mark.process
 def test_a_token_file_of_tcp_is_private_and_goes_with_the_process() -> None:
     with TcpServer() as server:
         file = server.token_file
@@ -344,6 +358,7 @@ def test_a_token_file_of_tcp_is_private_and_goes_with_the_process() -> None:
     assert not file.exists()
 
 
+@pytest.mark.process
 def test_the_door_imports_nothing_heavy() -> None:
     code = (
         "import sys, sidecar.surfaces.lsp.run\n"

@@ -20,6 +20,8 @@ from mcp.types import ElicitRequestParams, ElicitResult, ListRootsResult, Root
 
 from sidecar.tools.registry import DEFAULT_TOOLS
 
+pytestmark = pytest.mark.process
+
 REPOSITORY = Path(__file__).parents[2]
 PROGRAM = ("-m", "tests.surfaces.mcp_program")
 HANDSHAKE, STATELESS = "legacy", "auto"

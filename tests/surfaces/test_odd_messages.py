@@ -35,6 +35,7 @@ def framed(body: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("identifier", USABLE, ids=lambda raw: repr(raw[:12]))
 async def test_an_mcp_request_is_answered_by_its_id_however_odd(identifier: bytes) -> None:
     async with server("--workspace", "/w") as pipe:
@@ -45,6 +46,7 @@ async def test_an_mcp_request_is_answered_by_its_id_however_odd(identifier: byte
         assert "result" in await pipe.answer_to(1)
 
 
+@pytest.mark.process
 async def test_mcp_requests_with_ids_of_wrong_kinds_are_refused_in_turn() -> None:
     async with server("--workspace", "/w") as pipe:
         await pipe.shake_hands()
@@ -57,6 +59,7 @@ async def test_mcp_requests_with_ids_of_wrong_kinds_are_refused_in_turn() -> Non
         assert "result" in await pipe.answer_to(1)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "message",
     [
@@ -82,6 +85,7 @@ def test_an_answer_of_the_client_is_read_as_far_as_it_can_be() -> None:
     assert told.message.result["content"] == {"why": "\ufffd"}  # type: ignore[union-attr]
 
 
+@pytest.mark.process
 async def test_requests_of_one_id_under_way_at_once_are_all_answered() -> None:
     async with server("--workspace", "/w") as pipe:
         await pipe.shake_hands()
@@ -92,6 +96,7 @@ async def test_requests_of_one_id_under_way_at_once_are_all_answered() -> None:
 # ---------------------------------------------------------------- LSP
 
 
+@pytest.mark.process
 def test_an_lsp_request_is_answered_however_odd_its_id(tmp_path: Path) -> None:
     with LspClient() as client:
         client.start(tmp_path)

@@ -382,6 +382,7 @@ def test_a_record_in_a_log_file_is_visible_and_begins_no_second_one(tmp_path: Pa
     assert sum(bool(re.match(r"\d{4}-\d\d-\d\d ", line)) for line in text.splitlines()) == 2
 
 
+@pytest.mark.process
 def test_what_a_library_warns_of_on_standard_error_is_visible(tmp_path: Path) -> None:
     code = (
         "import logging, sys; from sidecar.surfaces.cli.log import log_to_file; log_to_file();"

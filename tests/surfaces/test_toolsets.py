@@ -68,6 +68,7 @@ def test_a_tool_of_a_toolset_that_is_not_enabled_says_how_to_enable_it() -> None
         Service(FakeWorkspaces(), tools=tools_of("code")).tool("memory_search")
 
 
+@pytest.mark.process
 def test_the_shell_has_every_tool_unless_it_is_told_otherwise(work: Path, tmp_path: Path) -> None:
     def call(*words: str, **more: str) -> tuple[int, str]:
         command = [sys.executable, "-m", "sidecar", "call", "memory_list", "--json", *words]
@@ -88,6 +89,7 @@ def test_a_wrong_toolset_on_the_command_line_is_refused(work: Path, capsys: pyte
     assert "There is no toolset" in capsys.readouterr().err
 
 
+@pytest.mark.process
 async def test_an_agent_is_listed_what_was_asked_for(work: Path, tmp_path: Path) -> None:
     async def listed(*words: str, **more: str) -> set[str]:
         arguments = ["-m", "sidecar", "mcp", "--workspace", str(work), *words]
@@ -101,6 +103,7 @@ async def test_an_agent_is_listed_what_was_asked_for(work: Path, tmp_path: Path)
     assert await listed("--toolsets", "memory", SIDECAR_TOOLSETS="all") == MEMORY
 
 
+@pytest.mark.process
 async def test_a_script_is_served_what_was_asked_for_by_rest_and_by_mcp(work: Path, tmp_path: Path) -> None:
     def by_rest() -> tuple[set[str], set[str]]:
         with Served(work, environment(tmp_path / "home", SIDECAR_TOOLSETS="memory")) as served:
@@ -115,6 +118,7 @@ async def test_a_script_is_served_what_was_asked_for_by_rest_and_by_mcp(work: Pa
     assert "/code/search" not in paths
 
 
+@pytest.mark.process
 def test_an_editor_may_call_every_tool_unless_it_was_told_otherwise(work: Path, tmp_path: Path) -> None:
     def listing(*words: str) -> object:
         command = [sys.executable, "-m", "sidecar", "--stdio", *words]

@@ -9,6 +9,8 @@ import pytest
 from sidecar.errors import FileNotFound, IndexNotFound, InvalidParams, InvalidQuery, PathTraversal
 from tests.tools.conftest import RealTools
 
+pytestmark = pytest.mark.process
+
 TWIN = (
     "def try_again_with_backoff(call, attempts):\n    for attempt in range(attempts):\n"
     "        delay = 2 ** attempt\n        wait(delay)\n    return call()\n"

@@ -160,6 +160,7 @@ def test_an_error_has_the_family_s_shape() -> None:
     assert MEMORY.error_text(error).startswith('{"success":false,"message":"')
 
 
+@pytest.mark.process
 async def test_saving_does_not_wait_for_a_build_that_is_running(real_tools: Callable[..., RealTools]) -> None:
     tools = real_tools("memory,code", confirm="never")
     root = tools.workspace.root

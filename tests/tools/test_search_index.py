@@ -28,6 +28,7 @@ def both(real_tools: Callable[..., RealTools]) -> RealTools:
     return real_tools("documents,semantic")
 
 
+@pytest.mark.process
 def test_a_query_searches_documents_and_patterns_index_files(both: RealTools) -> None:
     both("search_add_document", doc_id="one", content="A kettle in the kitchen", metadata={"room": None})
     found = both("search_index", query="+kettle", k=5, index_name="default")

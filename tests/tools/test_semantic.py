@@ -20,6 +20,7 @@ def counts(result: dict[str, object]) -> tuple[object, ...]:
     return tuple(result[name] for name in ("indexed_files", "skipped_files", "failed_files"))
 
 
+@pytest.mark.process
 def test_patterns_index_what_they_match_and_no_more_is_claimed(tools: RealTools) -> None:
     result = tools("search_index", patterns=["**/*.py", "src/parse.ts"])
     assert result["message"] == "Successfully indexed 3 files"
@@ -29,6 +30,7 @@ def test_patterns_index_what_they_match_and_no_more_is_claimed(tools: RealTools)
     assert tools("get_index_status")["status"] == "incomplete"
 
 
+@pytest.mark.process
 def test_what_has_not_changed_is_skipped_unless_forced(tools: RealTools) -> None:
     tools("search_index", patterns=["src/**"])
     assert counts(tools("search_index", patterns=["**/*.py"])) == (0, 2, 0)
@@ -38,22 +40,26 @@ def test_what_has_not_changed_is_skipped_unless_forced(tools: RealTools) -> None
     assert tools("search_symbols", name="again")["symbols"][0]["path"] == "src/retry.py"
 
 
+@pytest.mark.process
 def test_a_file_that_two_patterns_match_counts_twice(tools: RealTools) -> None:
     assert counts(tools("search_index", patterns=["src/*.py", "**/*.py"])) == (2, 2, 0)
     assert counts(tools("search_index", patterns=["src/*.py", "**/*.py"], force=True)) == (4, 0, 0)
 
 
+@pytest.mark.process
 def test_files_folders_and_absolute_paths_are_patterns_too(tools: RealTools) -> None:
     root = tools.room.root
     patterns = ["src/http", str(root / "src" / "retry.py"), f"{root}/docs/*.md", "./README.md"]
     assert counts(tools("search_index", patterns=patterns)) == (4, 0, 0)
 
 
+@pytest.mark.process
 def test_a_file_whose_name_looks_like_a_glob_is_a_file(tools: RealTools) -> None:
     tools.room.write("app/[id].ts", "export function page() {\n  return 1\n}\n")
     assert counts(tools("search_index", patterns=["app/[id].ts"])) == (1, 0, 0)
 
 
+@pytest.mark.process
 def test_what_cannot_be_indexed_is_counted_and_named(tools: RealTools) -> None:
     tools.room.write(".gitignore", "secret/\n")
     tools.room.write("secret/a.py", "x = 1\n")
@@ -94,6 +100,7 @@ def test_a_malformed_glob_is_refused(tools: RealTools) -> None:
         tools("search_index", patterns=["{a,b"])
 
 
+@pytest.mark.process
 def test_a_query_returns_the_specified_fields_best_first(tools: RealTools) -> None:
     tools("search_index", patterns=["**/*"])
     result = tools("search_query", query="call again with growing pauses", limit=3)
@@ -112,12 +119,14 @@ def test_a_query_returns_the_specified_fields_best_first(tools: RealTools) -> No
     assert all(0.5 <= score <= 1 for score in scores)
 
 
+@pytest.mark.process
 def test_a_query_finds_documentation_too(tools: RealTools) -> None:
     tools("search_index", patterns=["**/*"])
     paths = [hit["file_path"] for hit in tools("search_query", query="how to install")["results"]]
     assert "README.md" in paths
 
 
+@pytest.mark.process
 def test_the_threshold_cuts_off_what_is_less_similar(tools: RealTools) -> None:
     tools("search_index", patterns=["**/*"])
     every = tools("search_query", query="cookies", threshold=0)["results"]

@@ -3,7 +3,7 @@ parser harms nobody else, and parsing holds the interpreter, for which an editor
 
 The file that a process had in hand when it ended is cut by lines, in another one, and its text is not parsed again.
 There are two lanes: a saved file never waits for a run over a whole workspace. Not here: what preparing is
-(`prepare.py`), one process (`worker_process.py`), what such a process does (`prepare_worker.py`).
+(`prepare.py`), one process (`worker_process.py`), what such a process does (`worker.py`).
 """
 
 from __future__ import annotations
