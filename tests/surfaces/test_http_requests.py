@@ -218,7 +218,7 @@ TWINS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
         {"keywords": "a,b", "operator": "AND"},
     ),
 ]
-TIMES = {"searchTimeMs", "ms", "execution_time_ms"}
+TIMES = {"searchTimeMs", "ms", "execution_time_ms", "storageSize"}
 
 
 @pytest.mark.parametrize(("path", "query", "tool", "arguments"), TWINS)
