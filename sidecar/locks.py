@@ -19,8 +19,6 @@ class Rank(IntEnum):
 
     OPENING_ENGINE = auto()
     """tools: one session at a time makes the process's engine, or its view of it."""
-    SHARED_ENGINE = auto()
-    """tools: which sessions use which workspaces of the process's engine."""
     LAZY_WORKSPACES = auto()
     """tools: the engine of a process without a daemon is made once."""
     SESSIONS = auto()
@@ -78,6 +76,8 @@ class Rank(IntEnum):
     ACTIVITY = auto()
     CALL_LOG = auto()
     """tools: what was asked through every door."""
+    SETTINGS_CLAIMS = auto()
+    """tools: which session's settings hold for which workspace."""
     PIPE = auto()
     PIPE_WRITING = auto()
     CHANNEL = auto()

@@ -43,7 +43,7 @@ class SharedEngine:
         self._home = data_home(env)
         self._claims: dict[Path, list[_Claim]] = {}
         self._plain = self._reader({}, {}, env)
-        self._lock = make_lock(Rank.SHARED_ENGINE)
+        self._lock = make_lock(Rank.SETTINGS_CLAIMS)
         self._opening = make_lock(Rank.OPENING_ENGINE)
         self._engine: OpenWorkspaces | None = None
 
