@@ -103,7 +103,7 @@ def check_sqlite() -> Check:
 
 
 def check_settings(settings: Settings) -> Check:
-    """Lists the settings that differ from the defaults; fails if a settings file has a problem."""
+    """Lists the settings that differ from the defaults; fails if one of them has a problem."""
     changed = sorted(f"{key} from {origin}" for key, origin in settings.origins.items() if origin != "default")
     found = ", ".join(changed) or "all defaults"
     return Check("settings", not settings.problems, found, " ".join(settings.problems))

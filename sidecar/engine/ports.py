@@ -95,12 +95,13 @@ class Kept(Protocol):
         """How many vectors of this model there are."""
 
     def release(self, ids: Ids) -> int:
-        """Drops these vectors, of whatever model, except those used lately. Returns how many it dropped."""
+        """Drops these vectors, of whatever model, except those used in the last two days. Returns how many."""
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
         """Drops the least recently used vectors until the file is below `max_bytes`; returns how many it dropped.
 
-        Vectors that `referenced()` names or that were used lately stay, even if the file then stays larger.
+        Vectors that `referenced()` names or that were used in the last two days stay, even if the file then stays
+        larger.
         """
 
     def close(self) -> None:
@@ -118,7 +119,7 @@ class Watching(Protocol):
 
     @property
     def active(self) -> bool:
-        """Whether it runs."""
+        """Whether it is running."""
 
     @property
     def note(self) -> str:
@@ -143,10 +144,13 @@ class Lexical(Protocol):
         """Writes a segment with these files: (file id, chunk ids, terms) each."""
 
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
-        """Removes files from the index."""
+        """Removes these files; their terms disappear with the next merge."""
 
     def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
-        """Merges segments if there are many, or with `force`. `at_end`: no more segments follow in this run."""
+        """Merges the segments that are due, or all of them with `force`.
+
+        `at_end`: no more segments follow in this run, so that small ones are merged as well.
+        """
 
 
 class MemoryWordHit(Protocol):
@@ -174,8 +178,9 @@ class MemoryStore(Protocol):
         """The memory with this key, or None."""
 
     def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]:
-        """Memories whose key begins with `namespace` and that have all of `tags`, last changed first, and their total
-        number.
+        """Memories whose key begins with `namespace` and that have all of `tags`, and the total number of these.
+
+        They are sorted by the time of change, newest first.
         """
 
     def ids(self, namespace: str) -> list[int]:
@@ -261,7 +266,7 @@ class Preparers(Protocol):
     """Reads, judges, parses and analyses files, in worker processes: no other place parses text from a workspace."""
 
     def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]:
-        """Prepares a few files, in order. Does not wait for runs over whole workspaces."""
+        """The outcomes of these files, in order. A few small files do not wait for runs over whole workspaces."""
 
     def prepare_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]

@@ -52,7 +52,9 @@ class QueryService:
         self._searcher = searcher
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        """See `sidecar.model.Workspace.search`."""
+        """Searches code or docs. Raises DocsIndexNotFound if docs are searched and none are indexed, and what `search/`
+        raises.
+        """
         generation = self._index.readable()
         if request.mode != "fts" and request.alpha > 0:
             self._index.check_model(generation)
@@ -63,26 +65,28 @@ class QueryService:
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
-        """See `sidecar.model.Workspace.find_paths`. Paths are sorted. Raises InvalidPattern."""
+        """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
         matches = compile_glob(pattern)
         notice = self._freshen(self._index.readable())
         paths = sorted(self._on_source(lambda source: [p for p in source.snapshot.paths if matches(p)]))
         return PathsAnswer(tuple(paths[:limit]), len(paths), notice)
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-        """See `sidecar.model.Workspace.find_symbols`."""
+        """Definitions by name: exact, by its beginning, or by the words it consists of."""
         notice = self._freshen(self._index.readable())
         answer = self._on_source(lambda source: find_symbols(source.snapshot, name, kinds, limit))
         return replace(answer, notice=notice)
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        """See `sidecar.model.Workspace.find_similar`; `path` is relative to the root."""
+        """Chunks similar to the one at these lines of `path`, which is relative to the root. Scores are similarities,
+        0-1.
+        """
         notice = self._freshen(self._index.readable())
         answer = self._on_source(lambda source: find_similar(source, path, line, end_line, limit, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
-        """See `sidecar.model.Workspace.find_closest`."""
+        """Chunks of code and docs by meaning alone, with a similarity of at least `threshold` (0-1)."""
         generation = self._index.readable()
         self._index.check_model(generation)
         notice = self._freshen(generation)

@@ -112,7 +112,11 @@ def load_parsers() -> None:
 
 
 def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
-    """A function that judges a file by its text: generated, minified or vendored, then secrets."""
+    """Returns a function that judges a file by its text.
+
+    It leaves out generated, minified and vendored files, and files with some kinds of secrets. Other secrets are
+    masked.
+    """
     from sidecar.parts.classify import Classifier
     from sidecar.parts.secrets import examine
 

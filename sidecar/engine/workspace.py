@@ -145,8 +145,9 @@ class IndexedWorkspace:
 
     @counted
     def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Creates the index, or completes one whose creation was interrupted. Raises IndexExists if there is a complete
-        one.
+        """Creates the index, or completes one whose creation was interrupted.
+
+        Raises IndexExists if there is a complete one.
         """
         if self._reporter.is_complete():
             raise IndexExists("Use reindex_project to build it anew.")
@@ -192,8 +193,9 @@ class IndexedWorkspace:
 
     @counted
     def reindex_file(self, path: str) -> FileReport:
-        """Indexes one file again, or removes it if it no longer exists. Raises FileNotFound, FileExcluded or
-        IndexNotFound.
+        """Indexes one file again, or removes it if it no longer exists.
+
+        Raises FileNotFound, FileExcluded, IndexNotFound or IndexLocked.
         """
         relative = relative_path(self._root, path)
         with self._write_lock.writing():
@@ -331,7 +333,7 @@ class IndexedWorkspace:
         return True
 
     def close(self) -> None:
-        """Stops all background work, waits for a running job to end, and closes everything."""
+        """Stops background work and any running job, and closes everything."""
         self._closed = True
         self.activity.stop()
         self._upgrade.end()
@@ -341,7 +343,7 @@ class IndexedWorkspace:
         self._memories.close()
         self._documents.close()
 
-    # ------------------------------------------------------------ small things
+    # ------------------------------------------------------------ helpers
 
     def _make_refining(self, choice: ModelChoice) -> ModelUpgrade:
         return ModelUpgrade(

@@ -1,4 +1,4 @@
-"""Fair turns between workspaces that index: so many of them read and embed at a time, first come, first served.
+"""Fair turns between workspaces that index: only a few read and embed at a time, first come, first served.
 
 A huge and a small workspace that are indexed together take turns batch by batch. Searches need no slot.
 """

@@ -119,8 +119,9 @@ class IndexLayout:
     def delete(self) -> None:
         """Deletes the index and its config, but neither memories nor documents, which cannot be made again.
 
-        The folder is renamed first, which makes the deletion atomic: a killed one leaves only trash, which `sweep`
-        removes, with the memories and documents in it, which `rescue` brings back. Raises DiskFull or PermissionDenied.
+        The folder is first renamed to trash, so that a killed deletion leaves no half index. `sweep` removes the trash
+        later, after memories and documents have been moved back from it (`rescue`). Raises DiskFull or
+        PermissionDenied.
         """
         trash = self.indexes / f".{self.path.name}.deleted-{os.getpid()}"
         self._discard(trash)

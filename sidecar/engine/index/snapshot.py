@@ -265,7 +265,7 @@ class Snapshots:
 
 
 def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | None) -> Arrays:
-    """The arrays of the transaction's revision, derived from those of an earlier revision if `known` has them."""
+    """The arrays of the transaction's revision, derived from `known` unless that is newer or None."""
     memo = known.memo.successor() if known is not None else Memo()
     if known is None or known.revision > revision:
         known = _nothing()
@@ -312,7 +312,7 @@ def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Seque
     """Which of the known files still exist.
 
     A file is written again under a new id, so a known path among the new ones is gone. The number of rows then usually
-    shows that no other file is; only if it does not are all ids read.
+    shows that no other file is gone. If it does not, all ids are read.
     """
     replaced = set(new_paths)
     alive = np.fromiter((path not in replaced for path in known.paths), bool, len(known.paths))

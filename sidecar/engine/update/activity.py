@@ -29,8 +29,9 @@ class Activity:
 
     @contextmanager
     def running(self, kind: str) -> Iterator[None]:
-        """Within the block, `kind` is the running job. A SidecarError other than Cancelled leaves its message in
-        `failure`.
+        """Within the block, `kind` is the running job.
+
+        If it raises a SidecarError other than Cancelled, `failure` is its message; after a success, `failure` is empty.
         """
         self.kind, self.done, self.total = kind, 0, 0
         self._began = None
@@ -66,7 +67,7 @@ class Activity:
         return (time.monotonic() - start) / done * (self.total - self.done) if done > 0 else None
 
     def commit(self) -> None:
-        """Tells listeners that something new can be searched, unless they were told very recently."""
+        """Calls `on_change` because something new can be searched, unless it did so in the last quarter second."""
         with self._lock:
             now = time.monotonic()
             if now - self._told < _TELL_SECONDS:

@@ -1,8 +1,10 @@
 """The thread that keeps an open index in step with the files: it applies the change queue as the strategy says.
 
-realtime: changes are applied as they come. lazy: they wait, on disk too, and are applied right before a search. git: a
-commit, checkout or merge has the whole workspace looked over. Unsaved editor text is applied at once, whatever the
-strategy.
+realtime  changes are applied as they come
+lazy      they wait, on disk too, and are applied right before a search
+git       a commit, checkout or merge has the whole workspace looked over
+
+Unsaved editor text is applied at once, whatever the strategy.
 """
 
 from __future__ import annotations
@@ -70,9 +72,7 @@ class ChangeApplier:
             self._thread.join()
 
     def add(self, paths: Iterable[str] = (), rescan: Iterable[str] = (), *, now: bool = False) -> None:
-        """Notes changes and has them applied at once. Under the lazy strategy they wait for the next search, unless
-        `now`.
-        """
+        """Notes changes and has them applied at once; under the lazy strategy with the next search, unless `now`."""
         added = Pending(set(paths), set(rescan))
         if any(p.rsplit("/", 1)[-1] in _RULE_FILES for p in added.paths):
             added.rescan.add(EVERYTHING)
@@ -92,8 +92,9 @@ class ChangeApplier:
             self._lock.notify_all()
 
     def try_later(self, names: Iterable[str]) -> None:
-        """Replaces the paths and folders that could not be read and are to be retried. Folders end in `/`, as in the
-        manifest.
+        """Replaces the names that could not be read and are to be retried.
+
+        They are spelled as in the manifest: folders end in `/`, and the whole workspace is `/`.
         """
         with self._lock:
             self._retries.replace(names)

@@ -42,8 +42,9 @@ class Pace:
         self.hurry = threading.Event()
 
     def give_way(self, stop: IsCancelled) -> None:
-        """Waits until no search has run for a moment, but not for long: constant searching slows the job down, never
-        stops it.
+        """Waits until no search has run for a moment, or `hurry` is set.
+
+        The wait is bounded: constant searching slows the job down but does not stop it.
         """
         deadline = time.monotonic() + _LONGEST_WAIT_S
         while not self.hurry.is_set() and time.monotonic() < deadline and not stop():

@@ -6,7 +6,7 @@ pass before its commit (an error, a cancellation, a person's job that takes prec
 nothing from the queue, and nothing has to be put back.
 
 The queue lives as long as its workspace is open: longer than the thread that applies it, the watcher that fills it and
-the generation that it is applied to. After a generation has been replaced or opened, EVERYTHING is noted first, which
+the generation that it is applied to. Whenever live update starts, after a rebuild too, it notes EVERYTHING, which
 covers changes that nobody saw.
 """
 

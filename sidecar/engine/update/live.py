@@ -64,10 +64,10 @@ class LiveUpdate:
         """One line on what could not be read at the last look; empty if everything could."""
 
     def start(self, *, reconcile: bool) -> None:
-        """Starts, or goes on with what is pending if it runs already. Does nothing if the generation is read-only.
+        """Starts live update, or goes on with what is pending if it runs already.
 
-        With `reconcile`, the whole workspace is looked over as the strategy says; otherwise with the next search, or
-        when the watcher starts.
+        Does nothing unless a generation is open for writing. With `reconcile`, the whole workspace is looked over as
+        the strategy says; otherwise with the next search, or when the watcher starts.
         """
         index = self._index()
         with index.gate:
@@ -120,8 +120,9 @@ class LiveUpdate:
         self._on_change()
 
     def end(self, *, for_good: bool = False) -> None:
-        """Stops the applier and the watcher until `start` or the next search, or `for_good`. Pending changes stay in
-        the queue.
+        """Stops the applier and the watcher until `start` or the next search; with `for_good`, until the process ends.
+
+        Pending changes stay in the queue.
         """
         with self._changing:
             self._paused = True
@@ -149,8 +150,9 @@ class LiveUpdate:
         self._on_settled = call
 
     def freshen(self) -> bool:
-        """Looks for changes that no event reports and applies what is pending, in bounded time; False if something is
-        left.
+        """Looks for changes that no event reports, and applies what is pending. False if something is left.
+
+        Waits a bounded time. True at once if the index is read-only.
         """
         if self._paused:
             self.start(reconcile=True)

@@ -80,7 +80,7 @@ class ModelUpgrade:
         self._counted = (0.0, (0, ""), (0, 0))
         live_update.when_settled(self.consider)
 
-    # ------------------------------------------------------------ from outside
+    # ------------------------------------------------------------ called by other modules
 
     @property
     def active(self) -> bool:
@@ -231,8 +231,9 @@ class ModelUpgrade:
             pass
 
     def _change_over(self, old: Generation, fresh: Generation, stop: IsCancelled) -> bool:
-        """Swaps the generations. Returns False, without a swap, if so much is left to do that writers would have to
-        wait long.
+        """Swaps the generations.
+
+        Returns False, without a swap, if so much is left to do that writers would have to wait long.
         """
         assert old.writer is not None
         assert fresh.writer is not None
@@ -249,8 +250,9 @@ class ModelUpgrade:
         return True
 
     def _follow(self, old: Generation, fresh: Generation, stop: IsCancelled, most: int = sys.maxsize) -> int | None:
-        """Applies to `fresh` what was written into `old` since; returns the number of files, None if there are more
-        than `most`.
+        """Applies to `fresh` what was written into `old` since.
+
+        Returns the number of files; None, without applying them, if there are more than `most`.
         """
         assert old.writer is not None
         assert fresh.writer is not None
@@ -265,7 +267,7 @@ class ModelUpgrade:
         if self._index.generation is not fresh:
             self._index.drop(fresh)
 
-    # ------------------------------------------------------------ small things
+    # ------------------------------------------------------------ helpers
 
     def _is_still(self, model: ModelFacts) -> bool:
         due = self._due()

@@ -1,6 +1,6 @@
 """Builds an index anew beside the current one.
 
-It reads nothing of the current generation, neither the manifest nor the vectors it refers to, so it also repairs a
+It needs nothing of the current generation, neither the manifest nor the vectors it refers to, so it also repairs a
 damaged index.
 """
 
