@@ -1,0 +1,1 @@
+"""The engine: everything that indexes and searches workspaces, independent of protocols. See docs/ARCHITECTURE.md."""

@@ -1,6 +1,6 @@
-"""Looks whether sidecar can work on this machine: each check runs the real part and says what to do when it fails.
+"""Checks whether sidecar works on this machine. Each check runs the real part, and says what to do if it fails.
 
-It takes the parts as `wiring.py` makes them; of the workspace's index it reads what it says of itself, no more.
+The parts are those of `wiring.py`. Of the workspace's index, only the model and the progress of an upgrade are read.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ WATCH_LIMIT = Path("/proc/sys/fs/inotify/max_user_watches")
 
 _THREE_TEXTS = ["open a file", "read text from a file", "matrix determinant"]
 _FOR_A_CARD = 11
-"""How often: a card is not woken for fewer."""
+"""How often the texts are repeated: the embedder uses a GPU only for a batch of at least 32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`found` is what is there; `advice` what to do, empty when `ok`."""
+    """The result of one check. `found` is what the machine has, `advice` what to do; it is empty if `ok`."""
 
     name: str
     ok: bool
@@ -55,8 +55,10 @@ class Check:
 
 
 def check_everything(flags: Mapping[str, object], env: Mapping[str, str], root: str) -> Iterator[Check]:
-    """Every check in turn; one that breaks is a problem of its own and does not end the others. `root`: the workspace
-    whose settings hold."""
+    """Runs every check in turn. An exception in one of them makes it fail and does not end the others.
+
+    `root` is the workspace whose settings and index are checked.
+    """
     checks: tuple[tuple[str, Callable[[], Check]], ...] = (
         ("python", check_python),
         ("libraries", check_libraries),
@@ -73,12 +75,17 @@ def check_everything(flags: Mapping[str, object], env: Mapping[str, str], root: 
 
 
 def check_python() -> Check:
+    """Checks the version of Python."""
     found = f"{platform.python_implementation()} {platform.python_version()} on {platform.platform()}"
     return Check("python", sys.version_info >= MIN_PYTHON, found, _unless(sys.version_info >= MIN_PYTHON, _NEW_PYTHON))
 
 
 def check_libraries() -> Check:
-    """Looks for what is imported, whichever distribution brings it: onnxruntime-gpu has onnxruntime too."""
+    """Checks that the libraries are installed.
+
+    Looks for the names that are imported, because several distributions may provide them: onnxruntime-gpu also provides
+    onnxruntime.
+    """
     versions, missing = [f"sidecar {__version__}"], []
     brought_by = importlib.metadata.packages_distributions()
     for name in LIBRARIES:
@@ -90,18 +97,20 @@ def check_libraries() -> Check:
 
 
 def check_sqlite() -> Check:
+    """Checks the version of SQLite."""
     fine = sqlite3.sqlite_version_info >= MIN_SQLITE
     return Check("sqlite", fine, sqlite3.sqlite_version, _unless(fine, "Use a Python with SQLite 3.35 or newer."))
 
 
 def check_settings(settings: Settings) -> Check:
+    """Lists the settings that differ from the defaults; fails if one of them has a problem."""
     changed = sorted(f"{key} from {origin}" for key, origin in settings.origins.items() if origin != "default")
     found = ", ".join(changed) or "all defaults"
     return Check("settings", not settings.problems, found, " ".join(settings.problems))
 
 
 def check_data_folder(home: Path) -> Check:
-    """Writes, syncs and removes a file where the indexes are kept."""
+    """Writes and syncs a temporary file in the data folder, and checks the free space there."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=home) as probe:
@@ -117,7 +126,10 @@ def check_data_folder(home: Path) -> Check:
 
 
 def check_model(settings: Settings, home: Path | None = None) -> Check:
-    """Verifies the files' hashes, loads the model, tries the card, compares two related texts with an unrelated one."""
+    """Loads the model, tries the GPU if there is one, and compares two related texts with an unrelated one.
+
+    Raises ModelLoadFailed if the files are missing or their hashes are wrong.
+    """
     embedder = make_embedder(settings, home)
     try:
         near, same, far = embedder.embed_documents(_THREE_TEXTS * _FOR_A_CARD)[:3]
@@ -131,7 +143,7 @@ def check_model(settings: Settings, home: Path | None = None) -> Check:
 
 
 def check_index(settings: Settings, home: Path, root: str) -> Check:
-    """Which model answers, and how far the one is that is to take its place."""
+    """Says which model answers, and how far the upgrade to another one is, if there is one. Raises storage errors."""
     directory = IndexLayout(home, root)
     number = directory.current()
     if number is None:
@@ -164,7 +176,7 @@ def _gathered(directory: IndexLayout, manifest: Path, model: ModelFacts) -> tupl
 
 
 def check_vector_store() -> Check:
-    """One round trip through Chroma in its worker process, in a folder of its own."""
+    """Writes vectors to Chroma in its worker process and finds them again, in a temporary folder."""
     rows = np.eye(3, dtype=np.float32)
     with tempfile.TemporaryDirectory(prefix="sidecar-doctor-") as folder:
         store = make_store(Path(folder), 3, "doctor")
@@ -179,6 +191,7 @@ def check_vector_store() -> Check:
 
 
 def check_watches(limit_file: Path) -> Check:
+    """Checks the limit on inotify watches; passes on systems without one."""
     if not limit_file.exists():
         return Check("file watching", True, "no inotify limit on this system")
     limit = int(limit_file.read_text())

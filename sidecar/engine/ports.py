@@ -1,4 +1,4 @@
-"""What the engine needs of the parts: protocols, and a bundle of constructors that `wiring.py` fills."""
+"""What the engine needs from the parts: protocols, and a bundle of constructors that `wiring.py` fills."""
 
 from __future__ import annotations
 
@@ -37,189 +37,255 @@ if TYPE_CHECKING:
 
 
 class WalkResult(Protocol):
-    @property
-    def files(self) -> tuple[FoundFile, ...]: ...
+    """What a walk found; see `parts.walk.WalkResult`."""
 
     @property
-    def skipped(self) -> tuple[SkippedPath, ...]: ...
+    def files(self) -> tuple[FoundFile, ...]:
+        """The files to index, sorted by path."""
+
+    @property
+    def skipped(self) -> tuple[SkippedPath, ...]:
+        """The paths left out and why, sorted. A folder that was not entered ends in `/`."""
 
     @property
     def unread(self) -> frozenset[str]:
-        """Paths that could not be looked at: nobody knows whether they, and what is in them, belong in the index."""
+        """Paths that could not be looked at: whether they and what they contain belong in the index is unknown."""
 
 
 class Walker(Protocol):
-    def walk(self, cancelled: IsCancelled) -> WalkResult: ...
+    """Decides which files of a workspace are indexed; see `parts.walk.Walker`."""
 
-    def subtree(self, path: str) -> WalkResult: ...
+    def walk(self, cancelled: IsCancelled) -> WalkResult:
+        """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound if the root is not a folder."""
 
-    def decide(self, path: str) -> Decision: ...
+    def subtree(self, path: str) -> WalkResult:
+        """Walks one folder or file of it; empty if it does not exist."""
 
-    def found(self, path: str) -> FoundFile | SkippedPath: ...
+    def decide(self, path: str) -> Decision:
+        """The decision on one relative path. For a path that does not exist, only its name counts."""
+
+    def found(self, path: str) -> FoundFile | SkippedPath:
+        """The file if a walk would offer it, else why not. Raises FileNotFound if it does not exist."""
 
 
 class Kept(Protocol):
-    """Vectors by (model, text hash), on disk, of all indexes of a home; survives generations and indexes."""
+    """The embedding cache, as one model sees it: vectors by text hash, on disk, shared by all indexes of a data folder.
 
-    @property
-    def store_uuid(self) -> str: ...
-
-    @property
-    def damaged(self) -> bool:
-        """Whether damage was found in its file: who opens it next begins a new one."""
-
-    def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]: ...
-
-    def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]: ...
-
-    def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]: ...
-
-    def count(self) -> int: ...
-
-    def release(self, ids: Ids) -> int:
-        """Drops these, but for those that somebody has asked for lately; returns how many went."""
-
-    def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
-        """Keeps the file below this size as far as it can, by dropping what was used longest ago."""
-
-    def close(self) -> None: ...
-
-
-class Watching(Protocol):
-    def start(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-    @property
-    def active(self) -> bool: ...
-
-    @property
-    def note(self) -> str:
-        """One line that says why it sees nothing or looks around now and then instead; else empty."""
-
-    def look(self) -> None:
-        """Where it only looks around now and then: reports now what it would report then."""
-
-
-class Lexical(Protocol):
-    """The lexical index, which lives in the manifest's database and in its transactions."""
-
-    def create_tables(self, connection: sqlite3.Connection) -> None: ...
-
-    def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> FileTerms: ...
-
-    def write_segment(
-        self, connection: sqlite3.Connection, entries: Sequence[tuple[int, Sequence[int], FileTerms]]
-    ) -> None: ...
-
-    def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None: ...
-
-    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
-        """Inside a transaction."""
-
-
-class MemoryWordHit(Protocol):
-    @property
-    def id(self) -> int: ...
-
-    @property
-    def score(self) -> float: ...
-
-
-class MemoryStore(Protocol):
-    """Memories on disk, their words and their vectors; see `parts/memories.py`."""
-
-    def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]: ...
-
-    def delete(self, key: str) -> bool: ...
-
-    def get(self, key: str) -> Memory | None: ...
-
-    def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]: ...
-
-    def ids(self, namespace: str) -> list[int]: ...
-
-    def by_id(self, ids: Sequence[int]) -> dict[int, Memory]: ...
-
-    def find_words(
-        self, phrases: Sequence[str], operator: Literal["AND", "OR"], namespace: str, limit: int, offset: int = 0
-    ) -> tuple[Sequence[MemoryWordHit], int]: ...
-
-    def excerpts(self, phrases: Sequence[str], ids: Sequence[int]) -> dict[int, str]: ...
-
-    def vectors(self, model: str, ids: Sequence[int]) -> dict[int, bytes]: ...
-
-    def keep_vectors(self, model: str, made: Sequence[tuple[int, float, bytes]]) -> None: ...
-
-    def changed_at(self, ids: Sequence[int]) -> dict[int, float]: ...
-
-    def close(self) -> None: ...
-
-
-class DocumentStore(Protocol):
-    """One index of documents: what was put in, and which documents hold a token how often (`tfidf.Postings`).
-
-    Numbers grow in the order in which the documents came; a document that is put again keeps its number.
+    It outlives generations and indexes. Every method may raise DiskFull, IndexCorrupt, IndexLocked or PermissionDenied.
     """
 
     @property
-    def lowercase(self) -> bool: ...
+    def store_uuid(self) -> str:
+        """Identifies the cache file. Vector ids are valid only for the file that they came from."""
 
     @property
-    def min_length(self) -> int: ...
+    def damaged(self) -> bool:
+        """Whether its file has proved damaged or has disappeared. The next one to open it then starts a new file."""
+
+    def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
+        """The vector ids of those hashes that have a vector. Counts as a use of these vectors."""
+
+    def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]:
+        """Stores vectors, shape [n, dimension], and returns their ids in order. A known hash keeps its vector."""
+
+    def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]:
+        """The vectors in the order of `ids`, shape [n, dimension], and which were found; the others are zeros."""
+
+    def count(self) -> int:
+        """How many vectors of this model there are."""
+
+    def release(self, ids: Ids) -> int:
+        """Drops these vectors, of whatever model, except those used in the last two days. Returns how many."""
+
+    def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
+        """Drops the least recently used vectors until the file is below `max_bytes`; returns how many it dropped.
+
+        Vectors that `referenced()` names or that were used in the last two days stay, even if the file then stays
+        larger.
+        """
+
+    def close(self) -> None:
+        """Ends this use of the cache. The file closes with its last user."""
+
+
+class Watching(Protocol):
+    """A watcher of one workspace; see `parts.watch.Watcher`."""
+
+    def start(self) -> None:
+        """Starts watching: every later change is reported. Raises nothing; see `active` and `note`."""
+
+    def stop(self) -> None:
+        """Stops watching."""
+
+    @property
+    def active(self) -> bool:
+        """Whether it is running."""
+
+    @property
+    def note(self) -> str:
+        """One line on why it sees nothing or only polls; else empty."""
+
+    def look(self) -> None:
+        """If it only polls, polls now. Otherwise does nothing."""
+
+
+class Lexical(Protocol):
+    """The lexical index. Its tables are in the manifest's database, and it writes in the caller's transaction."""
+
+    def create_tables(self, connection: sqlite3.Connection) -> None:
+        """Creates its tables in an empty manifest."""
+
+    def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
+        """The terms and definitions of a file, as `write_segment` takes them. Needs no database."""
+
+    def write_segment(
+        self, connection: sqlite3.Connection, entries: Sequence[tuple[int, Sequence[int], FileTerms]]
+    ) -> None:
+        """Writes a segment with these files: (file id, chunk ids, terms) each."""
+
+    def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
+        """Removes these files; their terms disappear with the next merge."""
+
+    def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
+        """Merges the segments that are due, or all of them with `force`.
+
+        `at_end`: no more segments follow in this run, so that small ones are merged as well.
+        """
+
+
+class MemoryWordHit(Protocol):
+    """A memory that a search by word has found."""
+
+    @property
+    def id(self) -> int:
+        """The memory's id."""
+
+    @property
+    def score(self) -> float:
+        """Its score: above 0, higher is better."""
+
+
+class MemoryStore(Protocol):
+    """Memories on disk, with their words and vectors; see `parts/memories.py`."""
+
+    def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
+        """Stores a memory and returns it, replacing the one with the same key; True if there was no such one."""
+
+    def delete(self, key: str) -> bool:
+        """Deletes a memory; False if no memory has this key."""
+
+    def get(self, key: str) -> Memory | None:
+        """The memory with this key, or None."""
+
+    def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]:
+        """Memories whose key begins with `namespace` and that have all of `tags`, and the total number of these.
+
+        They are sorted by the time of change, newest first.
+        """
+
+    def ids(self, namespace: str) -> list[int]:
+        """The ids of memories whose key begins with `namespace`, ascending."""
+
+    def by_id(self, ids: Sequence[int]) -> dict[int, Memory]:
+        """The memories with these ids; ids without a memory are left out."""
+
+    def find_words(
+        self, phrases: Sequence[str], operator: Literal["AND", "OR"], namespace: str, limit: int, offset: int = 0
+    ) -> tuple[Sequence[MemoryWordHit], int]:
+        """Memories that contain all (AND) or any (OR) of the phrases, best first, and their total number."""
+
+    def excerpts(self, phrases: Sequence[str], ids: Sequence[int]) -> dict[int, str]:
+        """A part of the text with the phrases marked, for those of these memories that contain any of them."""
+
+    def vectors(self, model: str, ids: Sequence[int]) -> dict[int, bytes]:
+        """The packed vectors of these memories for this model. A memory changed since has none."""
+
+    def keep_vectors(self, model: str, made: Sequence[tuple[int, float, bytes]]) -> None:
+        """Stores (memory id, time of change, packed vectors), except for memories that have changed since that time."""
+
+    def changed_at(self, ids: Sequence[int]) -> dict[int, float]:
+        """When these memories were last changed, in seconds since the epoch."""
+
+    def close(self) -> None:
+        """Closes the file."""
+
+
+class DocumentStore(Protocol):
+    """One index of documents: their text, and how often each contains a token (see `tfidf.Postings`).
+
+    Documents are numbered in the order in which they were first put; a document that is put again keeps its number.
+    """
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether upper and lower case are the same."""
+
+    @property
+    def min_length(self) -> int:
+        """The fewest characters that a token needs to be indexed."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """Within it nothing changes."""
+        """Within the block, all reads see the same state."""
 
     def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
-        """`metadata` is JSON. True when a document of this id was there."""
+        """Stores a document, replacing the one with the same id; True if there was one. `metadata` is JSON."""
 
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """The number of documents."""
 
-    def of(self, token: str) -> Mapping[int, int]: ...
+    def of(self, token: str) -> Mapping[int, int]:
+        """How often each document that contains `token` contains it, by document number."""
 
-    def numbers(self) -> Sequence[int]: ...
+    def numbers(self) -> Sequence[int]:
+        """The numbers of all documents, ascending."""
 
-    def content(self, number: int) -> str: ...
+    def content(self, number: int) -> str:
+        """The text of a document."""
 
-    def doc_id(self, number: int) -> str: ...
+    def doc_id(self, number: int) -> str:
+        """The caller's id of a document."""
 
-    def metadata(self, number: int) -> str: ...
+    def metadata(self, number: int) -> str:
+        """The metadata of a document, as JSON."""
 
 
 class DocumentStores(Protocol):
-    """The indexes that persist; see `parts/documents.py`."""
+    """The document indexes of one workspace, on disk; see `parts/documents.py`."""
 
     def create(self, name: str, lowercase: bool, min_length: int) -> bool:
-        """False when the name is taken."""
+        """Creates an empty index; False if the name is taken."""
 
-    def find(self, name: str) -> DocumentStore | None: ...
+    def find(self, name: str) -> DocumentStore | None:
+        """The index with this name, or None."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes the file."""
 
 
 class Preparers(Protocol):
-    """Who reads, judges, parses and analyses files: the one place where text from outside meets a parser."""
+    """Reads, judges, parses and analyses files, in worker processes: no other place parses text from a workspace."""
 
-    def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]: ...
+    def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]:
+        """The outcomes of these files, in order. A few small files do not wait for runs over whole workspaces."""
 
     def prepare_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]
     ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
-        """Each piece and its outcomes, in order; looks a little ahead in `pieces`."""
+        """Yields each piece with its outcomes, in order. Takes some pieces in advance."""
 
-    def judge(self, root: str, settings: Settings, look: Look) -> Judgement: ...
+    def judge(self, root: str, settings: Settings, look: Look) -> Judgement:
+        """Reads one file and judges whether its content belongs in the index."""
 
     def warm(self) -> None:
-        """Makes ready for the next file; nobody waits for it."""
+        """Prepares for the next file in the background."""
 
     def rest(self) -> None:
-        """Gives back what it holds while nothing is prepared."""
+        """Frees what it holds while nothing is being prepared, such as processes."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Constructors of everything the engine is made of."""
+    """Constructors and functions of the parts, from which the engine is built."""
 
     load_settings: Callable[[Path], Settings]
     default_config_text: Callable[[], str]

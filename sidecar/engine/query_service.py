@@ -1,6 +1,7 @@
-"""What a workspace is asked: answers of one snapshot, as fresh as bounded time allows, which say so when they are not.
+"""The searches and look-ups of one workspace: each reads one snapshot, after a bounded wait for pending changes.
 
-Not here: how a search finds and ranks (search, similar, symbols), who keeps the index up (upkeep).
+An answer that may be stale or partial says so. Not here: how a search finds and ranks (`search/`), and how the index is
+kept in step with the files (`update/live.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ T = TypeVar("T")
 
 
 class QueryService:
-    """Of one workspace. Raises as `sidecar.model.Workspace` says."""
+    """Answers for one workspace. Methods raise what `sidecar.model.Workspace` says."""
 
     def __init__(
         self,
@@ -51,32 +52,41 @@ class QueryService:
         self._searcher = searcher
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        """Searches code or docs. Raises DocsIndexNotFound if docs are searched and none are indexed, and what `search/`
+        raises.
+        """
         generation = self._index.readable()
         if request.mode != "fts" and request.alpha > 0:
             self._index.check_model(generation)
-            # While the vectors are read, the changes that are known are applied.
+            # Known changes can be applied while the vectors are being read.
             self._preload(generation, request.collection, cancelled)
         notice = self._freshen(generation)
         answer = self._index.on_current(lambda current: self._search(current, request, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
+        """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
         matches = compile_glob(pattern)
         notice = self._freshen(self._index.readable())
         paths = sorted(self._on_source(lambda source: [p for p in source.snapshot.paths if matches(p)]))
         return PathsAnswer(tuple(paths[:limit]), len(paths), notice)
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
+        """Definitions by name: exact, by its beginning, or by the words it consists of."""
         notice = self._freshen(self._index.readable())
         answer = self._on_source(lambda source: find_symbols(source.snapshot, name, kinds, limit))
         return replace(answer, notice=notice)
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
+        """Chunks similar to the one at these lines of `path`, which is relative to the root. Scores are similarities,
+        0-1.
+        """
         notice = self._freshen(self._index.readable())
         answer = self._on_source(lambda source: find_similar(source, path, line, end_line, limit, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
+        """Chunks of code and docs by meaning alone, with a similarity of at least `threshold` (0-1)."""
         generation = self._index.readable()
         self._index.check_model(generation)
         notice = self._freshen(generation)
@@ -91,9 +101,9 @@ class QueryService:
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
 
     def _preload(self, generation: Generation, collection: Collection, cancelled: IsCancelled) -> None:
-        """Once per collection and open generation; again where it was cancelled or failed.
+        """Reads a collection's vectors into memory, once per open generation; again if it was cancelled or failed.
 
-        What fails here fails again, and is reported, when it is searched.
+        An error is ignored here: the search itself then fails with it, and reports it.
         """
         if collection in generation.preloaded:
             return
@@ -109,9 +119,9 @@ class QueryService:
         return self._index.on_current(on_generation)
 
     def _freshen(self, generation: Generation) -> str:
-        """Waits for known changes, in bounded time; one line when the index is behind them all the same."""
+        """Waits a bounded time for known changes. Returns one line if the answer may be stale or partial."""
         fresh = self._live_update.freshen()
-        # What another process keeps up is fresh, but it does not know of the text that is unsaved here.
+        # Another process keeps this index in step with the files, but not with the text that is unsaved here.
         read_only_reason = generation.read_only_reason if self._buffers or not self._index.kept_up_elsewhere else ""
         job = RunningJob(self._activity.kind, self._activity.done, self._activity.total)
         if fresh and not job.kind and not read_only_reason:

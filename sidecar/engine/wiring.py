@@ -1,6 +1,6 @@
-"""Puts the real parts into the engine: the one place where it names Chroma, onnxruntime, watchfiles and the rest.
+"""Puts the real parts into the engine: the one place that names Chroma, onnxruntime, watchfiles and the others.
 
-Light to import: each heavy library waits for the constructor that needs it.
+Importing this module is cheap: each constructor imports its own heavy library.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ MOST_PREPARERS = 4
 def open_workspaces(
     flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]
 ) -> OpenWorkspaces:
-    """The workspaces of this process over the real parts. `flags` and `editor` as `settings.load_settings` has them."""
+    """The workspaces of this process, with the real parts. `flags` and `editor` are as in `settings.load_settings`."""
     return OpenWorkspaces(data_home(env), real_parts(flags, editor, env))
 
 
 def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> Parts:
+    """The real constructors, as a `Parts`. Arguments as in `open_workspaces`."""
     user_file = user_config_file(env)
 
     def read(config: Path) -> Settings:
@@ -75,6 +76,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
 
 
 def make_walker(root: str, settings: Settings) -> Walker:
+    """A walker over a workspace, with the options that the settings name."""
     from sidecar.parts.walk import Walker as RealWalker
     from sidecar.parts.walk import WalkOptions
 
@@ -94,21 +96,27 @@ def make_walker(root: str, settings: Settings) -> Walker:
 
 @cache
 def preparers() -> WorkerPool:
-    """One for all workspaces of this process. A worker for every two cores: the other stages, and a person's editor,
-    need some too."""
+    """The worker processes that prepare files, one pool for all workspaces of this process.
+
+    There is one worker for every two cores, because the other stages and a person's editor need some as well.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return WorkerPool(max(1, min(cores // 2, MOST_PREPARERS)))
 
 
 def load_parsers() -> None:
-    """Imports what reads, judges and parses files; grammars wait for the first file in their language."""
+    """Imports the modules that read, judge and parse files. Grammars load with the first file in their language."""
     import sidecar.parts.chunk.notebook
     import sidecar.parts.classify
     import sidecar.parts.secrets  # noqa: F401
 
 
 def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
-    """Judges a file by its text: generated, minified or vendored, then secrets."""
+    """Returns a function that judges a file by its text.
+
+    It leaves out generated, minified and vendored files, and files with some kinds of secrets. Other secrets are
+    masked.
+    """
     from sidecar.parts.classify import Classifier
     from sidecar.parts.secrets import examine
 
@@ -132,7 +140,7 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
 
 
 class KeptOpener:
-    """One file of kept vectors for all workspaces of this process."""
+    """Opens the embedding cache, once for all workspaces of this process. Calls are thread-safe."""
 
     def __init__(self) -> None:
         self._shared: SharedKept | None = None
@@ -147,13 +155,14 @@ class KeptOpener:
 
 
 def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:
+    """The vector store in this folder: Chroma in a process of its own."""
     from sidecar.parts.vectors.chroma import ChromaStore
 
     return ChromaStore(directory, dimension, model_id)
 
 
 def make_searcher(ranker: str = "") -> Searcher:
-    """`ranker` (SIDECAR_RANKER): learned, hand-set or a file of weights; for comparing rankings."""
+    """A searcher. `ranker` (SIDECAR_RANKER) is `learned`, `hand-set` or a file of weights, to compare rankings."""
     from sidecar.engine.search.rank.scorer import choose
     from sidecar.engine.search.searcher import Searcher
 
@@ -161,7 +170,7 @@ def make_searcher(ranker: str = "") -> Searcher:
 
 
 def make_watcher(root: str, settings: Settings, add: Callable[[Iterable[str], Iterable[str]], None]) -> Watching:
-    """A watcher that hands changes to `add(paths, folders to rescan)`; "" rescans everything."""
+    """A watcher that passes changes on as `add(paths, folders to look over)`; the folder "" is the whole workspace."""
     from sidecar.parts.watch import Watcher
 
     git_only = settings.indexing_strategy == "git"

@@ -1,7 +1,7 @@
-"""One root folder and its index, as the tools see it (`sidecar.model.Workspace`): building, searching, telling, ending.
+"""One workspace, behind `sidecar.model.Workspace`: it connects indexing, search, live update and model upgrade.
 
-Not here: how files become an index (indexing), how it is opened and kept up (opened, upkeep), what it says of itself
-(status, explain).
+Not here: how files become an index (`ingest/`), how the index is opened (`index/`) and kept in step with the files
+(`update/`), status and explain (`diagnostics/`).
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ from sidecar.parts.database import blamed
 from sidecar.parts.paths import relative_path
 from sidecar.settings.load import Settings
 
-# A search waits this long for changes that are known but not yet applied; then it answers and says so.
+# A search waits this long for changes that are known but not yet applied; then it answers and says that it is stale.
 FRESHNESS_SECONDS = 2.0
-# Only a process that stays opens the vector store and watches files; a shell command is over before.
+# The vector store and the watcher start after this time: a shell command usually ends before that and needs neither.
 STAY_SECONDS = 1.0
 _GIVE_WAY_SECONDS = 0.01
 
 
 class IndexedWorkspace:
-    """See `sidecar.model.Workspace`. `buffers` of open editors live here and outlive generations."""
+    """See `sidecar.model.Workspace`. The unsaved text of editors (`buffers`) is held here and outlives generations."""
 
     def __init__(
         self,
@@ -125,30 +125,37 @@ class IndexedWorkspace:
 
     @property
     def root(self) -> str:
+        """The root folder."""
         return self._root
 
     @property
     def index(self) -> IndexHandle:
-        """What is open of the index: for tests and measurements, which look below what tools see."""
+        """The index handle, for tests and measurements that look deeper than the tools."""
         return self._index
 
     def settings(self) -> Settings:
+        """The current settings of this workspace."""
         return self._parts.load_settings(self._directory.config)
 
     def reload_settings(self) -> None:
-        """Goes by what they say now of keeping the index up; other settings are read where they are needed."""
+        """Applies a changed indexing strategy. Other settings are read wherever they are needed."""
         self._live_update.reload_settings()
 
     # ------------------------------------------------------------ building
 
     @counted
     def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Creates the index, or completes one whose creation was interrupted.
+
+        Raises IndexExists if there is a complete one.
+        """
         if self._reporter.is_complete():
             raise IndexExists("Use reindex_project to build it anew.")
         return self._first_stage(progress, cancelled)
 
     @counted
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Brings the index up to date, creating it if necessary, and then finishes the model upgrade."""
         report = self._first_stage(progress, cancelled)
         return replace(report, refined=self._upgrade.finish(progress, cancelled))
 
@@ -163,6 +170,7 @@ class IndexedWorkspace:
     def index_matching(
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
     ) -> PatternReport:
+        """See `sidecar.model.Workspace.index_matching`."""
         stop = self.activity.or_stopped(cancelled)
         walker = self._parts.make_walker(self._root, self.settings())
         matched = match_patterns(self._root, walker, patterns, stop)
@@ -174,6 +182,7 @@ class IndexedWorkspace:
 
     @counted
     def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Builds the index anew beside the current one, then swaps them. Raises IndexNotFound."""
         if not self._index.exists():
             raise IndexNotFound("Run create_index first.")
         with self._only_job("rebuild"), self._fair_slots.taking(cancelled) as stop:
@@ -184,12 +193,17 @@ class IndexedWorkspace:
 
     @counted
     def reindex_file(self, path: str) -> FileReport:
+        """Indexes one file again, or removes it if it no longer exists.
+
+        Raises FileNotFound, FileExcluded, IndexNotFound or IndexLocked.
+        """
         relative = relative_path(self._root, path)
         with self._write_lock.writing():
             return self._builder.reindex(self._index.writable(), self.settings(), relative)
 
     @counted
     def delete(self) -> None:
+        """Deletes the index and its config; memories and documents stay. Raises IndexNotFound."""
         if not self._index.exists():
             raise IndexNotFound("There is nothing to delete.")
         with self._only_job("delete"), self._index.gate:
@@ -203,26 +217,35 @@ class IndexedWorkspace:
 
     @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        """See `sidecar.model.Workspace.search`."""
         self._upgrade.consider()
         return self._queries.search(request, cancelled)
 
     @counted
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
+        """See `sidecar.model.Workspace.find_paths`."""
         return self._queries.find_paths(pattern, limit)
 
     @counted
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
+        """See `sidecar.model.Workspace.find_symbols`."""
         return self._queries.find_symbols(name, kinds, limit)
 
     @counted
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
+        """See `sidecar.model.Workspace.find_similar`."""
         return self._queries.find_similar(relative_path(self._root, path), line, end_line, limit, cancelled)
 
     @counted
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
+        """See `sidecar.model.Workspace.find_closest`."""
         return self._queries.find_closest(query, limit, threshold, cancelled)
 
     def status(self) -> StatusAnswer:
+        """The status of the index. Opens the index if necessary, but does not wake a workspace that rests.
+
+        Errors of the index are reported in the answer, not raised.
+        """
         if not self._index.exists() or self.resting:
             return self._status_of(None, "")
         try:
@@ -234,6 +257,7 @@ class IndexedWorkspace:
             return self._status_of(None, error.message)
 
     def config(self) -> ConfigAnswer:
+        """The current settings, and where each of them comes from."""
         self.reload_settings()
         settings = self.settings()
         return ConfigAnswer(
@@ -247,23 +271,27 @@ class IndexedWorkspace:
 
     @counted
     def explain(self, path: str) -> Explanation:
+        """Why a path is or is not in the index."""
         relative = relative_path(self._root, path)
         generation = self._index.readable() if self._index.exists() else None
         return explain_path(self._root, relative, self._parts, self.settings(), generation, relative in self._buffers)
 
     @property
     def documents(self) -> DocumentIndexes:
+        """The document indexes of this workspace."""
         self._directory.rescue()
         return self._documents
 
     @property
     def memories(self) -> WorkspaceMemories:
+        """The memories of this workspace."""
         self._directory.rescue()
         return self._memories
 
     # ------------------------------------------------------------ unsaved text, listeners, end
 
     def set_buffer(self, path: str, text: str) -> None:
+        """Sets the unsaved text of a path. Raises IndexLocked if the open index is read-only."""
         relative = relative_path(self._root, path)
         if self._buffers.get(relative) == text:
             return
@@ -274,23 +302,25 @@ class IndexedWorkspace:
         self._live_update.note_buffer(relative)
 
     def drop_buffer(self, path: str) -> None:
+        """Forgets the unsaved text of a path."""
         relative = relative_path(self._root, path)
         if self._buffers.pop(relative, None) is not None:
             self._live_update.note_buffer(relative)
 
     def on_change(self, listener: Callable[[StatusAnswer], None]) -> Callable[[], None]:
+        """See `sidecar.model.Workspace.on_change`."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
     @property
     def resting(self) -> bool:
-        """Whether it has given its memory back."""
+        """Whether it has freed its memory and has not been used since."""
         return self._rested is not None and self._index.generation is None
 
     def rest(self, after_s: float) -> bool:
-        """Gives back what it holds in memory when nobody has used it for so long; the next use opens it again.
+        """Frees its memory if it has not been used for `after_s` seconds; the next use opens the index again.
 
-        False when it is in use.
+        Returns whether it is idle with its index closed; False while it is used or works in the background.
         """
         with self.usage.resting(after_s) as idle:
             generation = self._index.generation
@@ -303,6 +333,7 @@ class IndexedWorkspace:
         return True
 
     def close(self) -> None:
+        """Stops background work and any running job, and closes everything."""
         self._closed = True
         self.activity.stop()
         self._upgrade.end()
@@ -312,7 +343,7 @@ class IndexedWorkspace:
         self._memories.close()
         self._documents.close()
 
-    # ------------------------------------------------------------ small things
+    # ------------------------------------------------------------ helpers
 
     def _make_refining(self, choice: ModelChoice) -> ModelUpgrade:
         return ModelUpgrade(
@@ -330,7 +361,10 @@ class IndexedWorkspace:
         )
 
     def _apply(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> Pending:
-        """Returns what is committed. A look at everything waits while a job of a person has the index."""
+        """Applies pending changes and returns those that are committed.
+
+        Looking over the whole workspace waits until no job that a person asked for is running.
+        """
         if EVERYTHING in pending.rescan and self._job.acquire(blocking=False):
             try:
                 with self._fair_slots.taking(cancelled) as stop:
@@ -359,7 +393,10 @@ class IndexedWorkspace:
 
     @contextmanager
     def _only_job(self, kind: str) -> Iterator[None]:
-        """One job at a time. What upkeep does by itself gives way; what a person asked for does not."""
+        """Runs one job at a time. Live update and model upgrade give way to it.
+
+        Raises IndexingInProgress if another job that a person asked for is running.
+        """
         while not self._job.acquire(timeout=_GIVE_WAY_SECONDS):
             if self.activity.kind:
                 raise IndexingInProgress("Ask get_index_status how far it is, or cancel it.")
@@ -404,7 +441,7 @@ class IndexedWorkspace:
             status = self._status_of(generation, "")
         except SidecarError as error:
             if generation is not self._index.generation:
-                return  # another generation has taken its place, which is told next
+                return  # the swap to another generation reports the status again
             status = self._status_of(None, error.message)
         for listener in list(self._listeners):
             listener(status)

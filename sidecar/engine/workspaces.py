@@ -1,4 +1,4 @@
-"""Every workspace that this process has open: made at first use, asleep when nobody uses it, closed at the end."""
+"""All workspaces that this process has open: made at first use, put to rest when idle, closed at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IDLE_LOOK_S = 30.0
 
 
 class OpenWorkspaces:
-    """One `IndexedWorkspace` per root; embedders are shared by all."""
+    """Holds one `IndexedWorkspace` per root. They share models, worker processes and fair slots."""
 
     def __init__(self, home: Path, parts: Parts) -> None:
         self._home = home
@@ -34,6 +34,7 @@ class OpenWorkspaces:
         self._watching: threading.Thread | None = None
 
     def get(self, root: str) -> Workspace:
+        """The workspace of a root folder, made at first use. Raises WorkspaceNotFound if it is not a folder."""
         normal = normalise_root(root)
         if not Path(normal).is_dir():
             raise WorkspaceNotFound(f"{root} is not a folder.")
@@ -53,9 +54,9 @@ class OpenWorkspaces:
             return self._open[normal]
 
     def rest(self, after_s: float | None = None) -> None:
-        """Lets workspaces that nobody uses give their memory back, and the models when all of them do.
+        """Frees the memory of idle workspaces, and that of models and worker processes if all workspaces are idle.
 
-        `after_s` None: each by its setting.
+        `after_s` is how long a workspace must have been idle; None takes each workspace's setting.
         """
         with self._lock:
             workspaces = list(self._open.values())
@@ -68,7 +69,7 @@ class OpenWorkspaces:
             give_memory_back()
 
     def reload_settings(self) -> None:
-        """What has changed in them takes effect in workspaces that are open and that nobody calls."""
+        """Applies changed settings to all open workspaces, including those that are not being called."""
         with self._lock:
             workspaces = list(self._open.values())
         for workspace in workspaces:
@@ -85,6 +86,7 @@ class OpenWorkspaces:
             self._watching.start()
 
     def close(self) -> None:
+        """Closes all workspaces, the worker processes and the models."""
         self._closing.set()
         with self._lock:
             workspaces = list(self._open.values())

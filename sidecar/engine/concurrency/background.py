@@ -1,4 +1,4 @@
-"""One call on a thread of its own, whose result is taken later: for what waits on another process."""
+"""Runs one call on its own thread, for a caller that works on and takes the result later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 def beside(work: Callable[[], _T]) -> Future[_T]:
-    """Starts `work` at once. A result that nobody takes is lost, and so is its exception."""
+    """Starts `work` at once. Result and exception are in the future, and are lost if nobody asks for them."""
     future: Future[_T] = Future()
 
     def run() -> None:
@@ -20,6 +20,6 @@ def beside(work: Callable[[], _T]) -> Future[_T]:
         except BaseException as error:
             future.set_exception(error)
 
-    # A pool would outlive the search and have to be ended by somebody.
+    # A pool would outlive the search, and something would have to shut it down.
     threading.Thread(target=run, name="sidecar-beside", daemon=True).start()
     return future

@@ -1,6 +1,6 @@
-"""Who of several workspaces reads and embeds its next batch: so many at a time, in the order in which they come.
+"""Fair turns between workspaces that index: only a few read and embed at a time, first come, first served.
 
-A huge workspace and a small one that are indexed together take turns batch by batch; searches take no turn at all.
+A huge and a small workspace that are indexed together take turns batch by batch. Searches need no slot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LOOK_S = 0.2
 
 
 class FairSlots:
-    """Shared by the workspaces of a process. Thread-safe."""
+    """The slots that the workspaces of a process share. Thread-safe."""
 
     def __init__(self, slots: int = 2) -> None:
         self._free = slots
@@ -25,7 +25,11 @@ class FairSlots:
 
     @contextmanager
     def taking(self, cancelled: IsCancelled) -> Iterator[IsCancelled]:
-        """Yields the same question, to be asked before each batch: asking lets those who wait have their turn first."""
+        """Holds a slot within the block, and yields a replacement for `cancelled` to be called before each batch.
+
+        The call gives the slot to jobs that wait, and waits for the next turn. If `cancelled` is true while waiting,
+        the block runs without a slot, and is expected to end at its next check.
+        """
         turn = _Slot(self, cancelled)
         turn.take()
         try:
@@ -34,7 +38,7 @@ class FairSlots:
             turn.give_up()
 
     def wait(self, ticket: object, cancelled: IsCancelled) -> bool:
-        """False when cancelled meanwhile: then there is no turn."""
+        """Waits for a slot in the order of the calls. Returns False, without a slot, if cancelled."""
         with self._changed:
             self._waiting.append(ticket)
             try:
@@ -49,16 +53,18 @@ class FairSlots:
                 self._changed.notify_all()
 
     def end(self) -> None:
+        """Returns a slot."""
         with self._changed:
             self._free += 1
             self._changed.notify_all()
 
     def wanted(self) -> bool:
+        """Whether a job waits for a slot."""
         return bool(self._waiting)
 
 
 class _Slot:
-    """One job's. Several threads may ask."""
+    """The slot of one job. Thread-safe."""
 
     def __init__(self, fair_slots: FairSlots, cancelled: IsCancelled) -> None:
         self._fair_slots = fair_slots
@@ -74,10 +80,12 @@ class _Slot:
         return self._cancelled()
 
     def take(self) -> None:
+        """Waits for a slot."""
         with self._lock:
             self._take()
 
     def give_up(self) -> None:
+        """Returns the slot, if it is held."""
         with self._lock:
             self._give_up()
 

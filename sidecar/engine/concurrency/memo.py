@@ -1,4 +1,4 @@
-"""Values that are computed from something immutable at first use and kept as long as it lives."""
+"""Values that are computed at first use from something immutable, and kept as long as that lives."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ T = TypeVar("T")
 
 
 class Memo:
-    """At most one value per type. Thread-safe: two threads may compute the same value, and both get the first one.
+    """Holds at most one value per type.
 
-    The memo of the next revision (`successor`) starts empty, but what was made by `carried` is handed to the next
-    maker of the same type, which need then compute only what has changed.
+    Thread-safe: two threads may compute the same value, and both get the first one. The memo of the next revision
+    (`successor`) starts empty. A value made by `carried` is handed to the next call that makes one of the same type,
+    which then has to compute only what has changed.
     """
 
     def __init__(self, latest: dict[type, object] | None = None) -> None:
@@ -20,14 +21,14 @@ class Memo:
         self._latest: dict[type, object] = {} if latest is None else latest
 
     def get(self, kind: type[T], make: Callable[[], T]) -> T:
-        """The value of this type, made by `make` where there is none yet."""
+        """The value of this type; `make` computes it if there is none yet."""
         found = self._made.get(kind)
         if found is None:
             found = self._made.setdefault(kind, make())
         return cast(T, found)
 
     def carried(self, kind: type[T], make: Callable[[T | None], T]) -> T:
-        """The same; `make` is given the value that was made last, for this or another revision, or None."""
+        """Like `get`, but `make` gets the value last made, for this or an earlier revision, or None."""
         found = self._made.get(kind)
         if found is None:
             found = self._made.setdefault(kind, make(cast("T | None", self._latest.get(kind))))

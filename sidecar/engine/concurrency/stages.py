@@ -1,4 +1,4 @@
-"""Stages that run at the same time, each on a thread of its own, handing batches on through short queues."""
+"""A pipeline: stages that run at the same time, each on its own thread, with short queues between them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ _END = object()
 
 
 class _Channel:
-    """A bounded queue that everybody leaves at once when `stop` is set."""
+    """A bounded queue between two stages. Readers and writers give up when `stop` is set."""
 
     def __init__(self, depth: int, stop: threading.Event) -> None:
         self._queue: queue.Queue[Any] = queue.Queue(depth)
         self._stop = stop
 
     def put(self, item: Any) -> bool:
+        """Waits for a free place. Returns False if stopped before there is one."""
         while not self._stop.is_set():
             try:
                 self._queue.put(item, timeout=0.1)
@@ -38,6 +39,8 @@ class _Channel:
 
 
 class _Stage(threading.Thread):
+    """The thread of one stage."""
+
     def __init__(
         self,
         work: Callable[[Any], Any],
@@ -50,6 +53,7 @@ class _Stage(threading.Thread):
         self._work, self._source, self._into, self._stop_all, self._errors = work, source, into, stop, errors
 
     def run(self) -> None:
+        """Applies `work` to each item and passes the results on. An error stops all stages."""
         try:
             for item in self._source:
                 if not self._into.put(self._work(item)):
@@ -61,9 +65,10 @@ class _Stage(threading.Thread):
 
 
 def run_stages(items: Iterable[Any], stages: Sequence[Callable[[Any], Any]], depth: int = 2) -> Iterator[Any]:
-    """Yields what the last stage returns, in order. At most `depth` results wait between two stages.
+    """Yields the results of the last stage, in order. At most `depth` results wait between two stages.
 
-    The first exception of a stage (or of `items`) stops all stages and is raised here; so does leaving the iteration.
+    The first exception of a stage or of `items` stops all stages and is raised here. Leaving the iteration stops them
+    too.
     """
     stop = threading.Event()
     errors: list[BaseException] = []

@@ -1,4 +1,4 @@
-"""Whether anybody uses a workspace, so that an idle one may give its memory back."""
+"""Counts the uses of a workspace, so that an idle one can free its memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Usage:
-    """Counts uses. While `resting` holds, a new use waits. Thread-safe."""
+    """Counts uses. A new use waits while `resting` is held. Thread-safe."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -27,6 +27,7 @@ class Usage:
 
     @contextmanager
     def use(self) -> Iterator[None]:
+        """Counts as a use while the block runs."""
         with self._lock:
             self._uses += 1
         try:
@@ -37,18 +38,20 @@ class Usage:
                 self._last = self._now()
 
     def calm(self, for_s: float) -> bool:
-        """Whether nobody uses it, nor has for so long."""
+        """Whether there is no use now, and has been none for `for_s` seconds."""
         with self._lock:
             return not self._uses and self._now() - self._last >= for_s
 
     @contextmanager
     def resting(self, after_s: float) -> Iterator[bool]:
-        """Yields whether nobody has used it for so long; nobody begins to until the block ends."""
+        """Yields whether there has been no use for `after_s` seconds. No use can begin until the block ends."""
         with self._lock:
             yield not self._uses and self._now() - self._last >= after_s
 
 
 class HasUsage(Protocol):
+    """An object whose methods `counted` can decorate."""
+
     usage: Usage
 
 
@@ -56,7 +59,7 @@ S = TypeVar("S", bound=HasUsage)
 
 
 def counted(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A method that counts as a use while it runs."""
+    """Makes a method count as a use of its object while it runs."""
 
     @functools.wraps(method)
     def counting(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -67,7 +70,7 @@ def counted(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
 
 
 def give_memory_back() -> None:
-    """Asks the allocator to return what is free to the system; where it cannot be asked, nothing happens."""
+    """Asks the C allocator to return free memory to the system. Does nothing where that is impossible."""
     with contextlib.suppress(OSError, AttributeError, TypeError):
         trim: Any = ctypes.CDLL(None).malloc_trim
         trim(0)

@@ -1,0 +1,1 @@
+"""Answers about the index itself: its status, and why a path is or is not in it."""

@@ -1,4 +1,4 @@
-"""Why a path is or is not in the index, now: the walk's rule, the content's rule, staleness, the last error."""
+"""Why a path is or is not in the index: the rules of the walk and of the content, staleness, the last error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from sidecar.settings.load import Settings
 def explain_path(
     root: str, path: str, parts: Parts, settings: Settings, generation: Generation | None, has_buffer: bool
 ) -> Explanation:
-    """`path` is relative to the root. Reads the file, since content may be what keeps it out."""
+    """Explains `path`, which is relative to the root.
+
+    Reads the file, because its content may be the reason to leave it out. `generation` is None if there is no index.
+    `has_buffer`: an editor holds unsaved text for it.
+    """
     walker = parts.make_walker(root, settings)
     try:
         found = walker.found(path)

@@ -1,4 +1,4 @@
-"""What the index says of itself: what runs, how far it is, what it holds, what it leaves out and why."""
+"""The status of an index: what runs and how far it is, what the index contains, what it leaves out and why."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TELL_SECONDS = 0.25
 
 
 class Reporter:
-    """Makes `StatusAnswer`s of one workspace."""
+    """Makes the `StatusAnswer`s of one workspace."""
 
     def __init__(self, root: str, directory: IndexLayout, activity: Activity) -> None:
         self._root = root
@@ -33,7 +33,10 @@ class Reporter:
         self._activity = activity
 
     def is_complete(self) -> bool:
-        """Whether there is an index that can be read and was once brought up to the whole workspace."""
+        """Whether there is an index that has been brought up to date with the whole workspace once.
+
+        A damaged index is not complete. One that cannot be read for another reason counts as complete.
+        """
         number = self._directory.current()
         if number is None:
             return False
@@ -54,7 +57,11 @@ class Reporter:
         embedder: Embedder | None,
         refining: Refinement | None,
     ) -> StatusAnswer:
-        """`generation` None: not open, for the reason `problem`. `embedder`: where it is loaded already."""
+        """The status of the index as `generation` has it.
+
+        `generation` is None if the index is not open; `problem` then says why. `embedder` is None if the model is not
+        loaded. Raises IndexCorrupt and other storage errors.
+        """
         answer = StatusAnswer(
             status="not_found",
             workspace=self._root,

@@ -1,0 +1,1 @@
+"""The index on disk and in memory: folder layout, generations, snapshots and the swap of generations."""

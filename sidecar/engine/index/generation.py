@@ -1,4 +1,4 @@
-"""One generation, open: its manifest, its readers' snapshots, its indexer and what feeds its vector store."""
+"""One open generation (manifest, snapshots, indexer, vector store), and how generations are opened and made."""
 
 from __future__ import annotations
 
@@ -31,8 +31,12 @@ REBUILD = "Run reindex_project to build it anew."
 
 @dataclass(frozen=True)
 class Generation:
-    """`writer` is None where it can only be searched, and `read_only_reason` says why: another process holds the lease,
-    or nothing can be written here. `embedder` loads its model."""
+    """One open generation.
+
+    `writer` is None if the generation can only be searched: another process holds the lease, or the folder cannot be
+    written. `read_only_reason` then says which; otherwise it is empty. `embedder` loads the generation's model on the
+    first call.
+    """
 
     number: int
     model: ModelFacts
@@ -42,12 +46,14 @@ class Generation:
     writer: Writer | None
     read_only_reason: str = ""
     preloaded: set[Collection] = field(default_factory=set, compare=False)
-    """The collections whose vectors have been read into memory: each once, by whoever searches it first."""
+    """The collections whose vectors are already in memory. The first search of a collection reads them."""
 
     def store(self) -> VectorStore | None:
+        """The vector store, or None if the generation is read-only or the store is not usable yet."""
         return self.writer.store_sync.store() if self.writer else None
 
     def close(self, *, clean: bool = True) -> None:
+        """Closes writer and snapshots. `clean=False` leaves the manifest marked as not closed properly."""
         if self.writer is not None:
             self.writer.close(clean)
         self.snapshots.close()
@@ -55,12 +61,18 @@ class Generation:
 
 @dataclass(frozen=True)
 class Writer:
+    """The parts of a generation that write it."""
+
     manifest: Manifest
     indexer: Indexer
     store_sync: StoreSync
 
     def close(self, clean: bool) -> None:
-        """Also where the manifest is damaged: then it is not noted as clean."""
+        """Stops the store's thread and closes the manifest.
+
+        `clean` records in the manifest that it was closed properly. If recording fails, as in a damaged manifest, the
+        manifest is closed without the mark.
+        """
         self.store_sync.close()
         if clean:
             with contextlib.suppress(SidecarError), self.manifest.transaction():
@@ -68,18 +80,18 @@ class Writer:
         self.manifest.close()
 
     def finish(self) -> None:
-        """A whole pass is done: the index is complete from now on."""
+        """Records that a whole pass has ended: the index is complete from now on."""
         with self.manifest.transaction():
             self.manifest.set_meta(complete=1, last_updated=time.time())
 
     def note_update(self) -> None:
-        """Known changes are applied, which says nothing of the rest."""
+        """Records that known changes were applied. It does not mark the index as complete."""
         with self.manifest.transaction():
             self.manifest.set_meta(last_updated=time.time())
 
 
 class Generations:
-    """Opens and makes generations of one workspace."""
+    """Opens and makes the generations of one workspace."""
 
     def __init__(
         self,
@@ -99,7 +111,7 @@ class Generations:
         self._on_commit = on_commit
 
     def make(self, settings: Settings, model: ModelFacts) -> Generation:
-        """A new, empty generation, not yet in force."""
+        """Makes a new, empty generation, which does not become the current one."""
         number = self._directory.new_generation()
         kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
         facts = {
@@ -114,7 +126,10 @@ class Generations:
         return self._assemble(number, settings, model, kept, was_clean=True)
 
     def succeed(self, old: Generation, settings: Settings, model: ModelFacts) -> Generation:
-        """The same files with what is kept of another model's vectors, not yet in force."""
+        """Copies `old` for another model, without making the copy the current generation.
+
+        The copy has the same files and chunks. Their vectors are those that the embedding cache has for the new model.
+        """
         number = self._directory.new_generation()
         path = self._directory.manifest(number)
         copy_database(self._directory.manifest(old.number), path)
@@ -125,9 +140,9 @@ class Generations:
         return fresh
 
     def open(self, number: int, settings: Settings, *, read_only_reason: str = "") -> Generation:
-        """An existing one, for reading only where there is a `read_only_reason`.
+        """Opens an existing generation, for reading only if `read_only_reason` is given.
 
-        IndexCorrupt when it is unreadable or of another schema.
+        Raises IndexCorrupt if it is missing, unreadable, or was made with another version of the schema or of a part.
         """
         path = self._directory.manifest(number)
         if not path.exists():
@@ -149,22 +164,25 @@ class Generations:
         return generation
 
     def _described(self, meta: Mapping[str, object]) -> tuple[ModelFacts, bool]:
-        """Its model, and whether it was closed in order."""
+        """Its model, and whether it was closed properly. Raises IndexCorrupt if the manifest does not say."""
         try:
             return model_of(meta), bool(meta["clean"])
         except (KeyError, ValueError) as error:
             raise IndexCorrupt(f"Its manifest lacks what it must know of its model ({error}). {REBUILD}") from error
 
     def check(self, number: int) -> None:
-        """Raises IndexCorrupt where its manifest is gone, unreadable or of another schema by now."""
+        """Raises IndexCorrupt if the manifest on disk is missing, unreadable or of another version."""
         self._check_versions(read_meta(self._directory.manifest(number)))
 
     def model_of(self, number: int) -> ModelFacts:
-        """Raises IndexCorrupt, KeyError."""
+        """The model of a generation, from its manifest. Raises IndexCorrupt, KeyError or ValueError."""
         return model_of(read_meta(self._directory.manifest(number)))
 
     def trim(self, generation: Generation, max_bytes: int) -> None:
-        """Drops vectors that no index of this home names, while there are too many of them. Raises IndexCorrupt."""
+        """Drops cached vectors that no index refers to, least recently used first, down to `max_bytes`.
+
+        Vectors used within the last two days stay. Raises IndexCorrupt; other errors are only logged.
+        """
         try:
             generation.kept.trim(max_bytes, lambda: named_vectors(self._directory.indexes, generation.kept.store_uuid))
         except IndexCorrupt:
@@ -173,7 +191,10 @@ class Generations:
             self._log.warning("kept vectors were not trimmed: %s", error.message)
 
     def release(self, number: int) -> None:
-        """This generation is about to be deleted: drops the vectors that no other index names."""
+        """Drops the cached vectors that only this generation refers to; call it before the generation is deleted.
+
+        Errors are logged and ignored.
+        """
         try:
             meta = read_meta(self._directory.manifest(number))
             kept = self._parts.open_kept(self._directory.vectors, str(meta["model_id"]), int(str(meta["dimension"])))
@@ -184,7 +205,7 @@ class Generations:
             finally:
                 kept.close()
         except (SidecarError, KeyError, ValueError) as error:
-            # What it named, nobody names any more: it goes when there is too much of it.
+            # No index refers to these vectors any more, so a later `trim` can drop them.
             self._log.warning("kept vectors of a deleted index stay for now: %s", error)
 
     def _assemble(
@@ -256,7 +277,7 @@ class Generations:
 
 
 def read_meta(path: Path) -> dict[str, object]:
-    """The meta table of a manifest, without opening it for writing."""
+    """The meta table of a manifest, read without opening it for writing. Raises IndexCorrupt if it is unreadable."""
     with translated(path):
         connection = connect(path, readonly=True)
         try:
@@ -266,7 +287,10 @@ def read_meta(path: Path) -> dict[str, object]:
 
 
 def model_of(meta: Mapping[str, object]) -> ModelFacts:
-    """The model that a manifest was made with. Those of earlier versions tell neither its name nor its pace."""
+    """The model that a manifest was made with. Raises KeyError or ValueError if `meta` does not say.
+
+    Manifests of earlier versions lack name and pace: the name is then taken from the id, and the model counts as quick.
+    """
     model_id = str(meta["model_id"])
     name = str(meta.get("model") or model_id.partition("@")[0])
     slow = bool(meta.get("slow"))

@@ -1,6 +1,6 @@
-"""The index of one workspace as this process holds it: its lease, its open generation, the swap to another.
+"""The index of one workspace as this process holds it: its lease, its open generation, and the swap to another one.
 
-Not here: what is written into a generation (building), what keeps it up to the files (upkeep).
+Not here: writing into a generation (`update/builder.py`) and keeping it in step with the files (`update/live.py`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,21 @@ T = TypeVar("T")
 
 
 class LeaseLike(Protocol):
-    def acquire(self, timeout: float = 0) -> None: ...
+    """The right to write an index; see `parts.lease.Lease`."""
 
-    def release(self) -> None: ...
+    def acquire(self, timeout: float = 0) -> None:
+        """Takes the lease, waiting up to `timeout` seconds. Raises IndexLocked, PermissionDenied or DiskFull."""
+
+    def release(self) -> None:
+        """Gives the lease up."""
 
 
 class IndexHandle:
-    """Opens at first use. With the lease it may be written; without, another process writes and this one searches.
+    """Opens the index at first use: for writing if this process gets the lease, otherwise for searching only.
 
-    `gate` is held while opening, swapping and closing; long work is done outside of it. `on_open` is called, under the
-    gate, when a generation was opened for writing. `kept_up_elsewhere`: another process writes it.
+    `gate` is held while a generation is opened, swapped or closed; long work is done outside of it. `on_open` is called
+    under the gate after `readable` has opened a generation, read-only or not. `kept_up_elsewhere` is True if another
+    process held the lease when this one last tried to open the index.
     """
 
     def __init__(
@@ -56,10 +61,11 @@ class IndexHandle:
         self.kept_up_elsewhere = False
 
     def exists(self) -> bool:
+        """Whether there is an index on disk."""
         return self._directory.current() is not None
 
     def readable(self) -> Generation:
-        """The generation in force. Raises IndexNotFound, IndexCorrupt."""
+        """The current generation, opened if necessary. Raises IndexNotFound or IndexCorrupt."""
         with self.gate:
             self._leave_outdated()
             if self.generation is None:
@@ -68,7 +74,10 @@ class IndexHandle:
             return self.generation
 
     def on_current(self, read: Callable[[Generation], T]) -> T:
-        """`read` of the generation in force, once more where another has taken its place meanwhile."""
+        """The result of `read` on the current generation.
+
+        If `read` raises IndexCorrupt because another generation has become current, it is called again with that one.
+        """
         while True:
             generation = self.readable()
             try:
@@ -78,7 +87,7 @@ class IndexHandle:
                     raise
 
     def writable(self) -> Generation:
-        """The same with the lease. Raises IndexLocked as well."""
+        """Like `readable`, but takes the lease first. Also raises IndexLocked, PermissionDenied or DiskFull."""
         with self.gate:
             if not self.exists():
                 raise IndexNotFound("Run create_index first.")
@@ -86,7 +95,10 @@ class IndexHandle:
             return self.readable()
 
     def ready(self) -> Generation:
-        """The generation in force with the lease, made when there is none."""
+        """The current generation, open for writing. Makes an empty one if there is no index yet.
+
+        Raises IndexLocked, IndexCorrupt, ModelLoadFailed, PermissionDenied or DiskFull.
+        """
         with self.gate:
             self.take_lease()
             self._directory.write_config_once(self._default_config())
@@ -102,14 +114,16 @@ class IndexHandle:
             return self.generation
 
     def aside(self) -> Generation:
-        """A fresh generation beside the one in force."""
+        """Makes an empty generation beside the current one, which stays current until `swap`."""
         with self.gate:
             self.take_lease()
         return self._generations.make(self._settings(), self._choice.first(self._own_model()))
 
     def swap(self, fresh: Generation) -> None:
-        """Puts `fresh` in force and drops the former generation. Searches that still read it end undisturbed; nobody
-        waits for it to close."""
+        """Makes `fresh` the current generation and deletes the former one.
+
+        Searches that are reading the former generation finish undisturbed, and nothing waits for them.
+        """
         with self.gate:
             self._directory.set_current(fresh.number)
             old, self.generation = self.generation, fresh
@@ -118,11 +132,12 @@ class IndexHandle:
         self._directory.sweep()
 
     def drop(self, fresh: Generation) -> None:
-        """Gives up a generation that was made aside."""
+        """Discards a generation that never became current."""
         fresh.close()
         self._directory.sweep()
 
     def delete(self) -> None:
+        """Deletes the index and the cached vectors that only it refers to. Memories and documents stay."""
         with self.gate:
             self.take_lease()
             self._close_generation(clean=False)
@@ -133,21 +148,25 @@ class IndexHandle:
             self._release()
 
     def close(self) -> None:
+        """Closes the generation and gives the lease up."""
         with self.gate:
             self._close_generation()
             self._release()
 
     def rest(self) -> None:
-        """Gives the memory back and keeps the lease; the next use opens it again."""
+        """Closes the generation to free its memory and keeps the lease. The next use opens it again."""
         with self.gate:
             self._close_generation()
 
     def check_model(self, generation: Generation) -> None:
-        """Raises IndexCorrupt when it cannot answer for the model that the settings name."""
+        """Raises IndexCorrupt if its model is not the one the settings ask for and no upgrade will replace it."""
         self._choice.check(generation.model)
 
     def take_lease(self) -> None:
-        """Raises IndexLocked. A generation that was open for reading only is closed, to be opened anew."""
+        """Takes the lease if this process does not have it. Raises IndexLocked, PermissionDenied or DiskFull.
+
+        A generation that was open for reading only is closed, so that the next use opens it for writing.
+        """
         if self._lease is not None:
             return
         self._directory.make()
@@ -170,12 +189,12 @@ class IndexHandle:
             try:
                 return self._generations.open(number, self._settings(), read_only_reason=self._hindrance())
             except IndexCorrupt:
-                # Another process may have put another one in its place between the two.
+                # Another process may have swapped generations after `_current` was read.
                 if self._directory.current() == number:
                     raise
 
     def _own_model(self) -> ModelFacts | None:
-        """Of the generation in force, as far as it can be read."""
+        """The model of the current generation, or None if it cannot be read."""
         if self.generation is not None:
             return self.generation.model
         try:
@@ -184,8 +203,11 @@ class IndexHandle:
             return None
 
     def _leave_outdated(self) -> None:
-        """Closes the generation where another process, which holds the lease, has rebuilt or deleted the index since,
-        and where the file of its vectors proved damaged: opened again, it finds what a new one has."""
+        """Closes the open generation if it is outdated, so that the next use opens a good one.
+
+        It is outdated if another process, which holds the lease, has rebuilt or deleted the index, or if the file of
+        the embedding cache has proved damaged.
+        """
         generation = self.generation
         if generation is None:
             return
@@ -194,7 +216,7 @@ class IndexHandle:
             self._close_generation(clean=not generation.kept.damaged)
 
     def _hindrance(self) -> str:
-        """Takes the lease; why that cannot be, where it can not."""
+        """Tries to take the lease. Returns why that failed, as one line; empty if it succeeded."""
         self.kept_up_elsewhere = False
         try:
             self.take_lease()

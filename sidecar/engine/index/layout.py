@@ -1,9 +1,10 @@
-"""Where one workspace's index lies on disk, which generation counts, and how all of it goes away.
+"""Where one workspace's index lies on disk, which generation is current, and how the index is deleted.
 
 <home>/vectors/vectors.sqlite   shared by all indexes
 <home>/indexes/<id>/  lock  config.json  current  generations/<n>/{manifest.sqlite, store/<k>/}
                       memories/memories.sqlite  documents/documents.sqlite
-                      (these two outlive the index: nothing can make them again)
+
+Memories and documents outlive the index, because they cannot be made again from the files.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _KEPT = (_MEMORIES, _DOCUMENTS)
 
 
 class IndexLayout:
-    """Paths below one index's folder, and the steps on them that must be all or nothing."""
+    """The paths below one index's folder, and the operations on them that must be atomic."""
 
     def __init__(self, home: Path, root: str) -> None:
         self.indexes = home / "indexes"
@@ -34,7 +35,7 @@ class IndexLayout:
         self.documents = self.path / _DOCUMENTS / "documents.sqlite"
 
     def make(self) -> None:
-        """Creates the folder, readable by its owner only."""
+        """Creates the folder, accessible to its owner only. Raises DiskFull or PermissionDenied."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.path.chmod(0o700)
@@ -42,7 +43,11 @@ class IndexLayout:
             raise disk_error(error, self.path) from error
 
     def current(self) -> int | None:
-        """The generation in force; None when there is no index. The newest where nobody can tell any more."""
+        """The number of the current generation; None if there is no index.
+
+        If the file `current` is unreadable or names a missing generation, the newest generation on disk counts as
+        current.
+        """
         number = 0
         try:
             number = int(self._current.read_text("ascii"))
@@ -54,7 +59,10 @@ class IndexLayout:
         return number if number in there else max(there, default=number)
 
     def set_current(self, number: int) -> None:
-        """Swaps to a generation: before this everybody sees the former one, after it the new one."""
+        """Makes a generation the current one, atomically: readers see the former one before and the new one after.
+
+        Raises DiskFull or PermissionDenied.
+        """
         new = self._current.with_suffix(".new")
         try:
             if self._current.is_dir():
@@ -68,17 +76,20 @@ class IndexLayout:
             raise disk_error(error, self.path) from error
 
     def generations(self) -> list[int]:
+        """The numbers of all generations on disk, ascending."""
         folder = self.path / "generations"
         return sorted(int(p.name) for p in folder.glob("*") if p.name.isdigit()) if folder.is_dir() else []
 
     def generation(self, number: int) -> Path:
+        """The folder of a generation, whether or not it exists."""
         return self.path / "generations" / str(number)
 
     def manifest(self, number: int) -> Path:
+        """The manifest file of a generation, whether or not it exists."""
         return self.generation(number) / "manifest.sqlite"
 
     def new_generation(self) -> int:
-        """The number of a fresh, empty folder."""
+        """Creates an empty folder for a new generation and returns its number. Raises DiskFull or PermissionDenied."""
         number = max(self.generations(), default=0) + 1
         try:
             self.generation(number).mkdir(parents=True, mode=0o700)
@@ -87,7 +98,7 @@ class IndexLayout:
         return number
 
     def sweep(self) -> None:
-        """Removes generations that are not in force, and what an interrupted deletion left."""
+        """Removes generations that are not current, and what interrupted deletions have left."""
         current = self.current()
         for number in self.generations():
             if number != current:
@@ -96,6 +107,7 @@ class IndexLayout:
             self._discard(trash)
 
     def write_config_once(self, text: str) -> None:
+        """Writes config.json unless it exists. Raises DiskFull or PermissionDenied."""
         try:
             with self.config.open("x", encoding="utf-8") as file:
                 file.write(text)
@@ -105,9 +117,11 @@ class IndexLayout:
             raise disk_error(error, self.path) from error
 
     def delete(self) -> None:
-        """All of it, config included, but neither memories nor documents: nothing on disk could make them again.
+        """Deletes the index and its config, but neither memories nor documents, which cannot be made again.
 
-        The rename makes it atomic: a killed deletion leaves only rubbish to sweep, and what is kept to bring back.
+        The folder is first renamed to trash, so that a killed deletion leaves no half index. `sweep` removes the trash
+        later, after memories and documents have been moved back from it (`rescue`). Raises DiskFull or
+        PermissionDenied.
         """
         trash = self.indexes / f".{self.path.name}.deleted-{os.getpid()}"
         self._discard(trash)
@@ -120,7 +134,7 @@ class IndexLayout:
         self._discard(trash)
 
     def rescue(self) -> None:
-        """Brings back the memories and documents that a killed deletion left in the rubbish."""
+        """Moves back memories and documents that a killed deletion has left in the trash."""
         for trash in self.indexes.glob(f".{self.path.name}.deleted-*"):
             self._rescue(trash)
 
@@ -129,7 +143,7 @@ class IndexLayout:
             shutil.rmtree(trash, ignore_errors=True)
 
     def _rescue(self, trash: Path) -> bool:
-        """False when there is something that could not be brought back."""
+        """Returns False if something could not be moved back."""
         return all([self._bring_back(trash / name, self.path / name) for name in _KEPT])
 
     def _bring_back(self, kept: Path, home: Path) -> bool:
@@ -137,14 +151,14 @@ class IndexLayout:
             return True
         try:
             self.make()
-            # Refused when there are others by now; the rubbish then stays for a person to look at.
+            # The rename fails if newer ones exist; the trash then stays, for a person to look at.
             kept.rename(home)
         except (OSError, SidecarError):
             return not kept.exists()
         return True
 
     def size(self) -> int:
-        """Bytes on disk."""
+        """The size of the index's folder, in bytes."""
         total = 0
         for folder, _, names in os.walk(self.path):
             for name in names:
@@ -154,7 +168,7 @@ class IndexLayout:
 
 
 def disk_error(error: OSError, path: Path) -> SidecarError:
-    """An OSError of our own storage in our words."""
+    """Translates an OSError of our own storage into DiskFull or PermissionDenied."""
     if error.errno in {28, 122}:
         return DiskFull(f"Free some space on the disk that holds {path} and try again.")
     return PermissionDenied(f"{path} cannot be written: {error.strerror or error}. Set SIDECAR_HOME to another folder.")

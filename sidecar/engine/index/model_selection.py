@@ -1,6 +1,6 @@
-"""Which model an index is to have, which one it gets first, and which one answers meanwhile.
+"""Which model a new generation gets, which model the settings ask for, and which one answers until that is ready.
 
-Not here: how one takes the other's place (refining).
+Not here: how one model replaces another (`update/model_upgrade.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DEFAULT = Settings().model
 
 
 class ModelChoice:
-    """By the settings in force. Every method may raise ModelLoadFailed."""
+    """Chooses models by the current settings. Every method may raise ModelLoadFailed."""
 
     def __init__(
         self,
@@ -31,11 +31,14 @@ class ModelChoice:
 
     @property
     def name(self) -> str:
-        """As the settings have it."""
+        """The model's name as the settings spell it."""
         return self._settings().model
 
     def wanted(self, own: ModelFacts | None = None) -> ModelFacts:
-        """What the settings name. Where nobody has named any, an index keeps its `own` as long as it can be had."""
+        """The model that the settings ask for.
+
+        If nobody has set a model, an index keeps its `own` one for as long as that is available.
+        """
         settings = self._settings()
         unnamed = settings.model == _DEFAULT and settings.origins.get("model", "default") == "default"
         if unnamed and own is not None and self._is_here(own):
@@ -43,8 +46,10 @@ class ModelChoice:
         return self._facts(settings)
 
     def first(self, own: ModelFacts | None = None) -> ModelFacts:
-        """What a new generation is made with: the quick model where the wanted one is slow, unless it has answered
-        already."""
+        """The model for a new generation.
+
+        This is the default model, which is quick, if the wanted one is slow and has not answered for this index before.
+        """
         settings = self._settings()
         wanted = self._facts(settings)
         answered = own is not None and own.model_id == wanted.model_id
@@ -54,14 +59,14 @@ class ModelChoice:
         return wanted if quick.slow else quick
 
     def next(self, own: ModelFacts) -> ModelFacts | None:
-        """The model that is to take the place of an index's own in the background."""
+        """The model that is to replace an index's own one in the background; None if there is nothing to replace."""
         if not self._settings().two_stage:
             return None
         wanted = self.wanted(own)
         return wanted if wanted.model_id != own.model_id else None
 
     def check(self, own: ModelFacts) -> None:
-        """Raises IndexCorrupt where an index's own model is not the wanted one and will not be replaced by it."""
+        """Raises IndexCorrupt if an index's own model is not the wanted one and no upgrade is going to replace it."""
         wanted = self.wanted(own)
         if wanted.model_id != own.model_id and not self._settings().two_stage:
             raise IndexCorrupt(
@@ -70,14 +75,17 @@ class ModelChoice:
             )
 
     def embedder(self, model: ModelFacts) -> Embedder:
-        """The model that an index was made with, whatever the settings say now."""
+        """The model that an index was made with, whatever the settings ask for now.
+
+        Raises ModelLoadFailed if that model is no longer available.
+        """
         settings = self.settings_for(model)
         if self._facts(settings).model_id != model.model_id:
             raise ModelLoadFailed(f"The index was made with {model.model_id}, which is not here any more.")
         return self._embedder(settings)
 
     def settings_for(self, model: ModelFacts) -> Settings:
-        """Those in force, naming this model."""
+        """The current settings with this model in place of the one they name."""
         return replace(self._settings(), model=model.name)
 
     def _is_here(self, model: ModelFacts) -> bool:

@@ -1,6 +1,6 @@
-"""A generation of the same files for another model: a copy of the manifest whose texts name that model's vectors.
+"""Links a manifest to the vectors of another model or another embedding cache.
 
-No file is read and no text is parsed or embedded; a text whose vector is not kept has none until it is embedded.
+No file is read, and no text is parsed or embedded. A text whose vector the cache lacks has none until it is embedded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ _TEXTS = (("chunks", "vector_id", "body_hash"), ("files", "path_vector", "path_h
 
 
 def link_by_hash(manifest: Manifest, kept: Kept, **facts: Any) -> None:
-    """Names the vectors of `kept` in place of those that were named; with it the meta `facts`, all or nothing."""
+    """Replaces the vector ids of a manifest by those that `kept` has for the same text hashes, and 0 for the others.
+
+    Every chunk becomes pending for the vector store. Writes `facts` into the meta table, all in one transaction.
+    """
     with manifest.transaction() as connection:
         connection.execute("CREATE TEMP TABLE known(hash BLOB PRIMARY KEY, id INTEGER) WITHOUT ROWID")
         for table, column, digest in _TEXTS:
@@ -33,19 +36,19 @@ def link_by_hash(manifest: Manifest, kept: Kept, **facts: Any) -> None:
 
 
 def changed_paths(old: Manifest, new: Manifest) -> list[str]:
-    """Files that are not the same in both."""
+    """Paths whose content differs between two manifests or that only one of them has, sorted."""
     before, after = ({(f.path, f.sha256, f.buffered) for f in m.known_files().values()} for m in (new, old))
     return sorted({path for path, _, _ in before ^ after})
 
 
 def carry_over(old: Manifest, new: Manifest) -> None:
-    """What waits for the next search, waits on."""
+    """Copies the list of changes that wait for the next search from `old` to `new`."""
     new.settle_dirty()
     new.remember_dirty(old.dirty())
 
 
 def missing_vectors(connection: sqlite3.Connection) -> int:
-    """How many chunks and files name none."""
+    """How many chunks and paths have no vector yet."""
     (chunks,) = connection.execute("SELECT count(*) FROM chunks WHERE vector_id = 0").fetchone()
     (files,) = connection.execute("SELECT count(*) FROM files WHERE path_vector = 0").fetchone()
     return int(chunks + files)

@@ -1,7 +1,7 @@
-"""What a search reads from start to end: one read transaction and arrays of a few bytes per chunk that belong to it.
+"""What a search reads: one read transaction, and the arrays of its revision, a few bytes per chunk.
 
-A `Snapshots` keeps the arrays of the newest revision and brings them up to date by what was added and removed since,
-so that a change of one file costs a search milliseconds. Texts stay on disk, vectors until they are asked for.
+`Snapshots` keeps the arrays of the newest revision and derives the next one's from them by what was added and removed,
+so that a change of one file costs a search milliseconds. Texts stay on disk, and so do vectors until they are needed.
 """
 
 from __future__ import annotations
@@ -31,12 +31,16 @@ Flags = NDArray[np.bool_]
 
 
 class VectorSource(Protocol):
+    """The part of the embedding cache that a snapshot reads."""
+
     def get(self, ids: Ids) -> tuple[Vectors, Flags]:
-        """Kept vectors by id, shape [n, dimension], and which of them were found."""
+        """Vectors by id, shape [n, dimension], and which of them were found."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
+    """A chunk as the manifest stores it. `names` are those it defines, `enclosing` those around it, outermost first."""
+
     text: str
     kind: str
     names: tuple[str, ...]
@@ -45,7 +49,7 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """An array of `Arrays` that holds one SQL column as it is."""
+    """Marks an array of `Arrays` that holds one SQL column unchanged."""
 
     table: Literal["files", "chunks"]
     sql: str
@@ -54,10 +58,11 @@ class _Column:
 
 @dataclass(kw_only=True, eq=False)
 class Arrays:
-    """Of one revision. Files and chunks are in ascending order of their ids; `chunk_file` is a row of the files.
+    """The arrays of one revision, with files and chunks in ascending order of their ids.
 
-    An array that names its SQL column is loaded by that name: a new one is a line here, and a line in
-    `search/source.py` where searches read it.
+    `chunk_file` is the row of a chunk's file, `chunk_kind` an index into `kinds`. A vector id of 0 means that the text
+    has no vector yet. Arrays with a `_Column` are loaded generically: a new one needs a line here, and a line in
+    `search/source.py` if searches read it.
     """
 
     revision: int
@@ -79,7 +84,7 @@ class Arrays:
 
 
 def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
-    """By the name of the array."""
+    """The arrays of this table that have a `_Column`, by name."""
     hints = get_type_hints(Arrays, include_extras=True)
     marked = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
     return {name: mark for name, mark in marked if isinstance(mark, _Column) and mark.table == table}
@@ -90,7 +95,7 @@ _FILE_COLUMNS, _CHUNK_COLUMNS = _columns("files"), _columns("chunks")
 
 @dataclass(kw_only=True, eq=False)
 class Snapshot(Arrays):
-    """The arrays of the transaction's revision, and what reads texts and vectors of the same transaction."""
+    """The arrays of a revision, and access to the texts and vectors of the same transaction."""
 
     connection: sqlite3.Connection
     source: VectorSource | None
@@ -98,14 +103,15 @@ class Snapshot(Arrays):
     vector_cache: VectorCache
 
     def chunk_rows(self, ids: Ids) -> Int32s:
-        """Rows of these chunk ids; -1 for those that are gone."""
+        """The rows of these chunk ids, shape [n]; -1 for chunks that no longer exist."""
         return rows_of(self.chunk_ids, ids)
 
     def file_rows(self, ids: Ids) -> Int32s:
+        """The rows of these file ids, shape [n]; -1 for files that no longer exist."""
         return rows_of(self.file_ids, ids)
 
     def stored_chunks(self, rows: Sequence[int] | Int32s) -> list[StoredChunk]:
-        """Text, kind and names of these chunk rows, in their order."""
+        """Text, kind and names of the chunks in these rows, in the same order."""
         wanted = [int(self.chunk_ids[r]) for r in rows]
         found: dict[int, StoredChunk] = {}
         for some in _blocks(wanted, 500):
@@ -117,15 +123,16 @@ class Snapshot(Arrays):
         return [found[i] for i in wanted]
 
     def keeps_all(self, dimension: int) -> bool:
-        """Whether the vectors of all chunks have room in memory."""
+        """Whether the vectors of all chunks fit into memory."""
         return self.vector_cache.has_room(len(self.chunk_ids), dimension)
 
     def cosines(
         self, rows: Int32s, vector: NDArray[np.float32], check: Callable[[], None]
     ) -> tuple[NDArray[np.float32], Flags]:
-        """Of these chunk rows' vectors to a unit vector, shape [n], and which exist (the others are zero).
+        """Cosines between a unit vector and the vectors of these chunk rows, shape [n], and which rows have a vector.
 
-        `check` is called before each read from disk; what it raises ends the comparison.
+        Rows without a vector get 0. `check` is called before each read from disk, and what it raises ends the
+        comparison.
         """
 
         def compared(cache: VectorCache, rows: Int32s) -> tuple[NDArray[np.float32], Flags]:
@@ -135,7 +142,7 @@ class Snapshot(Arrays):
 
             return cache.compare(self.chunk_ids[rows], vector, load)
 
-        # Until both halves are there, a vector is not yet what it will be, and is not kept.
+        # A chunk's vector is final only when its file's path has one too; until then it is not cached.
         if (self.file_vector > 0).all():
             return compared(self.vector_cache, rows)
         whole = self.file_vector[self.chunk_file[rows]] > 0
@@ -145,7 +152,10 @@ class Snapshot(Arrays):
         return cosines, found
 
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
-        """Vectors of these chunk rows from disk, shape [n, dimension], and which exist (the others are zero)."""
+        """The vectors of these chunk rows, read from disk, shape [n, dimension], and which rows have one.
+
+        Rows without a vector are zeros.
+        """
         if self.source is None:
             return np.zeros((len(rows), 0), np.float32), np.zeros(len(rows), bool)
         body, found = self.source.get(self.chunk_vector[rows])
@@ -155,7 +165,7 @@ class Snapshot(Arrays):
 
 
 class Snapshots:
-    """Hands out snapshots of one manifest file; every thread has its own connection."""
+    """Hands out snapshots of one manifest file. Thread-safe: each open snapshot has its own connection."""
 
     def __init__(
         self,
@@ -165,7 +175,7 @@ class Snapshots:
         on_left: Callable[[], None] = lambda: None,
         cache: VectorCache | None = None,
     ) -> None:
-        """`on_left` is called once it is closed and nobody reads any more: the vectors may then go."""
+        """`on_left` is called once, after `close` and the last reader: the vectors may then be closed."""
         self._path = path
         self._on_left = on_left
         self._readers = 0
@@ -181,7 +191,7 @@ class Snapshots:
     def open(self) -> Iterator[Snapshot]:
         """A snapshot of the newest commit; everything read through it belongs to that commit.
 
-        Raises IndexCorrupt when closed: another generation has taken its place, or will.
+        Raises IndexCorrupt after `close`: another generation has replaced this one, or the index was closed.
         """
         with self._reading():
             connection = self._borrow()
@@ -203,7 +213,7 @@ class Snapshots:
                 self._give_back(connection)
 
     def close(self) -> None:
-        """Who reads already ends undisturbed."""
+        """Refuses new snapshots; those already open stay usable."""
         with self._lock:
             left = not self._closed and self._readers == 0
             self._closed = True
@@ -255,7 +265,7 @@ class Snapshots:
 
 
 def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | None) -> Arrays:
-    """The arrays of the transaction's revision, made from those of an earlier one where there is one."""
+    """The arrays of the transaction's revision, derived from `known` unless that is newer or None."""
     memo = known.memo.successor() if known is not None else Memo()
     if known is None or known.revision > revision:
         known = _nothing()
@@ -280,7 +290,7 @@ def _nothing() -> Arrays:
 
 
 def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, dict[str, Any]]:
-    """Which of the known files are still there, and the columns of all."""
+    """Which of the known files still exist, and the file columns of this revision by name."""
     last = int(known.file_ids[-1]) if len(known.file_ids) else 0
     names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
     new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
@@ -299,7 +309,11 @@ def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, d
 
 
 def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Flags:
-    """Flags of the known files. One whose path has a new id is gone; mostly the count says that these are all."""
+    """Which of the known files still exist.
+
+    A file is written again under a new id, so a known path among the new ones is gone. The number of rows then usually
+    shows that no other file is gone. If it does not, all ids are read.
+    """
     replaced = set(new_paths)
     alive = np.fromiter((path not in replaced for path in known.paths), bool, len(known.paths))
     (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
@@ -333,10 +347,10 @@ def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, fi
 
 
 def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, list[str]]:
-    """Of the chunks after `last`: their columns, shape [n, columns], the ids of their files, and their kinds."""
+    """The chunks with an id above `last`: their columns, shape [n, columns], their file ids and their kinds."""
     names = ", ".join(column.sql for column in _CHUNK_COLUMNS.values())
     rows = connection.execute(f"SELECT kind, file_id, {names} FROM chunks WHERE id > ? ORDER BY id", (last,))
-    # In blocks: numpy keeps every other thread waiting while it reads a list.
+    # In blocks, because numpy holds the interpreter lock while it converts a list.
     blocks: list[Ids] = [np.zeros((0, 1 + len(_CHUNK_COLUMNS)), np.int64)]
     kinds: list[str] = []
     while block := rows.fetchmany(2048):
@@ -347,7 +361,7 @@ def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, li
 
 
 def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids) -> None:
-    """Reads again those values that were still 0; changes `values` in place."""
+    """Reads the vector ids again that were still 0, and writes them into `values` in place."""
     missing = ids[values == 0]
     if not len(missing):
         return
@@ -357,7 +371,7 @@ def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids)
 
 
 def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
-    """Position of each id in `sorted_ids`, -1 where it is absent."""
+    """The position of each id in `sorted_ids`, shape [n]; -1 if it is absent."""
     if len(sorted_ids) == 0:
         return np.full(len(ids), -1, np.int32)
     at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)

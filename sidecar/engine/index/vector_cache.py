@@ -1,7 +1,7 @@
-"""Vectors of chunks in memory, as far as searches have asked for them: a search reads none of them from disk twice.
+"""The chunk vectors that searches have needed so far, in memory, so that none is read from disk twice.
 
-A chunk's id never comes back with another text, so nothing here grows stale; what is dead is forgotten with the rest
-when the room is used up and misses pile up.
+A chunk's id is never reused for another text, so entries never become wrong. Entries of deleted chunks stay until the
+cache is full and misses pile up; then everything is dropped.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
 MOST_BYTES = 128 * 1024 * 1024
 _BLOCK = 2048
-"""Vectors read at a time, so that whoever waits can be told to stop."""
+"""Vectors per read. A search can be cancelled between two reads."""
 _LARGEST_SPAN = 8_000_000
-"""Places in the table of rows by id, four bytes each; ids far apart start it anew."""
+"""The most entries of the table from chunk id to row, four bytes each. Ids further apart than this empty the cache."""
 
 
 class VectorCache:
-    """Thread-safe. `load` is called without the lock, at worst twice for the same ids."""
+    """Thread-safe. `load` is called without holding the lock, so that two threads may load the same ids."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -34,14 +34,14 @@ class VectorCache:
         self._forget()
 
     def has_room(self, count: int, dimension: int) -> bool:
-        """Whether so many vectors can all be here at once."""
+        """Whether `count` vectors fit into the cache at the same time."""
         return 4 * dimension * count <= self._most_bytes
 
     def compare(self, ids: Ids, vector: NDArray[np.float32], load: Load) -> tuple[NDArray[np.float32], Flags]:
-        """Products of these chunks' vectors with `vector`, [n], and which exist (the others are zero).
+        """Dot products of these chunks' vectors with `vector`, shape [n], and which chunks have one (the others get 0).
 
-        `load(positions)` gives the vectors of `ids[positions]`, one block after the other; only rows that it flags are
-        kept. What it raises ends the comparison.
+        `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
+        block, and only flagged rows are cached. What it raises ends the comparison.
         """
         rows, matrix = self._rows(ids)
         found = rows >= 0
@@ -91,7 +91,7 @@ class VectorCache:
                 self._used += len(ids)
 
     def _reach(self, lowest: int, highest: int) -> bool:
-        """Makes the table reach from `lowest` to `highest`; False when that is too far."""
+        """Extends the table to the ids from `lowest` to `highest`; False if they are too far apart."""
         last = self._first + len(self._table) - 1 if len(self._table) else highest
         first = min(self._first, lowest) if len(self._table) else lowest
         if max(last, highest) - first >= _LARGEST_SPAN:
@@ -122,5 +122,5 @@ def _products(matrix: Vectors, rows: NDArray[np.int32], vector: NDArray[np.float
     end = int(rows.max()) + 1
     if end > 4 * len(rows):
         return np.asarray(matrix[rows] @ vector, np.float32)
-    # To pick rows first would copy them.
+    # Multiplying everything is cheaper than copying the rows first, unless they are few.
     return np.asarray((vector @ matrix[:end].T)[rows], np.float32)

@@ -1,4 +1,4 @@
-"""Which kept vectors the indexes of a home name: what nobody names may be dropped from what all of them share."""
+"""Which cached vectors the indexes of a data folder refer to. The embedding cache may drop all others."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from sidecar.parts.database import connect, translated
 
 
 def named_vectors(indexes: Path, store_uuid: str, without: Path | None = None) -> Ids:
-    """Ids of the file with this uuid that manifests below `indexes` name, ascending; `without` leaves one index out.
+    """Ids of the vectors that the manifests below `indexes` refer to in the cache file `store_uuid`, ascending.
 
-    A damaged manifest names none: nobody can read them by it, and making the index anew finds them by their texts.
-    Raises `SidecarError` when one cannot be read for another reason: then nobody knows what it names.
+    `without` leaves one index out. A damaged manifest counts as referring to nothing: it cannot be searched, and a
+    rebuild finds the vectors by their text hashes. Raises SidecarError if a manifest cannot be read for another reason,
+    because its references are then unknown.
     """
     found = [np.zeros(0, np.int64)]
     for manifest in indexes.glob("*/generations/*/manifest.sqlite"):
@@ -27,7 +28,10 @@ def named_vectors(indexes: Path, store_uuid: str, without: Path | None = None) -
 
 
 def vectors_in(manifest: Path, store_uuid: str) -> Ids:
-    """The same of one manifest."""
+    """Ids of the vectors that one manifest refers to in the cache file `store_uuid`; empty if it uses another one.
+
+    Raises IndexCorrupt if the manifest is damaged.
+    """
     with translated(manifest):
         connection = connect(manifest, readonly=True)
         try:

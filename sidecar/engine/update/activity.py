@@ -1,4 +1,4 @@
-"""What an index is busy with right now, and how far it is."""
+"""What an index is busy with right now, and how far it has come."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TELL_SECONDS = 0.25
 
 
 class Activity:
-    """What runs right now. Tells `on_change` of commits and progress, at most four times a second."""
+    """The running job and its progress. Calls `on_change` on commits and progress, at most four times a second."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -29,6 +29,10 @@ class Activity:
 
     @contextmanager
     def running(self, kind: str) -> Iterator[None]:
+        """Within the block, `kind` is the running job.
+
+        If it raises a SidecarError other than Cancelled, `failure` is its message; after a success, `failure` is empty.
+        """
         self.kind, self.done, self.total = kind, 0, 0
         self._began = None
         try:
@@ -43,7 +47,7 @@ class Activity:
             self.kind = ""
 
     def reporting(self, progress: Progress) -> Progress:
-        """The same progress, also seen by status."""
+        """Wraps a progress callback so that status also sees the progress."""
 
         def report(done: int, total: int, message: str) -> None:
             if self._began is None or self.total != total:
@@ -55,7 +59,7 @@ class Activity:
         return report
 
     def seconds_left(self) -> float | None:
-        """At the pace so far; None while nothing tells the pace."""
+        """The time left at the pace so far; None until there is a pace."""
         if self._began is None:
             return None
         start, already = self._began
@@ -63,7 +67,7 @@ class Activity:
         return (time.monotonic() - start) / done * (self.total - self.done) if done > 0 else None
 
     def commit(self) -> None:
-        """Something became visible."""
+        """Calls `on_change` because something new can be searched, unless it did so in the last quarter second."""
         with self._lock:
             now = time.monotonic()
             if now - self._told < _TELL_SECONDS:
@@ -72,7 +76,9 @@ class Activity:
         self._on_change()
 
     def stop(self) -> None:
+        """Makes every callback from `or_stopped` return True."""
         self._stopping = True
 
     def or_stopped(self, cancelled: IsCancelled) -> IsCancelled:
+        """A callback that is True if `cancelled()` is, or after `stop`."""
         return lambda: self._stopping or cancelled()

@@ -1,7 +1,10 @@
-"""The thread that keeps an open index up to the files: applies what the change queue holds, by the strategy.
+"""The thread that keeps an open index in step with the files: it applies the change queue as the strategy says.
 
-realtime: changes are applied as they come. lazy: they wait (on disk too) and are applied right before a search.
-git: a commit, checkout or merge reconciles everything. Unsaved editor text never waits longer than the next search.
+realtime  changes are applied as they come
+lazy      they wait, on disk too, and are applied right before a search
+git       a commit, checkout or merge has the whole workspace looked over
+
+Unsaved editor text is applied at once, whatever the strategy.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ _RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
 
 
 class ChangeApplier:
-    """Applies through `apply(pending, cancelled)`, which returns what of it is committed; the rest is for later, as
-    `go_on` tells. `strategy` may change meanwhile. `remember` and `forget` keep on disk what waits for the next search.
+    """Applies pending changes through `apply(pending, cancelled)`, which returns those that it has committed.
+
+    The others wait until `go_on`. `strategy` may be changed at any time. `remember` and `forget` maintain the list on
+    disk of the changes that wait for the next search.
     """
 
     def __init__(
@@ -54,11 +59,12 @@ class ChangeApplier:
         self.last_error = ""
 
     def start(self) -> None:
+        """Starts the thread."""
         self._thread = threading.Thread(target=self._run, name="sidecar-keeper", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread after the batch in flight."""
+        """Asks the batch in progress to stop, and waits for the thread to end."""
         with self._lock:
             self._stopping = True
             self._lock.notify_all()
@@ -66,19 +72,19 @@ class ChangeApplier:
             self._thread.join()
 
     def add(self, paths: Iterable[str] = (), rescan: Iterable[str] = (), *, now: bool = False) -> None:
-        """Notes changes; applies them at once, save under lazy, or when `now`."""
+        """Notes changes and has them applied at once; under the lazy strategy with the next search, unless `now`."""
         added = Pending(set(paths), set(rescan))
         if any(p.rsplit("/", 1)[-1] in _RULE_FILES for p in added.paths):
             added.rescan.add(EVERYTHING)
         self._queue.note(added)
         if now or self.strategy != "lazy":
             self._want()
-        elif known := Pending(added.paths, added.rescan - {EVERYTHING}):  # whoever opens an index looks at everything
+        elif known := Pending(added.paths, added.rescan - {EVERYTHING}):  # EVERYTHING is noted at each start
             self._remember(known.names())
         self._on_change()
 
     def go_on(self) -> None:
-        """What may have kept it from applying is over."""
+        """Has changes that `apply` left over applied now, because what prevented it may have ended."""
         with self._lock:
             self._releases += 1
             self._wanted = self._wanted or self._put_off
@@ -86,14 +92,19 @@ class ChangeApplier:
             self._lock.notify_all()
 
     def try_later(self, names: Iterable[str]) -> None:
-        """These, named as the manifest does, could not be read, and no others."""
+        """Replaces the names that could not be read and are to be retried.
+
+        They are spelled as in the manifest: folders end in `/`, and the whole workspace is `/`.
+        """
         with self._lock:
             self._retries.replace(names)
             self._lock.notify_all()
 
     def flush(self, timeout: float) -> bool:
-        """Applies what waits, in at most `timeout` seconds; False when some is left. What fails is tried once each
-        time."""
+        """Applies what is pending and waits at most `timeout` seconds; False if something is still pending then.
+
+        Changes that cannot be applied are tried once per call.
+        """
         with self._lock:
             if not self._queue and not self._busy:
                 return True
@@ -144,15 +155,18 @@ class ChangeApplier:
             self._wanted = self._wanted or not self._put_off
 
     def _failed(self, error: str) -> None:
-        """It is tried again when something changes or somebody searches: as a look at everything, which also finds what
-        a pass that broke off has left half done, and which one path that cannot be dealt with does not hold up."""
+        """Has the whole workspace looked over on the next attempt, which comes with the next change or search.
+
+        This also finds what the failed pass has left half done, and one path that always fails does not hold up the
+        others.
+        """
         self._queue.note(Pending(rescan={EVERYTHING}))
         self.last_error = error
 
     def _tell(self) -> None:
         try:
             self._on_change()
-        except Exception:  # the listener's fault must not end the keeping up
+        except Exception:  # a listener's error must not end this thread
             self._log.exception("A change of the index could not be told")
 
     def _next(self) -> Batch | None:

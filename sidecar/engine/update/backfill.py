@@ -1,6 +1,7 @@
-"""Embeds what the texts of a generation lack of another model's vectors, and keeps them: batch by batch, giving way.
+"""Puts the vectors that a generation lacks for another model into the embedding cache, giving way to searches.
 
-What is kept is not embedded again, whoever goes on. Not here: what becomes of them (successor, refining).
+Each batch is cached when it is done, so an interrupted run continues where it stopped. Not here: what the vectors are
+used for (`update/model_upgrade.py`).
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ from sidecar.model import Chunk, Embedder, IsCancelled, Vectors
 from sidecar.parts.manifest import unpack_names
 
 _BATCH = 32
-# A search that follows another one finds the processor free.
+# After a search, the processor stays free this long for a search that may follow.
 _CALM_S = 0.05
 _LONGEST_WAIT_S = 0.25
 _LOOK_S = 0.005
 
 Told = Callable[[int, int], None]
-"""How many chunks have their vector, of how many."""
+"""Called with how many chunks have a vector, and how many chunks there are."""
 
 
 class Pace:
-    """How a background job shares the machine: text by text and searches first, or `hurry`, as quick as it can."""
+    """How a background job shares the machine: text by text between searches, or at full speed while `hurry` is set."""
 
     def __init__(self, usage: Usage, fair_slots: FairSlots) -> None:
         self._idleness = usage
@@ -41,7 +42,10 @@ class Pace:
         self.hurry = threading.Event()
 
     def give_way(self, stop: IsCancelled) -> None:
-        """Returns when nobody searches, or after a while: whoever searches all the time slows it down, no more."""
+        """Waits until no search has run for a moment, or `hurry` is set.
+
+        The wait is bounded: constant searching slows the job down but does not stop it.
+        """
         deadline = time.monotonic() + _LONGEST_WAIT_S
         while not self.hurry.is_set() and time.monotonic() < deadline and not stop():
             if self._idleness.calm(_CALM_S):
@@ -49,14 +53,18 @@ class Pace:
             time.sleep(_LOOK_S)
 
     def step_back(self) -> None:
-        """The calling thread yields to every other one of the machine, where the system can do that for a thread."""
+        """Lowers the priority of the calling thread, on Linux only: elsewhere that is not possible per thread."""
         if sys.platform == "linux":
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 @dataclass(frozen=True)
 class _Lacking:
-    """Texts without a vector: a chunk that has each body, a path for each path's hash. `weights`: chunks by body."""
+    """The texts without a vector, by hash.
+
+    `bodies` has a chunk id for each body, `paths` a path for each path text. `weights` has the number of chunks for
+    every body, embedded or not. `done` and `total` count chunks.
+    """
 
     bodies: dict[bytes, int]
     paths: dict[bytes, str]
@@ -66,7 +74,7 @@ class _Lacking:
 
 
 class Backfill:
-    """Of one generation, into the kept vectors of one model."""
+    """Fills the embedding cache of one model with the vectors that one generation lacks."""
 
     def __init__(
         self, snapshots: Snapshots, kept: Kept, embedder: Callable[[], Embedder], parts: Parts, pace: Pace
@@ -79,9 +87,10 @@ class Backfill:
         self._device = ""
 
     def run(self, stop: IsCancelled, told: Told) -> int:
-        """Until nothing is lacking, files that change meanwhile included. Returns how many bodies were embedded.
+        """Embeds until nothing is lacking, and returns how many bodies were embedded.
 
-        Raises Cancelled after the text in flight; what the last batch was about to keep is then lost.
+        Texts that are added during the run are included. Raises Cancelled after the text in progress; the vectors of
+        the unfinished batch are then lost.
         """
         embedded = 0
         while True:
@@ -107,7 +116,7 @@ class Backfill:
         return embedded
 
     def _texts(self, chunks: Mapping[bytes, int]) -> dict[bytes, str]:
-        """What is embedded of these chunks, by hash; those that are gone are left out."""
+        """The texts to embed for these chunks, by body hash, without chunks that no longer exist."""
         marks = ",".join("?" * len(chunks))
         with self._snapshots.open() as snapshot:
             rows = snapshot.connection.execute(
@@ -121,11 +130,11 @@ class Backfill:
         }
 
     def _embed(self, texts: Sequence[str], stop: IsCancelled) -> Vectors:
-        """Raises Cancelled."""
+        """Vectors of the texts, shape [n, dimension]. Raises Cancelled."""
         embedder = self._embedder()
         if stop():
             raise Cancelled
-        # What bulk work runs on is known after the first full batch: a card is not woken for fewer.
+        # The embedder uses a GPU only for full batches, so the first of them shows which device it has.
         unknown = not self._device and len(texts) == _BATCH
         if self._pace.hurry.is_set() or self._device == "cuda" or unknown or not texts:
             vectors = embedder.embed_documents(texts)
@@ -142,7 +151,7 @@ class Backfill:
 
 
 def count_gathered(snapshots: Snapshots, kept: Kept) -> tuple[int, int]:
-    """How many chunks have their vector, of how many."""
+    """How many chunks have a vector in `kept`, and how many chunks there are."""
     lacking = _look(snapshots, kept)
     return lacking.done, lacking.total
 

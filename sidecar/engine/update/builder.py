@@ -1,4 +1,4 @@
-"""Brings a generation up to the files: the whole workspace, a few changed paths, or one file."""
+"""Brings a generation up to date with the files: the whole workspace, some changed paths, or one file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from sidecar.settings.load import Settings
 
 @dataclass
 class _Seen:
-    """What was found when some paths and folders were looked at again. `walked`: by folder."""
+    """What looking again at some paths and folders has found. `walked` is by folder."""
 
     found: list[FoundFile] = field(default_factory=list)
     gone: dict[str, KnownFile | None] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class _Seen:
 
 
 class Builder:
-    """Of one workspace; the generation to write is given with each call."""
+    """Writes generations of one workspace; each call names the generation."""
 
     def __init__(self, root: str, parts: Parts, buffers: Mapping[str, str], activity: Activity) -> None:
         self._root = root
@@ -62,12 +62,16 @@ class Builder:
         *,
         wait_for_store: bool = True,
     ) -> BuildReport:
-        """Walks, plans and carries the plan out. Raises Cancelled; what was committed by then stays."""
+        """Walks the workspace, plans and carries out the plan.
+
+        With `wait_for_store`, also waits until the vector store is filled. Raises Cancelled, after which committed work
+        stays, and IndexLocked if the generation is read-only.
+        """
         started = time.monotonic()
         writer = _writer(generation)
         stop = self._activity.or_stopped(cancelled)
         manifest = writer.manifest
-        # Before the walk: what is written while it goes on is not taken for removed.
+        # Read before the walk: a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
         walked = self._parts.make_walker(self._root, settings).walk(stop)
         plan = make_plan(walked, *known, self._buffers.keys())
@@ -76,7 +80,7 @@ class Builder:
             writer.store_sync.start()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
         writer.finish()
-        # A run that changed nothing ends without the store's process, which takes a second to start.
+        # The store's process takes a second to start, so a run that changed nothing does not start it.
         if wait_for_store and writer.store_sync.is_behind():
             writer.store_sync.start()
             total = len(plan.changed) + plan.unchanged
@@ -87,12 +91,12 @@ class Builder:
         return self._report(generation, plan, tally, started)
 
     def apply(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
-        """Applies changes of some paths and folders: the index is up to date then."""
+        """Applies the changes of some paths and folders, and records the time of the update."""
         self.catch_up(generation, settings, pending, cancelled)
         _writer(generation).note_update()
 
     def catch_up(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
-        """The same for an index that may not be up to date for all that."""
+        """Like `apply`, but records no time: the generation may lack other changes."""
         writer = _writer(generation)
         walker = self._parts.make_walker(self._root, settings)
         seen = self._look_at(pending, writer.manifest, walker, settings)
@@ -113,7 +117,7 @@ class Builder:
             paths |= {f.path for f in walked.files}
             paths |= {p for p in manifest.known_below(folder) if not is_at_or_below(p, walked.unread)}
         for path in sorted(paths):
-            # A changed folder arrives as a path too: everything below it that is known goes or is looked at again.
+            # A changed folder is reported as a path too, so indexed files below it are looked at as well.
             known = {p: manifest.known_file(p) for p in (path, *manifest.known_below(path))}
             answer = self._find(walker, path, settings)
             if isinstance(answer, FoundFile):
@@ -127,11 +131,15 @@ class Builder:
         return seen
 
     def find(self, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
-        """The file as the walk would offer it, why it would not, or None when it does not exist."""
+        """The file if the walk would offer it, the reason if it would not, or None if it does not exist."""
         return self._find(self._parts.make_walker(self._root, settings), path, settings)
 
     def reindex(self, generation: Generation, settings: Settings, path: str) -> FileReport:
-        """One file, or its removal. Raises FileNotFound, FileExcluded."""
+        """Indexes one file again, or removes it from the index if it no longer exists.
+
+        Raises FileNotFound if it is neither on disk nor in the index, FileExcluded if it does not belong in the index,
+        PermissionDenied or Internal if it cannot be indexed, and IndexLocked.
+        """
         indexer = _writer(generation).indexer
         found = self.find(path, settings)
         if found is None:
@@ -144,7 +152,10 @@ class Builder:
         return FileReport("reindexed", path, self.index_one(generation, found))
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:
-        """Indexes one file even when it seems unchanged; returns its number of chunks."""
+        """Indexes one file even if it seems unchanged; returns its number of chunks.
+
+        Raises FileExcluded, PermissionDenied, Internal or IndexLocked.
+        """
         writer = _writer(generation)
         writer.indexer.index_files([found], self._activity.or_stopped(lambda: False), force=True)
         writer.manifest.settle_dirty([found.path])
@@ -168,7 +179,7 @@ class Builder:
         return answer
 
     def _with_buffers(self, plan: Plan, settings: Settings) -> Plan:
-        """Unsaved files that do not exist on disk yet must not be planned away."""
+        """Adds unsaved files that do not exist on disk yet to the plan, so that it does not remove them."""
         walker = self._parts.make_walker(self._root, settings)
         planned = {f.path for f in plan.changed}
         extra = []
@@ -195,19 +206,19 @@ class Builder:
 
 
 def count_withheld(generation: Generation) -> int:
-    """Files that are kept out because of a secret, in their name or in their text."""
+    """How many files are left out because their name or content looks like a secret."""
     with generation.snapshots.open() as snapshot:
         return sum(skip.decision.rule.value.startswith("secret") for skip in read_skips(snapshot.connection))
 
 
 def count_masked(generation: Generation) -> int:
-    """Values that are hidden in what is kept of files."""
+    """How many secret values are masked in the indexed text."""
     with generation.snapshots.open() as snapshot:
         return sum(values for _, values in read_masked(snapshot.connection))
 
 
 def count_collections(generation: Generation) -> tuple[CollectionCounts, CollectionCounts]:
-    """Files and chunks of code and docs."""
+    """How many files and chunks there are of code, and of docs."""
     with generation.snapshots.open() as snapshot:
         files = np.bincount(snapshot.file_collection, minlength=2)
         chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)

@@ -1,7 +1,7 @@
-"""Indexes the files that globs, paths or folders name, now, in the workspace's own index.
+"""Indexes the files that globs, paths or folders name, at once, into the workspace's own index.
 
-Patterns say what is looked at at once, not what belongs in the index: that is the rules' affair (`ignore`, settings),
-and the rest of the workspace follows when the index is next kept up.
+The patterns choose what is indexed now, not what belongs in the index: ignore files and settings decide that. The rest
+of the workspace follows with the next update.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _GLOB = re.compile(r"[*?\[{]")
 
 @dataclass(frozen=True)
 class Matched:
-    """What the patterns name: files per pattern, and (path, why) for plain paths that cannot be indexed."""
+    """The files that each pattern names, and (path, reason) for plain paths without any file that can be indexed."""
 
     files: tuple[tuple[FoundFile, ...], ...]
     failures: tuple[tuple[str, str], ...]
@@ -42,7 +42,10 @@ class _Counts:
 
 
 def match_patterns(root: str, walker: Walker, patterns: Sequence[str], cancelled: IsCancelled) -> Matched:
-    """Raises InvalidPattern for a malformed glob, PathTraversal for a pattern that leaves the workspace, Cancelled."""
+    """Walks the workspace and matches its files with the patterns.
+
+    Raises InvalidPattern if a glob is malformed, PathTraversal if a pattern leads out of the workspace, and Cancelled.
+    """
     relative = [_relative(root, pattern) for pattern in patterns]
     globs = {pattern: compile_glob(pattern) for pattern in relative if _GLOB.search(pattern)}
     walked = walker.walk(cancelled)
@@ -65,9 +68,10 @@ def index_matched(
     progress: Progress,
     cancelled: IsCancelled,
 ) -> PatternReport:
-    """One pattern after the other; a file that two of them name counts twice, the second time as skipped unless forced.
+    """Indexes the matched files, pattern by pattern.
 
-    Raises Cancelled; what was committed by then stays.
+    A file that two patterns name counts twice, the second time as skipped unless `force`. Raises IndexLocked if the
+    generation is read-only, and Cancelled, after which committed work stays.
     """
     if generation.writer is None:
         raise IndexLocked("It is open for reading only.")
@@ -111,7 +115,7 @@ def _index(
 
 @dataclass(frozen=True)
 class _Some:
-    """A part of a walk."""
+    """A subset of a walk's files."""
 
     files: tuple[FoundFile, ...]
     skipped: tuple[SkippedPath, ...] = ()
@@ -130,7 +134,10 @@ def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancel
 
 
 def _relative(root: str, pattern: str) -> str:
-    """As the index spells it. A file that bears the characters of a glob in its name is named by its path."""
+    """The pattern relative to the root, as the index spells paths. Raises PathTraversal.
+
+    `_named` compares it with paths first, so that a path with the characters of a glob still names its file.
+    """
     if not _GLOB.search(pattern):
         return relative_path(root, pattern)
     base = normalise_root(root).rstrip("/") + "/"

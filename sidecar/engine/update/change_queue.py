@@ -1,13 +1,13 @@
-"""What is known to have changed and is not yet in the index: the one place that knows it.
+"""What is known to have changed and is not yet in the index. No other place knows it.
 
-**Nothing that is noted is ever dropped.** A note leaves the queue in one way: `settle`, which is called once the work
-that covers the note has been committed to the generation in force. A note that is renewed after that work looked at the
-queue stays. So whatever ends a pass before its commit (an error, a cancellation, a job of a person that takes its turn,
-the end of the thread) takes nothing out of the queue, and there is nothing to put back.
+**A note is never lost.** It leaves the queue only through `settle`, which is called after the work that covers it was
+committed to the current generation. If it was noted again after that work read the queue, it stays. So whatever ends a
+pass before its commit (an error, a cancellation, a person's job that takes precedence, the end of the thread) removes
+nothing from the queue, and nothing has to be put back.
 
-The queue lives as long as its workspace is open: it outlives the thread that applies it, the watcher that fills it and
-the generation that it is applied to. A generation that takes the place of another one, and a process that opens an
-index, begin with a note of EVERYTHING, which covers whatever nobody saw.
+The queue lives as long as its workspace is open: longer than the thread that applies it, the watcher that fills it and
+the generation that it is applied to. Whenever live update starts, after a rebuild too, it notes EVERYTHING, which
+covers changes that nobody saw.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EVERYTHING = ""
 
 @dataclass
 class Pending:
-    """Paths and folders to be looked at again. `rescan` holds folders; "" means the whole workspace."""
+    """Paths and folders to look at again. `rescan` holds the folders; "" is the whole workspace."""
 
     paths: set[str] = field(default_factory=set)
     rescan: set[str] = field(default_factory=set)
@@ -31,29 +31,30 @@ class Pending:
         return bool(self.paths or self.rescan)
 
     def names(self) -> list[str]:
-        """As the manifest remembers them: folders end in `/`, all is `/`."""
+        """One list of both, as the manifest stores it: folders end in `/`, and the whole workspace is `/`."""
         return [*self.paths, *(f"{folder}/" for folder in self.rescan)]
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Pending:
+        """The reverse of `names`."""
         names = list(names)
         return cls({n for n in names if not n.endswith("/")}, {n[:-1] for n in names if n.endswith("/")})
 
     def count(self) -> int:
-        """Paths and folders known to have changed; looking at everything again is no change by itself."""
+        """How many paths and folders have changed. EVERYTHING does not count, as it is no known change."""
         return len(self.paths) + len(self.rescan - {EVERYTHING})
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What waited at one moment, and the number of that moment."""
+    """What was pending at one moment, and the number of that moment."""
 
     pending: Pending
     moment: int
 
 
 class ChangeQueue:
-    """Thread-safe; never waits."""
+    """Thread-safe; every call returns at once."""
 
     def __init__(self) -> None:
         self._lock = make_lock(Rank.CHANGE_QUEUE)
@@ -64,17 +65,21 @@ class ChangeQueue:
         return bool(self._noted)
 
     def note(self, pending: Pending) -> None:
+        """Adds changes, or renews those that are noted already."""
         with self._lock:
             self._moment += 1
             self._noted.update(dict.fromkeys(pending.names(), self._moment))
 
     def look(self) -> Batch:
-        """Everything that waits. It goes on waiting until it is settled."""
+        """Everything that is pending. It stays pending until it is settled."""
         with self._lock:
             return Batch(Pending.of(self._noted), self._moment)
 
     def settle(self, done: Pending, moment: int) -> Pending:
-        """Work that covers `done` and began after this moment is committed. Returns what no longer waits."""
+        """Removes the changes in `done`, unless they were noted again after `moment`; returns those removed.
+
+        Call it after committing work that covers `done` and that read the queue at `moment`.
+        """
         with self._lock:
             names = [name for name in done.names() if self._noted.get(name, moment + 1) <= moment]
             for name in names:
@@ -82,4 +87,5 @@ class ChangeQueue:
         return Pending.of(names)
 
     def pending(self) -> Pending:
+        """Everything that is pending, without the moment."""
         return self.look().pending

@@ -1,4 +1,4 @@
-"""What keeps an open index up to the files in a process that stays: the keeper, the watcher, the store's start."""
+"""Keeps an open index in step with the files: runs the applier, the watcher and the start of the vector store."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ MakeWatcher = Callable[[str, Settings, Callable[[Iterable[str], Iterable[str]], 
 
 
 class LiveUpdate:
-    """Runs while a generation is open for writing. `apply` brings pending changes into a generation and returns those
-    that are in it; `start` is called when the others can be applied. `warm` makes ready for them in a process that
-    stays.
+    """Runs while a generation is open for writing.
 
-    Its thread never takes the gate, so that it may be waited for under the gate.
+    `apply` writes pending changes into a generation and returns those that are committed; `start` has the others tried
+    again. `warm` prepares for the first saved file. It is called, and the watcher and the vector store are started,
+    only after `stay_seconds`: a short command ends before that. The applier's thread never takes the index's gate, so a
+    thread that holds the gate may wait for it.
     """
 
     def __init__(
@@ -60,11 +61,14 @@ class LiveUpdate:
         self._paused = False
         self._changing = make_lock(Rank.LIVE_UPDATE)
         self.unread = ""
-        """What could not be read the last time somebody looked, one line; empty when everything could."""
+        """One line on what could not be read at the last look; empty if everything could."""
 
     def start(self, *, reconcile: bool) -> None:
-        """Begins, or goes on where it runs already. What changed while it did not run is applied by the strategy where
-        `reconcile` says so, else with the next search or when watching begins."""
+        """Starts live update, or goes on with what is pending if it runs already.
+
+        Does nothing unless a generation is open for writing. With `reconcile`, the whole workspace is looked over as
+        the strategy says; otherwise with the next search, or when the watcher starts.
+        """
         index = self._index()
         with index.gate:
             generation, applier = index.generation, self._applier
@@ -73,7 +77,7 @@ class LiveUpdate:
             if applier is None:
                 applier = self._make_keeper()
                 self._queue.note(Pending.of(generation.writer.manifest.dirty()))
-                # What changed while nobody watched, or was applied to a generation that another one has replaced.
+                # Covers changes that nobody saw, or that went into a generation that has since been replaced.
                 self._queue.note(Pending(rescan={EVERYTHING}))
                 if not self._begin(applier):
                     return
@@ -90,7 +94,7 @@ class LiveUpdate:
         )
 
     def _begin(self, applier: ChangeApplier) -> bool:
-        """False where it has ended for good meanwhile."""
+        """Returns False if `end` was called for good before the applier could start."""
         with self._changing:
             if self._ended:
                 return False
@@ -103,7 +107,7 @@ class LiveUpdate:
             return True
 
     def reload_settings(self) -> None:
-        """Goes by the strategy that they name by now. Cheap while it is the same."""
+        """Switches to the strategy in the current settings. Cheap if it has not changed."""
         strategy, applier = self._settings().indexing_strategy, self._applier
         if applier is None or applier.strategy == strategy:
             return
@@ -116,7 +120,10 @@ class LiveUpdate:
         self._on_change()
 
     def end(self, *, for_good: bool = False) -> None:
-        """Stops after the batch in flight, until `start` or the next search. What waits, waits on."""
+        """Stops the applier and the watcher until `start` or the next search; with `for_good`, until the process ends.
+
+        Pending changes stay in the queue.
+        """
         with self._changing:
             self._paused = True
             self._ended = self._ended or for_good
@@ -131,6 +138,7 @@ class LiveUpdate:
             applier.stop()
 
     def note_buffer(self, path: str) -> None:
+        """Notes that the unsaved text of a path has changed or is gone."""
         applier = self._applier
         if applier is None:
             self._queue.note(Pending({path}))
@@ -138,11 +146,14 @@ class LiveUpdate:
             applier.add([path], now=True)
 
     def when_settled(self, call: Callable[[], None]) -> None:
-        """Calls it whenever it turns out that this process stays."""
+        """Sets the function to call each time the watcher has been started after `stay_seconds`."""
         self._on_settled = call
 
     def freshen(self) -> bool:
-        """Looks at what nobody watches and applies what waits, in bounded time; False when some is left."""
+        """Looks for changes that no event reports, and applies what is pending. False if something is left.
+
+        Waits a bounded time. True at once if the index is read-only.
+        """
         if self._paused:
             self.start(reconcile=True)
         self.reload_settings()
@@ -153,7 +164,7 @@ class LiveUpdate:
         return applier.flush(self._freshness_seconds)
 
     def _look(self, applier: ChangeApplier) -> None:
-        """Where no event tells of a change, a search finds it by looking."""
+        """Looks for changes itself if there is no watcher, or if the watcher only polls."""
         watcher = self._watcher
         if watcher is not None:
             watcher.look()
@@ -161,9 +172,11 @@ class LiveUpdate:
             applier.add(rescan=[EVERYTHING], now=True)
 
     def pending(self) -> int:
+        """How many paths and folders are known to have changed; 0 while it does not run."""
         return self._queue.pending().count() if self._applier is not None else 0
 
     def shortfall(self) -> Staleness:
+        """What the index lacks; empty while live update does not run."""
         applier, pending = self._applier, self._queue.pending()
         if applier is None:
             return Staleness()
@@ -171,17 +184,18 @@ class LiveUpdate:
 
     @property
     def settled(self) -> bool:
-        """Whether this is a process that stays."""
+        """Whether the watcher has been started, which happens only in a process that stays. False after `end`."""
         return self._watcher is not None
 
     @property
     def watching(self) -> bool:
+        """Whether the watcher runs."""
         watcher = self._watcher
         return watcher is not None and watcher.active
 
     @property
     def note(self) -> str:
-        """What hinders the keeping up, one line; empty when nothing does."""
+        """One line on what hinders live update; empty if nothing does."""
         watcher, applier = self._watcher, self._applier
         failed = applier.last_error.rstrip(".") if applier is not None else ""
         return one_line(
@@ -199,7 +213,7 @@ class LiveUpdate:
             return done
 
     def _see_unread(self, writer: Writer) -> None:
-        """Learns what could not be read, so that it is told, and tried again after a while."""
+        """Reads from the manifest what could not be read, for notices and for retries."""
         unread, files = writer.manifest.unread()
         self.unread = unread_notice(unread)
         applier = self._applier
@@ -235,7 +249,7 @@ class LiveUpdate:
         self._on_change()
 
     def _watch(self, applier: ChangeApplier) -> None:
-        """As the settings say now, in place of whatever watches already; not at all where it has ended meanwhile."""
+        """Replaces the watcher by one with the current settings; does nothing if `applier` has been stopped."""
         with self._changing:
             if self._applier is not applier:
                 return
@@ -244,5 +258,5 @@ class LiveUpdate:
             before, self._watcher = self._watcher, watcher
         if before is not None:
             before.stop()
-        # What changed before the watcher ran.
+        # Covers changes from before the watcher ran.
         applier.add(rescan=[EVERYTHING])

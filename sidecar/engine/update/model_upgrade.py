@@ -1,7 +1,8 @@
-"""The second stage: while one model answers, another one's vectors are made in the background and take its place.
+"""The second stage: while one model answers, another one's vectors are made in the background, and then it takes over.
 
-Everything that it makes is kept (gathering), so that whoever goes on after a kill embeds nothing twice; the index
-changes in one step (successor, the swap of opened). Not here: which model that is (choice).
+All vectors go to the embedding cache, so that an interrupted upgrade embeds nothing twice. The index changes in one
+step, by a swap of generations. Not here: which model is chosen (`index/model_selection.py`), embedding
+(`update/backfill.py`), linking (`index/relink.py`).
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ _LOOK_S = 0.1
 _COUNT_S = 2.0
 _CALM_S = 5.0
 _MOST_WAITED_FOR = 100
-"""Files that a writer waits for while the models change places."""
+"""The most files that are caught up during the swap, while writers have to wait."""
 
 
 class ModelUpgrade:
-    """One thread of a workspace, while there is something to refine."""
+    """Runs the model upgrade of one workspace, on a thread that exists only while there is something to do."""
 
     def __init__(
         self,
@@ -79,23 +80,24 @@ class ModelUpgrade:
         self._counted = (0.0, (0, ""), (0, 0))
         live_update.when_settled(self.consider)
 
-    # ------------------------------------------------------------ from outside
+    # ------------------------------------------------------------ called by other modules
 
     @property
     def active(self) -> bool:
+        """Whether an upgrade is running."""
         thread = self._thread
         return thread is not None and thread.is_alive()
 
     def consider(self) -> None:
-        """Begins in the background where there is something to do, in a process that stays. Cheap."""
+        """Starts an upgrade in the background if there is one to do, in a process that stays. Cheap."""
         if self._live_update.settled and not self.active and time.monotonic() >= self._not_before:
-            with contextlib.suppress(SidecarError):  # the state tells it
+            with contextlib.suppress(SidecarError):  # `state` reports it
                 self._start()
 
     def finish(self, progress: Progress, cancelled: IsCancelled) -> int:
-        """Does it, or waits for it, with all that the machine has; returns how many chunks were embedded.
+        """Runs the upgrade, or waits for the one that is running, at full speed. Returns how many bodies were embedded.
 
-        Raises Cancelled, ModelLoadFailed and what storage raises. What is kept by then stays.
+        Raises Cancelled, ModelLoadFailed and storage errors. Cached vectors stay.
         """
         self._pace.hurry.set()
         try:
@@ -112,7 +114,11 @@ class ModelUpgrade:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Within it nothing is refined. Not to be entered under the index's gate."""
+        """Stops the upgrade and keeps it from running within the block.
+
+        It must not be entered while the index's gate is held: it waits for the upgrade's thread, which may need the
+        gate.
+        """
         with self._lock:
             self._holds += 1
             thread = self._thread
@@ -126,14 +132,14 @@ class ModelUpgrade:
                 self._holds -= 1
 
     def end(self) -> None:
-        """For good."""
+        """Stops the upgrade for good."""
         with self._lock:
             self._holds += 1
         with self.held():
             pass
 
     def state(self, generation: Generation) -> Refinement | None:
-        """How far it is, also where another process does it or nobody does; None when there is nothing to do."""
+        """How far the upgrade is, even if another process runs it or none does; None if there is nothing to upgrade."""
         now = self._now
         if now is not None and self.active:
             return now
@@ -149,7 +155,7 @@ class ModelUpgrade:
     # ------------------------------------------------------------ the thread
 
     def _start(self) -> bool:
-        """False when there is nothing to do, or it must not be done now. Raises ModelLoadFailed."""
+        """Returns False if there is nothing to do or the upgrade is held. Raises ModelLoadFailed."""
         with self._lock:
             if self._holds or self.active or self._due() is None:
                 return self.active
@@ -177,7 +183,7 @@ class ModelUpgrade:
         except Cancelled:
             pass
         except SidecarError as error:
-            # Of an index that was closed meanwhile nothing is the matter.
+            # If the index was closed or swapped during the run, the error is its consequence.
             if due is None or self._index.generation is due[0]:
                 self._error = error
                 self._log.warning("the second stage stops: %s", error.message)
@@ -190,7 +196,7 @@ class ModelUpgrade:
             self._on_change()
 
     def _refine(self, generation: Generation, model: ModelFacts, stopped: threading.Event) -> bool:
-        """False when so much has changed meanwhile that it has to be done once more."""
+        """Returns False if so much changed during the run that it has to be repeated."""
 
         def stop() -> bool:
             return stopped.is_set() or self._index.generation is not generation or not self._is_still(model)
@@ -202,7 +208,7 @@ class ModelUpgrade:
             fresh = self._generations.succeed(generation, self._choice.settings_for(model), model)
             try:
                 self._make_ready(fresh, stop)
-                # What has changed while the copy's store was filled.
+                # Covers texts that changed while the copy's vector store was filled.
                 self._embedded += backfill.run(stop, self._report)
                 self._follow(generation, fresh, stop)
                 changed_over = self._change_over(generation, fresh, stop)
@@ -214,7 +220,7 @@ class ModelUpgrade:
             return changed_over
 
     def _make_ready(self, fresh: Generation, stop: IsCancelled) -> None:
-        """The vector store is filled, and what the first question would wait for is loaded."""
+        """Fills the vector store and loads what the first search would otherwise wait for."""
         assert fresh.writer is not None
         fresh.writer.store_sync.start()
         while not fresh.writer.store_sync.drain(_LOOK_S):
@@ -225,7 +231,10 @@ class ModelUpgrade:
             pass
 
     def _change_over(self, old: Generation, fresh: Generation, stop: IsCancelled) -> bool:
-        """False when that cannot be done without keeping writers waiting."""
+        """Swaps the generations.
+
+        Returns False, without a swap, if so much is left to do that writers would have to wait long.
+        """
         assert old.writer is not None
         assert fresh.writer is not None
         with self._write_lock.alone(stop):
@@ -241,7 +250,10 @@ class ModelUpgrade:
         return True
 
     def _follow(self, old: Generation, fresh: Generation, stop: IsCancelled, most: int = sys.maxsize) -> int | None:
-        """Brings the copy up to what was written into the other since; how many files, None when they were too many."""
+        """Applies to `fresh` what was written into `old` since.
+
+        Returns the number of files; None, without applying them, if there are more than `most`.
+        """
         assert old.writer is not None
         assert fresh.writer is not None
         changed = changed_paths(old.writer.manifest, fresh.writer.manifest)
@@ -255,7 +267,7 @@ class ModelUpgrade:
         if self._index.generation is not fresh:
             self._index.drop(fresh)
 
-    # ------------------------------------------------------------ small things
+    # ------------------------------------------------------------ helpers
 
     def _is_still(self, model: ModelFacts) -> bool:
         due = self._due()
@@ -268,7 +280,7 @@ class ModelUpgrade:
         return Backfill(generation.snapshots, kept, lambda: self._choice.embedder(model), self._parts, self._pace)
 
     def _count(self, generation: Generation, model: ModelFacts) -> tuple[int, int]:
-        """As it was at most two seconds ago: it looks at every chunk."""
+        """The progress, at most two seconds old: counting looks at every chunk."""
         at, about, counted = self._counted
         if about == (generation.number, model.model_id) and time.monotonic() - at < _COUNT_S:
             return counted

@@ -1,5 +1,7 @@
-"""Makes an index anew beside the one in force, of which it needs nothing: neither its manifest nor what that names of
-the kept vectors. So a damaged one has a way out.
+"""Builds an index anew beside the current one.
+
+It needs nothing of the current generation, neither the manifest nor the vectors it refers to, so it also repairs a
+damaged index.
 """
 
 from __future__ import annotations
@@ -14,26 +16,29 @@ from sidecar.errors import IndexCorrupt
 from sidecar.model import BuildReport
 
 Build: TypeAlias = Callable[[Generation], BuildReport]
-"""Brings a generation up to the files."""
+"""Brings a generation up to date with the files."""
 
 
 def up_to_date_or_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> BuildReport:
-    """The generation in force; another one in its place where it is damaged, and then the report says so."""
+    """Brings the current generation up to date, or replaces it if it is damaged; the report's `notice` then says so.
+
+    Raises IndexCorrupt if the index is intact but was made for a model that is not the wanted one.
+    """
     try:
         return build(index.ready())
     except IndexCorrupt as damage:
         if index.generation is not None:
-            index.check_model(index.generation)  # one that is whole, and not of the wanted model: a person decides
+            index.check_model(index.generation)  # raises if the model is not the wanted one: a person decides on that
         notice = f"{damage.message} The index was made anew; nothing but time is lost."
         return replace(make_anew(index, build, end_upkeep), notice=notice)
 
 
 def make_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> BuildReport:
-    """A fresh generation in place of the one in force, which answers until then as far as it can."""
+    """Builds a generation and swaps it for the current one, which answers until then as far as it can."""
     try:
         return _make(index, build, end_upkeep)
     except IndexCorrupt:
-        # Of the kept vectors: whoever opens them next begins a new file.
+        # The embedding cache was damaged. The second attempt opens a new one.
         return _make(index, build, end_upkeep)
 
 

@@ -1,4 +1,4 @@
-"""When to look again at what could not be read: soon at first, then ever more seldom."""
+"""When to look again at what could not be read: soon at first, then less and less often."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST_S = 600.0
 
 
 class Retries:
-    """Names and the times at which each is due. Not for several threads at once."""
+    """Names, and when each of them is due. Not thread-safe."""
 
     def __init__(self, first_s: float = FIRST_S, now: Callable[[], float] = time.monotonic) -> None:
         self._first_s = first_s
@@ -19,7 +19,10 @@ class Retries:
         self._due: dict[str, float] = {}
 
     def replace(self, names: Iterable[str]) -> None:
-        """These are to be tried again, and no others. One that was tried in vain waits twice as long as before."""
+        """Sets the names to retry.
+
+        A name that is given again after it was due waits twice as long as before, at most LONGEST_S.
+        """
         names = set(names)
         for gone in self._waits.keys() - names:
             del self._waits[gone]
@@ -30,10 +33,11 @@ class Retries:
             self._due[name] = self._now() + self._waits[name]
 
     def wait_s(self) -> float | None:
-        """How long nothing is due; None when there is nothing to wait for."""
+        """The seconds until a name is due, 0 if one is; None if there are no names."""
         return max(0.0, min(self._due.values()) - self._now()) if self._due else None
 
     def take_due(self) -> list[str]:
+        """The names that are due, which are then no longer scheduled."""
         due = [name for name, at in self._due.items() if at <= self._now()]
         for name in due:
             del self._due[name]

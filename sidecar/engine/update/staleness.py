@@ -1,4 +1,4 @@
-"""What a result says when it may be stale or partial: one line, and nothing when all is well."""
+"""The one line that a result carries if it may be stale or partial."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from sidecar import shown
 
 @dataclass(frozen=True, slots=True)
 class Staleness:
-    """What is known to have changed and is not in the index. `looks_over`: the whole workspace is being looked at.
-    `error`: why the last attempt to apply it failed."""
+    """The changes that the index lacks.
+
+    `pending` counts known changes. `looks_over`: the whole workspace is to be looked over. `error`: why the last
+    attempt to apply changes failed.
+    """
 
     pending: int = 0
     looks_over: bool = False
@@ -20,7 +23,7 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """What runs; `kind` is empty when nothing does."""
+    """The job that runs, with its progress; `kind` is empty if none does."""
 
     kind: str = ""
     done: int = 0
@@ -28,7 +31,10 @@ class RunningJob:
 
 
 def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> str:
-    """`read_only_reason`: why the index cannot be changed here, where that makes a difference to the answer."""
+    """The line for a result that may be stale or partial.
+
+    `read_only_reason`: why this process cannot update the index, if that matters for the answer; else empty.
+    """
     if job.kind == "rebuild":
         return "The index is being rebuilt; these results are from the former one."
     if job.kind in ("create", "refresh"):
@@ -45,7 +51,7 @@ def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> st
 
 
 def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
-    """What could not be read, with the reasons, as the manifest has it."""
+    """One line on what could not be read, from (path, reason) pairs of the manifest; empty if there are none."""
     if not unread:
         return ""
     path, reason = unread[0]
@@ -55,4 +61,5 @@ def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
 
 
 def one_line(*notices: str) -> str:
+    """Joins the notices that are not empty into one line that is safe to show."""
     return shown.sentence(" ".join(notice for notice in notices if notice))
