@@ -31,7 +31,7 @@ def main() -> int:
         hello: Hello = read_message(requests)
         if hasattr(os, "nice"):
             os.nice(hello.niceness)
-        load_parsers()  # before memory is limited: what every file needs
+        load_parsers()  # loads what every file needs before memory is limited
         worker = Worker(real_parts({}, {}, os.environ), hello.limits)
         write_message(replies, os.getpid())
         while worker.serve(read_message(requests), replies):

@@ -72,8 +72,8 @@ class _Hits(dict[str, frozenset[str]]):
         self._terms = terms
         squeezed = {_squeezed(term) for term in terms}
         # Each ASCII word with one of the terms contains one of these strings. Stemming cuts a word's end and may change
-        # the last letter of the rest; of terms of up to three letters only the first two are sure, and of `die`, `lie`
-        # and `tie` only the first (`dying`, `lying`, `tying`).
+        # the last letter of the rest. Of a term of up to three letters only the first two are sure to be in the word,
+        # and of `die`, `lie` and `tie` only the first (`dying`, `lying`, `tying`).
         self._hints = tuple({t[: 1 if t in _IRREGULAR else -1 if len(t) > 3 else 2] for t in squeezed})
 
     def may_be_in(self, squeezed: str) -> bool:
