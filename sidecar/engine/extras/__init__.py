@@ -1,0 +1,1 @@
+"""Search beyond the workspace's files: documents, memories and one-shot search."""

@@ -1,7 +1,7 @@
-"""Named indexes over documents that callers supply: which there are, and searching one of them.
+"""Named indexes over documents that callers supply, and searches in them.
 
-Those in memory end with the workspace's process; those in SQLite stay (`parts/documents.py`). Not here: files of the
-workspace (`search.py`), the query language and the score (`parts/lexical`).
+Indexes in memory end with the process; those in SQLite persist (`parts/documents.py`). Not here: the workspace's own
+files (`engine/search`), the query language and the score (`parts/lexical`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEMORY, SQLITE = "memory", "sqlite"
 
 
 class DocumentIndexes:
-    """See `sidecar.model.Documents`."""
+    """The document indexes of one workspace; see `sidecar.model.Documents`. Thread-safe."""
 
     def __init__(self, kept: DocumentStores) -> None:
         self._kept = kept
@@ -34,6 +34,8 @@ class DocumentIndexes:
         self._lock = make_lock(Rank.DOCUMENTS)
 
     def create(self, name: str, backend: str, lowercase: bool, min_length: int) -> None:
+        """Creates an empty index, in memory or in SQLite. Raises UnknownBackend, and DocumentIndexExists if an index of
+        either kind has the name."""
         if backend not in {MEMORY, SQLITE}:
             raise UnknownBackend(backend)
         with self._lock:
@@ -48,12 +50,16 @@ class DocumentIndexes:
             raise DocumentIndexExists(name)
 
     def add(self, name: str, doc_id: str, content: str, metadata: Mapping[str, Any]) -> tuple[bool, int]:
+        """Adds a document, or replaces the one with this id. Returns whether one was replaced and how many tokens the
+        document has. Raises DocumentIndexNotFound."""
         store = self._find(name)
         counts = Counter(_tokenizer(store).tokens(content))
         replaced = store.put(doc_id, content, json.dumps(metadata, ensure_ascii=False), counts)
         return replaced, counts.total()
 
     def search(self, name: str, query: str, limit: int, cancelled: IsCancelled) -> DocumentsAnswer:
+        """The matching documents, best first; equal scores keep the order in which the documents were added. The answer
+        is empty for an empty query. Raises DocumentIndexNotFound and Cancelled."""
         store = self._find(name)
         parsed = parse_query(query)
         if parsed.is_empty:
@@ -65,7 +71,7 @@ class DocumentIndexes:
         return DocumentsAnswer(hits, len(found), _told(parsed))
 
     def close(self) -> None:
-        """Lets go of the file. Indexes in memory stay, and the file is opened again when it is needed."""
+        """Closes the file. Indexes in memory stay, and the file is opened again at its next use."""
         self._kept.close()
 
     def _find(self, name: str) -> DocumentStore:
@@ -89,10 +95,12 @@ class MemoryDocuments:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
+        """A block in which the index does not change: it holds the lock."""
         with self._lock:
             yield
 
     def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
+        """Stores a document under its id; returns True if it replaced one. `metadata` is JSON."""
         document = _Document(doc_id, content, metadata, tuple(counts))
         with self._lock:
             number = self._numbers.get(doc_id)
@@ -108,21 +116,27 @@ class MemoryDocuments:
         return replaced
 
     def size(self) -> int:
+        """The number of documents."""
         return len(self._documents)
 
     def of(self, token: str) -> Mapping[int, int]:
+        """Counts of the token by document number."""
         return self._postings.get(token, {})
 
     def numbers(self) -> Sequence[int]:
+        """The numbers of all documents, in the order in which they were added."""
         return range(len(self._documents))
 
     def content(self, number: int) -> str:
+        """The text of a document."""
         return self._documents[number].content
 
     def doc_id(self, number: int) -> str:
+        """The id that the caller gave a document."""
         return self._documents[number].doc_id
 
     def metadata(self, number: int) -> str:
+        """The metadata of a document, as JSON."""
         return self._documents[number].metadata
 
     def _forget(self, number: int) -> None:
@@ -142,7 +156,7 @@ class _Document:
 
 
 class _DocumentSearch:
-    """One search of one index: which documents match, and their scores."""
+    """One search of one index: finds the documents that match and scores them."""
 
     def __init__(self, store: DocumentStore, cancelled: IsCancelled) -> None:
         self._store = store
@@ -150,6 +164,7 @@ class _DocumentSearch:
         self._tokenizer = _tokenizer(store)
 
     def find(self, query: ParsedQuery) -> dict[int, float]:
+        """Scores of all matching documents by number; 0 for those that match without any wanted token."""
         tokens = [token for clause in query.wanted for token in self._tokenizer.tokens(clause.text)]
         scores = tfidf_scores(tokens, self._store)
         found = self._candidates(query, scores)
@@ -161,13 +176,14 @@ class _DocumentSearch:
         return {number: scores.get(number, 0.0) for number in found}
 
     def _candidates(self, query: ParsedQuery, scores: Mapping[int, float]) -> set[int]:
-        """Any term will do, unless something is required. Where only exclusions stand, everything else matches."""
+        """The documents to filter: those with any of the terms, or all documents if a clause is required or the query
+        consists of exclusions only."""
         if query.must or query.phrases or not query.wanted:
             return set(self._store.numbers())
         return set(scores)
 
     def _holders(self, clause: Clause, among: set[int]) -> set[int]:
-        """Those that hold the clause's words one after the other."""
+        """The documents among these that contain the clause's words in sequence."""
         words = self._tokenizer.words(clause.text)
         indexed = [word for word in words if len(word) >= self._tokenizer.min_length]
         holders = set(among)
@@ -175,7 +191,7 @@ class _DocumentSearch:
             holders.intersection_update(self._store.of(word))
         if indexed and len(words) == 1:
             return holders
-        # Order and short words are not in the postings: the text itself tells.
+        # The postings record neither order nor short words, so the text itself is searched.
         return {number for number in holders if self._stands_in(number, words)}
 
     def _stands_in(self, number: int, words: Sequence[str]) -> bool:
@@ -197,7 +213,7 @@ def _hit(store: DocumentStore, number: int, score: float, query: ParsedQuery) ->
 
 
 def _runs(clause: Clause, tokenizer: Tokenizer) -> list[list[str]]:
-    """What of the text to show: a required clause as a whole, each token of another one."""
+    """The word sequences to highlight: a required clause as a whole, and each token of any other clause."""
     if clause.required:
         return [tokenizer.words(clause.text)]
     return [[token] for token in tokenizer.tokens(clause.text)]

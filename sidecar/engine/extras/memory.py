@@ -1,6 +1,6 @@
-"""What an agent keeps about the workspace, found again by meaning and by word.
+"""Notes that agents keep about a workspace, found again by meaning and by word.
 
-Not here: where memories lie (`parts/memories.py`), how a tool spells them.
+Not here: how memories are stored (`parts/memories.py`), and the tools' parameters.
 """
 
 from __future__ import annotations
@@ -18,43 +18,51 @@ from sidecar.parts.lexical.tokens import STOP_WORDS, words
 
 WORD_WEIGHT, MEANING_WEIGHT = 0.5, 0.5
 DEPTH = 1000
-"""Memories that each of the two searches contributes at most: more than any page can reach."""
+"""The most memories that each of the two searches contributes, which is more than any page can reach."""
 SPAN = 0.35
-"""Cosines this far below the closest memory's are as good as none."""
+"""A memory whose cosine is more than this below the best one does not count as close."""
 FLOOR = 0.15
-"""A memory that is not this close in meaning has to be found by its words. (Both models: unrelated ones lie below.)"""
+"""The least cosine of a memory that is found by meaning alone. Unrelated memories lie below it, with static models and
+with transformers."""
 _PIECE, _STEP = 1200, 1000
 _MOST_PIECES = 64
 _BATCH = 64
 _MOST_WORDS = 60
-"""Of one question: FTS5 refuses expressions of more than 256 phrases, and nobody means the hundredth word."""
+"""Words of one query that are searched: FTS5 refuses expressions of more than 256 phrases."""
 EXCERPT_CHARACTERS = 160
 
 
 class WorkspaceMemories:
-    """See `sidecar.model.Memories`. Saving loads no model: vectors are made by the first search that needs them."""
+    """The memories of one workspace; see `sidecar.model.Memories`. Saving loads no model: the first search that needs a
+    memory's vectors makes them."""
 
     def __init__(self, store: MemoryStore, embedder: Callable[[], Embedder]) -> None:
         self._store = store
         self._embedder = embedder
 
     def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
+        """Stores a memory, replacing any with the same key. Returns the memory and True if the key is new."""
         return self._store.save(key, summary, text, tags)
 
     def get(self, key: str) -> Memory | None:
+        """The memory with this key, or None."""
         return self._store.get(key)
 
     def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[tuple[Memory, ...], int]:
+        """Memories of a namespace that have the tags, most recently changed first, and how many there are in all."""
         found, total = self._store.page(namespace, tags, limit, offset)
         return tuple(found), total
 
     def delete(self, key: str) -> bool:
+        """Deletes the memory with this key; returns whether there was one."""
         return self._store.delete(key)
 
     def search(self, query: str, limit: int, offset: int, namespace: str, cancelled: IsCancelled) -> MemoryPage:
-        """Weighted reciprocal rank fusion of both searches; the relevance is the fused score, 1 for first in both.
+        """Searches by meaning and by word, and combines the two by weighted reciprocal rank fusion. A hit's relevance
+        is the fused score: 1 for a memory that is first in both.
 
-        Raises InvalidQuery, Cancelled. Without a model it searches by word, and says so.
+        If the model cannot be loaded, it searches by word alone and says so in the notice. Raises InvalidQuery if the
+        query is blank, and Cancelled.
         """
         if not query.strip():
             raise InvalidQuery("Say in a few words what to look for.")
@@ -79,7 +87,8 @@ class WorkspaceMemories:
     def find_keywords(
         self, keywords: Sequence[str], operator: Literal["AND", "OR"], limit: int, offset: int, namespace: str
     ) -> MemoryPage:
-        """The relevance is s / (1 + s) of the store's score s, six decimals."""
+        """Searches by word alone, for all (AND) or any (OR) of the keywords. A hit's relevance is s / (1 + s) of the
+        store's score s, rounded to six decimals. Raises InvalidParams if no keyword has a letter or digit."""
         phrases = [keyword for keyword in keywords if words(keyword)]
         if not phrases:
             raise InvalidParams("keywords must contain at least one non-empty value.")
@@ -96,11 +105,14 @@ class WorkspaceMemories:
         )
 
     def close(self) -> None:
+        """Closes the store."""
         self._store.close()
 
     # ------------------------------------------------------------ the two searches
 
     def _by_meaning(self, query: str, namespace: str, cancelled: IsCancelled) -> list[int]:
+        """Ids of the memories whose closest piece is close to the query, best first. Raises ModelLoadFailed and
+        Cancelled."""
         ids = self._store.ids(namespace)
         if not ids:
             return []
@@ -115,7 +127,8 @@ class WorkspaceMemories:
         return [int(number) for number in numbers[close][order]]
 
     def _vectors(self, ids: Sequence[int], embedder: Embedder, cancelled: IsCancelled) -> dict[int, bytes]:
-        """Of each memory, float32 of shape [pieces, dimension]; those that are missing are made and kept."""
+        """The vectors of each memory by id, as bytes of a float32 array of shape [pieces, dimension]. Missing vectors
+        are made and stored."""
         kept = self._store.vectors(embedder.model_id, ids)
         missing = [number for number in ids if number not in kept]
         for start in range(0, len(missing), _BATCH):
@@ -125,7 +138,7 @@ class WorkspaceMemories:
         return kept
 
     def _embed(self, ids: Sequence[int], embedder: Embedder) -> dict[int, bytes]:
-        # The times are read before the texts: a change in between makes the vectors old, never wrongly new.
+        # Times are read before texts: if a memory changes in between, its vectors count as outdated, not as current.
         changed = self._store.changed_at(ids)
         memories = self._store.by_id(ids)
         pieces = {number: _pieces(memory) for number, memory in memories.items()}
@@ -142,12 +155,14 @@ class WorkspaceMemories:
 
 
 def _content_words(query: str) -> list[str]:
+    """The distinct words of a query without stop words, or with them if there are no others."""
     all_words = list(dict.fromkeys(words(query)))
     return ([word for word in all_words if word.lower() not in STOP_WORDS] or all_words)[:_MOST_WORDS]
 
 
 def _pieces(memory: Memory) -> list[str]:
-    """What is embedded: the key's words, tags and summary with the text's beginning, then the text in windows."""
+    """The texts that are embedded for a memory: overlapping windows of its text, the first of which is headed by the
+    memory's key, summary and tags."""
     head = "\n".join((memory.key, memory.summary, " ".join(memory.tags)))
     starts = range(0, max(1, len(memory.text)), _STEP)[:_MOST_PIECES]
     windows = [memory.text[start : start + _PIECE] for start in starts]
@@ -155,7 +170,7 @@ def _pieces(memory: Memory) -> list[str]:
 
 
 def _fuse(by_word: Sequence[int], by_meaning: Sequence[int]) -> list[tuple[int, float]]:
-    """Memory ids with their fused score, best first, ties by id."""
+    """Memory ids with their fused scores, best first, ties by id."""
     scores: dict[int, float] = {}
     for ranked, weight in ((by_word, WORD_WEIGHT), (by_meaning, MEANING_WEIGHT)):
         for rank, number in enumerate(ranked, 1):

@@ -1,4 +1,4 @@
-"""One-shot search: over texts that come with the call and are forgotten after it. No index, no operators, no state."""
+"""One-shot search over texts that come with the call: no index, no query operators, and nothing is kept afterwards."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sidecar.parts.lexical.highlight import highlights
 from sidecar.parts.lexical.tfidf import Tokenizer, tfidf_scores
 
 Similarity: TypeAlias = Callable[[str, str, float], float]
-"""Of two texts, in 0-1; below the third argument it may say 0."""
+"""Similarity of two texts, 0-1. The third argument is a cutoff: for anything below it, the result may be 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextHit:
-    """`place` counts the texts from 0; `score` is TF-IDF, unbounded."""
+    """`place` is the index of the text, from 0. `score` is its TF-IDF score, which has no upper bound."""
 
     place: int
     score: float
@@ -27,14 +27,15 @@ class TextHit:
 
 @dataclass(frozen=True, slots=True)
 class FuzzyMatch:
-    """`score` is a similarity, 0-1."""
+    """A candidate with its similarity to the query, 0-1."""
 
     candidate: str
     score: float
 
 
 def search_texts(query: str, texts: Sequence[str], limit: int, cancelled: IsCancelled) -> list[TextHit]:
-    """Texts that hold any token of the query, best first, equal scores in the order of the texts."""
+    """Texts that contain any token of the query, best first; equal scores keep the order of the texts. Returns at most
+    `limit` hits. Raises Cancelled."""
     tokenizer = Tokenizer()
     wanted = tokenizer.tokens(query)
     scores = tfidf_scores(wanted, _Texts.of_texts(texts, set(wanted), tokenizer, cancelled))
@@ -49,7 +50,8 @@ def search_texts(query: str, texts: Sequence[str], limit: int, cancelled: IsCanc
 def match_fuzzy(
     query: str, candidates: Sequence[str], threshold: float, similarity: Similarity, cancelled: IsCancelled
 ) -> list[FuzzyMatch]:
-    """Candidates at least as similar as `threshold` (0-1), case aside, best first, equal ones in their order."""
+    """Candidates whose similarity to the query, ignoring case, is at least `threshold` (0-1). Best first; equal scores
+    keep the order of the candidates. Raises Cancelled."""
     wanted = query.lower()
     found = []
     for candidate in candidates:
@@ -63,7 +65,7 @@ def match_fuzzy(
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """`tfidf.Postings` of the query's tokens only."""
+    """The postings (`tfidf.Postings`) of the query's tokens alone."""
 
     count: int
     postings: Mapping[str, Mapping[int, int]]
@@ -80,7 +82,9 @@ class _Texts:
         return cls(len(texts), postings)
 
     def size(self) -> int:
+        """The number of texts."""
         return self.count
 
     def of(self, token: str) -> Mapping[int, int]:
+        """Counts of the token by text index. The token must be one of the query's."""
         return self.postings[token]

@@ -1,4 +1,4 @@
-"""The vector of a chunk, made of its body's and its path's (docs/decisions/0001)."""
+"""A chunk's vector, combined from those of its body and its path (docs/decisions/0001)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from sidecar.model import Vectors
 
 
 def combine(body: Vectors, path: Vectors, path_weight: float) -> Vectors:
-    """A chunk's vector: normalise(body + path_weight * path), row by row."""
+    """The vectors of chunks: normalise(body + path_weight * path), row by row. All arrays have the shape [chunks,
+    dimension]; a row whose sum is zero stays zero."""
     mixed = body + np.float32(path_weight) * path
     norms = np.linalg.norm(mixed, axis=1, keepdims=True)
     unit: Vectors = np.divide(mixed, norms, out=np.zeros_like(mixed), where=norms > 0)

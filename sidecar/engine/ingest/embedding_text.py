@@ -1,7 +1,7 @@
-"""What the embedding model reads of a chunk: its own text under its enclosing names, and apart from it its path.
+"""The two texts of a chunk that the model embeds: its body under its enclosing names, and its path.
 
-A chunk's vector is normalise(vector(body_text) + path_weight * vector(path_text)). The two are kept separately, so that
-a renamed file embeds no chunk again.
+A chunk's vector is normalise(vector(body_text) + path_weight * vector(path_text)). The two vectors are cached
+separately, so renaming a file embeds none of its bodies again.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from sidecar.parts.lexical.analyse import file_stem
 
 
 def body_text(chunk: Chunk) -> str:
-    """Enclosing names, then the text as it stands."""
+    """The chunk's text as it is, below a line of its enclosing names if it has any."""
     return f"{' '.join(chunk.enclosing)}\n{chunk.text}" if chunk.enclosing else chunk.text
 
 
 def path_text(path: str) -> str:
-    """The file's stem (its folder's name for `mod.rs`, `index.js` and such) before the words of the whole path."""
+    """The file's stem, then the words of the whole path. The stem of `mod.rs`, `index.js` and the like is the name of
+    their folder."""
     pure = PurePosixPath(path)
     parts = " ".join((*pure.parts[:-1], pure.name.replace(".", " ")))
     return f"{file_stem(path)} {parts}"

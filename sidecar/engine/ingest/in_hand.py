@@ -1,6 +1,7 @@
-"""What overlapping runs must know of each other beyond the rows that they write: paths that one of them has forgotten.
+"""Tells overlapping runs which paths one of them has forgotten, since the manifest has no row that would show it.
 
-A path that is forgotten, or never was known, has no row by which a run could see that what it has read is no longer so.
+If a run reads a file and another run forgets its path in the meantime, the first run must not write what it read.
+Changed rows show this by themselves; a path without a row does not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from sidecar.locks import Rank, make_lock
 
 
 class Forgotten:
-    """Remembers only while somebody has files in hand. Thread-safe."""
+    """The paths that were forgotten while any run was active; empty when no run is active. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = make_lock(Rank.FORGOTTEN)
@@ -22,7 +23,7 @@ class Forgotten:
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """For the length of a run."""
+        """A block for the length of a run, during which forgotten paths are remembered."""
         with self._lock:
             self._runs += 1
         try:
@@ -34,10 +35,11 @@ class Forgotten:
                     self._since.clear()
 
     def now(self) -> int:
-        """To be asked before a file is read."""
+        """The current moment, for `after`. To be taken before a file is read."""
         return self._moment
 
     def add(self, paths: Iterable[str]) -> None:
+        """Records that these paths were forgotten now. Does nothing if no run is active."""
         with self._lock:
             if self._runs:
                 self._moment += 1

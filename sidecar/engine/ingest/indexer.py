@@ -1,7 +1,9 @@
-"""Carries out a plan: prepare -> lexical commit -> embed -> vector commit, each on its own thread, batch by batch.
+"""Carries out a plan in stages, batch by batch: prepare; write the lexical part; embed and write the vectors. Stages
+run at the same time, each on its own thread, unless there are only a few files: the caller's thread then runs them in
+turn.
 
-A file that is new becomes searchable by word as soon as it is read. A file that is already indexed keeps its former
-version until the new one is complete, vectors included. Whatever is interrupted is redone from the last commit.
+A new file can be found by word as soon as it is read. A file that is already indexed keeps its former version until the
+new one is complete, vectors included. An interrupted run is resumed from its last commit.
 """
 
 from __future__ import annotations
@@ -29,17 +31,18 @@ from sidecar.settings.load import Settings
 T = TypeVar("T")
 
 _EMBED_BATCH = 256
-# A slow model takes about a second for these; no fewer, since a card is not woken for fewer.
+# A slow model embeds so many in about a second; fewer would not be worth a call to a GPU.
 _EMBED_BATCH_SLOW = 32
 _INLINE = 4
-# The outcomes of so much make Python's garbage collector look through everything there is.
+# Indexing this many bytes creates enough objects to trigger full collections of Python's garbage collector.
 _MUCH_BYTES = 1_000_000
 _MOST_NOTICED = 10_000
 
 
 @dataclass
 class Tally:
-    """Counts of one run."""
+    """Counts of one run: files and chunks written, distinct bodies embedded, files removed, errors, and files whose
+    stat alone was updated (`touched`)."""
 
     files: int = 0
     chunks: int = 0
@@ -50,7 +53,7 @@ class Tally:
 
 
 _Written: TypeAlias = tuple[Prepared, int, Sequence[int]]
-"""What was written, under which file id and chunk ids."""
+"""A file that was written, with its file id and chunk ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +61,17 @@ class _Batch:
     outcomes: Sequence[Outcome]
     known: dict[str, KnownFile]
     began: int
-    """Before any of it was read."""
+    """The moment (`Forgotten.now`) before any of the batch was read."""
     written: Sequence[_Written] = ()
     held: Sequence[Prepared] = ()
     embedded: int = 0
     overtaken: frozenset[str] = frozenset()
-    """Paths that another run wrote after they were looked up for this one: whose reading is the newer one is open."""
+    """Paths that another run wrote or forgot after this run looked them up. Either run may have read the newer text, so
+    they are read again."""
 
 
 class _Steps:
-    """Tells how many files of a run are done, which only grows: one thread tells."""
+    """Reports how many files of a run are done. Only one thread reports, so the number never decreases."""
 
     def __init__(self, progress: Progress = no_progress, done: int = 0, total: int = 0) -> None:
         self._progress = progress
@@ -75,17 +79,19 @@ class _Steps:
         self._total = total
 
     def within(self, files: int) -> None:
-        """So many files of the batch in hand have all their vectors."""
+        """Reports that this many files of the current batch have all their vectors."""
         self._progress(self._done + files, self._total, "Indexing")
 
     def after(self, batch: _Batch) -> None:
+        """Reports that a batch is done."""
         self._done += len(batch.outcomes)
         self.within(0)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is indexed: the files of one workspace by its settings, and by path the unsaved text of open editors."""
+    """What is indexed: the files of the workspace at `root` under its settings. `buffers` maps paths to the unsaved
+    text of open editors."""
 
     root: str
     settings: Settings
@@ -93,9 +99,10 @@ class Source:
 
 
 class Indexer:
-    """Writes one generation. Several runs may overlap (a rebuild and a saved file): they take turns by commits.
+    """Writes one generation. Runs may overlap (a rebuild and a saved file): they take turns, commit by commit.
 
-    `slow`: its model embeds a text in milliseconds, not microseconds.
+    Set `slow` for a model that takes milliseconds per text rather than microseconds: it is given smaller batches.
+    `on_commit` is called after every commit.
     """
 
     def __init__(
@@ -122,7 +129,8 @@ class Indexer:
         self._forgotten = Forgotten()
 
     def carry_out(self, plan: Plan, progress: Progress, cancelled: IsCancelled) -> Tally:
-        """Brings the manifest up to the plan. Raises Cancelled between two batches; what was committed stays."""
+        """Brings the manifest up to date with the plan, and embeds what an earlier interrupted run left without a
+        vector. Raises Cancelled between two batches; committed batches stay."""
         tally = Tally()
         self._begin(plan, tally)
         total = len(plan.changed) + plan.unchanged
@@ -138,7 +146,8 @@ class Indexer:
         return tally
 
     def index_files(self, files: Sequence[FoundFile], cancelled: IsCancelled, *, force: bool = False) -> Tally:
-        """The same for a few files, on the caller's thread; `force` parses again what has the same bytes."""
+        """Indexes a few files on the caller's thread. With `force`, files with unchanged bytes are parsed again. Raises
+        Cancelled between two batches; committed batches stay."""
         tally = Tally()
         with self._forgotten.heeded():
             self._index(files, tally, cancelled, force=force)
@@ -146,7 +155,7 @@ class Indexer:
         return tally
 
     def _index(self, files: Sequence[FoundFile], tally: Tally, cancelled: IsCancelled, *, force: bool = False) -> None:
-        """What another run overtakes is read again until nobody does."""
+        """Indexes the files, and reads those that another run overtook again, until none is overtaken."""
         while files:
             overtaken: set[str] = set()
             for some in batches(files):
@@ -157,21 +166,23 @@ class Indexer:
             files = [f for f in files if f.path in overtaken]
 
     def notice_removed(self, path: str) -> bool:
-        """Whether upkeep has removed this path since somebody last asked: then a person hears of it once."""
+        """Whether a pass or `remove_as_known` has removed this path since the last call for it. Answers True once per
+        removal, so that a person is informed once."""
         if path not in self._noticed:
             return False
         self._noticed.discard(path)
         return True
 
     def remove(self, path: str) -> bool:
-        """Forgets a path; whether it was indexed."""
+        """Forgets a path; returns whether it was indexed."""
         with self._manifest.transaction():
             gone = self._forget([path])
         self._on_commit()
         return gone > 0
 
     def remove_as_known(self, known: Mapping[str, KnownFile | None]) -> None:
-        """Upkeep's: forgets these paths, save those that another run has written since they were known so."""
+        """Forgets the paths whose row is still the given one (None: no row). A path that another run has written since
+        then stays."""
         if not known:
             return
         with self._manifest.transaction():
@@ -179,13 +190,13 @@ class Indexer:
         self._on_commit()
 
     def _forget_as_known(self, known: Mapping[str, KnownFile | None]) -> int:
-        """Inside a transaction."""
+        """Must be called inside a transaction. Returns how many of the forgotten paths were indexed."""
         paths = [path for path, file in known.items() if self._manifest.known_file(path) == file]
         self._note_removed(paths)
         return self._forget(paths)
 
     def _forget(self, paths: Sequence[str]) -> int:
-        """Inside a transaction; returns how many were indexed."""
+        """Must be called inside a transaction. Returns how many of the paths were indexed."""
         self._forgotten.add(paths)
         gone = self._manifest.forget(paths)
         self._lexical.forget_files(self._manifest.connection, gone)
@@ -226,7 +237,7 @@ class Indexer:
             yield from run_stages(prepared, [received, self._write_and_merge, embed])
 
     def _index_now(self, files: Sequence[FoundFile], steps: _Steps, *, force: bool = False) -> _Batch:
-        """Every stage in turn, on the caller's thread."""
+        """Runs all stages one after the other on the caller's thread."""
         return self._embed(self._write_new(self._prepare(files, force=force)), steps)
 
     def _jobs(self, files: Sequence[FoundFile]) -> list[Job]:
@@ -239,6 +250,8 @@ class Indexer:
         return _received(began, (jobs, self._parts.preparers.prepare(self._source.root, self._source.settings, asked)))
 
     def _write_new(self, batch: _Batch) -> _Batch:
+        """Writes what can be written without embedding: new files, removals, files left out, and failures. Files that
+        are already indexed are held back until they have their vectors."""
         with self._manifest.transaction():
             overtaken = frozenset(p for o in batch.outcomes if self._is_overtaken(p := path_of(o), batch))
             current = [o for o in batch.outcomes if path_of(o) not in overtaken]
@@ -251,7 +264,7 @@ class Indexer:
         return _Batch(batch.outcomes, batch.known, batch.began, written, held, overtaken=overtaken)
 
     def _write_and_merge(self, batch: _Batch) -> _Batch:
-        """As a stage: segments are merged beside the other stages, and not at the end of all."""
+        """The writing stage. It also merges segments, so that this overlaps with the other stages."""
         written = self._write_new(batch)
         self._merge()
         return written
@@ -261,7 +274,7 @@ class Indexer:
             self._lexical.merge_segments(connection, at_end=at_end)
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
-        """Whether another run has written or forgotten this file since it was looked up for this one."""
+        """Whether another run has written or forgotten this path since the batch looked it up."""
         return self._manifest.known_file(path) != batch.known.get(path) or self._forgotten.after(batch.began, path)
 
     def _write_plain(self, outcome: Outcome) -> None:
@@ -280,7 +293,8 @@ class Indexer:
         self._lexical.forget_files(manifest.connection, gone)
 
     def _write_files(self, prepared: Sequence[Prepared]) -> list[_Written]:
-        """Inside a transaction: rows, slots and one lexical segment; vectors where they are kept already."""
+        """Writes rows, slots and one lexical segment, with the vectors that are already in the embedding cache. Must be
+        called inside a transaction."""
         wanted = [h for p in prepared for h in (p.new.path_hash, *p.new.body_hashes)]
         kept = self._kept.find(wanted)
         written: list[_Written] = []
@@ -327,10 +341,9 @@ class Indexer:
     def _make_vectors(
         self, texts: Mapping[bytes, str], told: Callable[[int], None]
     ) -> tuple[dict[bytes, int], set[bytes]]:
-        """Vector ids of all texts by hash, and those that went through the model: only those not kept yet do.
-
-        `told`: how many texts, from the first one on, have their vector.
-        """
+        """Returns the vector ids of all texts by hash, and the hashes of those that the model had to embed: the texts
+        that are not in the embedding cache. `told` is called with the number of texts, counted from the first, that
+        have their vector."""
         with self._embedding:
             made = dict(self._kept.find(list(texts)))
             missing = [(place, h) for place, h in enumerate(texts) if h not in made]
@@ -342,7 +355,7 @@ class Indexer:
         return made, {h for _, h in missing}
 
     def _finish_vectors(self, tally: Tally, cancelled: IsCancelled) -> None:
-        """What an earlier, interrupted run left without a vector."""
+        """Embeds the chunks that an earlier, interrupted run left without a vector."""
         while rows := self._manifest.without_vector(_EMBED_BATCH):
             _check(cancelled)
             bodies = {r.body_hash: self._parts.body_text(r.chunk) for r in rows}
@@ -358,9 +371,8 @@ class Indexer:
 
 @contextmanager
 def _old_objects_left_alone() -> Iterator[None]:
-    """Meanwhile Python's garbage collector does not look through what there was before, which holds everything else up
-    for some 80 ms each time that indexing's own objects make it look.
-    """
+    """Exempts all existing objects from Python's garbage collection for the length of the block. Indexing creates so
+    many objects that it triggers full collections, each of which would stop all threads for some 80 ms."""
     gc.freeze()
     try:
         yield
@@ -369,7 +381,8 @@ def _old_objects_left_alone() -> Iterator[None]:
 
 
 def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """About equally long, and none shorter than `size` where there is so much."""
+    """Splits items into parts of about equal length, none shorter than `size` unless there are fewer items than
+    that."""
     count = max(1, len(items) // size) if items else 0
     for number in range(count):
         yield items[len(items) * number // count : len(items) * (number + 1) // count]

@@ -1,4 +1,4 @@
-"""What has to be done so that the manifest says what the disk says."""
+"""Compares the files on disk with the manifest and plans the work that brings the manifest up to date."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from sidecar.parts.manifest import KnownFile
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`changed` is to be read (new, changed, or not sure); `unchanged` counts indexed files.
+    """What one pass over a workspace has to do.
 
-    `removed` is to be forgotten, as far as it is still as it was known: a run beside this one may have found it again.
-    What is known of the paths in `unread`, and of what lies in them, stays: nobody could look.
+    `changed` are the files to read: new, changed, or possibly changed. `unchanged` counts the indexed files that need
+    no reading. `removed` maps each path to forget to what the manifest knew of it; a path whose row has changed since
+    then is not forgotten, because an overlapping run may have found the file again. `left_out` are the paths that the
+    rules exclude. `unread` are paths that could not be examined: what is known of them and of everything below them
+    stays.
     """
 
     changed: tuple[FoundFile, ...]
@@ -34,7 +37,13 @@ def make_plan(
     failures: Sized[str],
     buffers: Sized[str],
 ) -> Plan:
-    """Compares a whole walk with the manifest as it was before; a file that has its settled stat is unchanged."""
+    """Compares a complete walk with what the manifest held before the walk.
+
+    `known` are the indexed files. `skips` are the files that preparation left out, each with its stat and whether that
+    is settled. `failures` are the paths whose preparation failed, and `buffers` those with unsaved text in an editor. A
+    file is unchanged if its recorded stat is settled and equals the one on disk, or if it was indexed from an editor's
+    text and the editor still has it open. Files that failed are always read again.
+    """
     changed: list[FoundFile] = []
     present: set[str] = set()
     unchanged = 0
@@ -51,8 +60,8 @@ def make_plan(
 
 
 def tried_again(walked: WalkResult, kept: Iterable[str]) -> Iterator[SkippedPath]:
-    """What was left out. Where something is kept of what may not be read, it is tried again like the rest: the kept
-    version becomes ever older."""
+    """The paths that the walk skipped. One that could not be read gets the rule `NOT_READ` if anything at or below it
+    is in `kept`: it is then tried again, because the kept version would only grow older."""
     holding = {folder for path in kept for folder in lineage(path)} & walked.unread
     for skipped in walked.skipped:
         if skipped.path.rstrip("/") in holding:
@@ -62,7 +71,7 @@ def tried_again(walked: WalkResult, kept: Iterable[str]) -> Iterator[SkippedPath
 
 
 def lineage(path: str) -> Iterator[str]:
-    """The path itself and every folder above it, to the root."""
+    """The path itself, then every folder above it, up to the root, which is the empty string."""
     while path:
         yield path
         path = path.rpartition("/")[0]
@@ -81,7 +90,8 @@ def _is_unchanged(
 
 
 def batches(files: Iterable[FoundFile], most_files: int = 64, most_bytes: int = 400_000) -> Iterator[list[FoundFile]]:
-    """Cuts the work so that each piece is committed, shown as progress and cancellable on its own."""
+    """Splits files into batches of at most `most_files`, each closed once it reaches `most_bytes` bytes. A batch is the
+    unit of commits, progress and cancellation."""
     batch: list[FoundFile] = []
     size = 0
     for found in files:

@@ -1,4 +1,4 @@
-"""From a path to what the index stores of it: read, judged, parsed, analysed, hashed. No database, no model."""
+"""From a path to what the index stores: read, judge, parse, analyse, hash. Uses no database and no model."""
 
 from __future__ import annotations
 
@@ -17,22 +17,26 @@ from sidecar.parts.manifest import KnownFile, NewFile
 from sidecar.parts.paths import storable
 from sidecar.settings.load import Settings
 
-# Two changes within one tick of the file system's clock leave the same mtime behind; FAT counts in 2 s.
+# Two changes within one tick of the file system's clock leave the same mtime; FAT's ticks are 2 s long.
 SETTLING_NS = 2_000_000_000
-# A language nobody has rules for is cut into windows of lines.
+# No grammar has this name, so the parser cuts the text into windows of lines.
 _NO_LANGUAGE = "none"
 BY_LINES = "lines: parser "
-"""How the `parser` of a file begins that its grammar could not parse within the limits; what it did follows."""
+"""Prefix of a file's `parser` value if the file was cut by lines because its grammar could not parse it within the
+limits. What the parser did follows."""
 
 Hopeless: TypeAlias = Mapping[tuple[bytes, str], str]
-"""By SHA-256 and language: what the parser did to texts that are not parsed again."""
+"""Texts that are not parsed again, by SHA-256 and language, with what the parser did to each."""
 _NOTHING: Hopeless = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A file to prepare: what the manifest knows of it, the unsaved text of an open editor, and in `by_lines` what its
-    parser did, if it is not to be parsed again."""
+    """A file to prepare.
+
+    `known` is the manifest's row, `text` the unsaved text from an open editor. If `by_lines` is not empty, the file is
+    cut by lines and not parsed; it says what the parser did.
+    """
 
     found: FoundFile
     known: KnownFile | None = None
@@ -41,12 +45,13 @@ class Job:
 
     @property
     def size(self) -> int:
+        """Bytes of the file, or characters of the unsaved text."""
         return self.found.stat.size if self.text is None else len(self.text)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A file to judge by its text, without indexing it."""
+    """A file to judge by its text without indexing it. `size` is in bytes."""
 
     path: str
     size: int
@@ -54,7 +59,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the text says of whether a file is indexed; `sha256` is empty where it could not be read."""
+    """Whether a file's text lets it be indexed. `sha256` is empty if the file could not be read."""
 
     decision: Decision
     sha256: bytes
@@ -62,7 +67,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A file ready to be written. `bodies` is parallel to `new.chunks`: what the model is to read."""
+    """A file ready to be written. `bodies` are the texts to embed, parallel to `new.chunks`."""
 
     new: NewFile
     terms: FileTerms
@@ -72,7 +77,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Same bytes as indexed, another time stamp."""
+    """The file has the same bytes as its indexed version; only its stat has to be recorded."""
 
     path: str
     stat: Stat
@@ -81,6 +86,8 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
+    """The file's text excludes it from the index."""
+
     skipped: SkippedPath
     stat: Stat
     settled: bool
@@ -88,11 +95,15 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
+    """The file no longer exists."""
+
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
+    """The file could not be read or prepared; `message` says why."""
+
     path: str
     message: str
 
@@ -101,7 +112,7 @@ Outcome: TypeAlias = Prepared | Touched | LeftOut | Gone | Failed
 
 
 class Preparer:
-    """Prepares files of one workspace, in this process."""
+    """Prepares files of one workspace in the current process."""
 
     def __init__(self, root: str, parts: Parts, settings: Settings) -> None:
         self.root = root
@@ -111,7 +122,8 @@ class Preparer:
         self._check_content: Callable[[str, FileContent], Judged] = parts.make_content_check(root)
 
     def prepare(self, job: Job, hopeless: Hopeless = _NOTHING) -> Outcome:
-        """Never raises for what is the file's own fault."""
+        """Reads, judges, parses and analyses one file. Does not raise for anything that the file causes: it returns
+        `Gone` or `Failed` instead."""
         path = job.found.path
         try:
             return self._prepare(job, hopeless)
@@ -120,10 +132,11 @@ class Preparer:
         except SidecarError as error:
             return Failed(path, error.message)
         except Exception as error:
-            # A parser that chokes on one file must not end the indexing of all others.
+            # A parser that fails on one file must not stop the indexing of all others.
             return Failed(path, f"{type(error).__name__}: {error}")
 
     def judge(self, look: Look) -> Judgement:
+        """Whether the file's text lets it be indexed. A file that cannot be read is judged `UNREADABLE`."""
         try:
             content = self._parts.read_file(self.root, look.path, self.settings.max_file_size)
             judged = self._check_content(look.path, content)
@@ -140,7 +153,7 @@ class Preparer:
         judged = self._check_content(found.path, content)
         if not judged.decision.indexed:
             return LeftOut(SkippedPath(found.path, judged.decision), content.stat, settled)
-        # From here on nobody sees the text that was read.
+        # From here on only the text with masked secrets is used.
         kept = replace(content, text=judged.text)
         language = self._parts.language_of(found.path, kept.text[:200].split("\n", 1)[0])
         parsed = self._parse(found.path, kept.text, language, job.by_lines or hopeless.get((kept.sha256, language), ""))
@@ -149,11 +162,12 @@ class Preparer:
     def _read(self, job: Job) -> FileContent:
         if job.text is None:
             return self._parts.read_file(self.root, job.found.path, self.settings.max_file_size)
-        text = storable(job.text.replace("\r\n", "\n").replace("\r", "\n"))  # an editor may send half a character
+        text = storable(job.text.replace("\r\n", "\n").replace("\r", "\n"))  # an editor may send half a surrogate pair
         return FileContent(text, Stat(len(job.text), 0, 0, 0), hashlib.sha256(text.encode()).digest(), "utf-8")
 
     def _parse(self, path: str, text: str, language: str, by_lines: str) -> ParsedFile:
-        """By structure; by lines where the settings say so, or where the parser did what it must not."""
+        """Cuts by structure; or by lines if the settings say so, if `by_lines` is not empty, or if the parser
+        raises."""
         if not self._by_structure:
             return self._parts.parse_file(path, text, _NO_LANGUAGE)
         if not by_lines:
@@ -194,42 +208,47 @@ class Preparer:
 
 
 class PreparersHere:
-    """`ports.Preparers` without a process: for tests of what comes after preparing. Nothing limits a parser here."""
+    """`ports.Preparers` without worker processes, for tests of later stages. It imposes no limits on parsers."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
 
     def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]:
+        """The outcome of each job, in order."""
         preparer = Preparer(root, self._parts, settings)
         return [preparer.prepare(job) for job in jobs]
 
     def prepare_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]
     ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
+        """Each piece with its outcomes, in order."""
         for piece in pieces:
             yield piece, self.prepare(root, settings, piece)
 
     def judge(self, root: str, settings: Settings, look: Look) -> Judgement:
+        """Judges one file by its text."""
         return Preparer(root, self._parts, settings).judge(look)
 
     def warm(self) -> None:
-        pass
+        """Does nothing."""
 
     def rest(self) -> None:
-        pass
+        """Does nothing."""
 
 
 def is_settled(stat: Stat) -> bool:
-    """Whether a change since it was read would show in its time stamp."""
+    """Whether the stat is old enough that any later change of the file must alter its mtime."""
     return time.time_ns() - stat.mtime_ns > SETTLING_NS
 
 
 def path_of(outcome: Outcome) -> str:
+    """The path that an outcome is about."""
     if isinstance(outcome, Prepared):
         return outcome.new.path
     return outcome.skipped.path if isinstance(outcome, LeftOut) else outcome.path
 
 
 def text_hash(text: str) -> bytes:
-    """The 16 bytes under which the vector of a text is kept. Raises UnicodeEncodeError for text that cannot be."""
+    """The 16-byte BLAKE2b hash under which a text's vector is cached. Raises UnicodeEncodeError if the text holds a
+    lone surrogate."""
     return hashlib.blake2b(text.encode(), digest_size=16).digest()

@@ -1,6 +1,6 @@
-"""Keeps the vector store up to what the manifest says: its own thread, fed by the pending slots.
+"""Brings the vector store in line with the manifest, on a thread of its own, slot by slot as slots become pending.
 
-Not here: making vectors. Whatever happens to the store, the kept vectors fill it again without the model.
+It makes no vectors. Whatever happens to the store, it is refilled from the embedding cache without the model.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ from sidecar.parts.slots import PendingSlot, Slots
 
 _BATCH = 2000
 _TRIES = 3
-# The store serves one call at a time, and its writing a few rows takes as long as several searches. So a few rows wait
-# for more, and until the search that most often follows a change is over.
+# The store serves one call at a time, and writing even a few rows takes as long as several searches. So a few rows wait
+# for more, and for the end of the search that usually follows a change.
 _CALM_SECONDS = 0.4
 _LONGEST_WAIT = 3.0
 
 
 class StoreSync:
-    """Owns the store of one generation. `store()` is None until the store may be asked."""
+    """Owns the vector store of one generation and the thread that fills it. Thread-safe.
+
+    With `check_first`, the store's contents are compared with the manifest when it is opened, as after an unclean end.
+    """
 
     def __init__(
         self,
@@ -62,39 +65,43 @@ class StoreSync:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
+        """Starts the thread; further calls do nothing."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="sidecar-store", daemon=True)
             self._thread.start()
 
     def wake(self) -> None:
-        """There are new pending slots."""
+        """Announces new pending slots."""
         with self._flags:
             self._idle.clear()
             self._wake.set()
 
     def drain(self, timeout: float | None = None) -> bool:
-        """Waits until nothing is pending (or the store has been given up); False when the time is over."""
+        """Waits until no slot is pending, or the store has been given up. Returns False if that takes longer than
+        `timeout` seconds."""
         if not (self._idle.is_set() or self._hurry.is_set()):
             self._hurry.set()
             self._wake.set()
         return self._idle.wait(timeout)
 
     def is_behind(self) -> bool:
-        """Whether the store has anything to learn, or has to be looked at first. Cheap; starts nothing."""
+        """Whether the store has pending slots to take in, or has to be created or checked first. Cheap, and starts
+        nothing."""
         if self._thread is not None and not self._idle.is_set():
             return True
         return self._check_first or not (self._directory / str(self._number)).exists() or self._slots.any_pending()
 
     def store(self) -> VectorStore | None:
-        """The store, once it agrees with the manifest apart from pending slots."""
+        """The store once it agrees with the manifest in all but pending slots; None until then and after a failure."""
         return self._store if self._usable else None
 
     @property
     def note(self) -> str:
-        """Why the store is not used, one line; empty when all is well."""
+        """One line that says why the store is not used; empty if it is in order."""
         return self._note
 
     def close(self) -> None:
+        """Stops the thread, waits for it, and closes the store."""
         self._stop.set()
         self._wake.set()
         self._usable = False
@@ -122,14 +129,14 @@ class StoreSync:
                 tries += 1
                 self._fail(StoreFailed(f"Its folder cannot be used: {error}.", rebuild=True), tries)
             except Exception as error:
-                # Who waits for the store would wait for ever for a thread that has ended.
+                # If the thread ended here, callers of `drain` would wait for ever.
                 tries = _TRIES
                 self._log.exception("filling the vector store")
                 self._fail(StoreFailed(f"It cannot be filled ({type(error).__name__}: {error})."), tries)
         self._idle.set()
 
     def _wait(self) -> bool:
-        # `close` stops, then wakes; gathering may have taken that waking for one of its own.
+        # `close` sets `_stop`, then `_wake`; `_gather` may already have cleared that `_wake`.
         if not self._stop.is_set():
             self._wake.wait()
         self._wake.clear()
@@ -156,7 +163,8 @@ class StoreSync:
         self._note = ""
 
     def _reconcile(self, store: VectorStore) -> None:
-        """After an unclean end: what the store lacks or has too much becomes pending."""
+        """Makes pending whatever the store lacks or has too much of. Raises StoreFailed if it differs but cannot list
+        its ids."""
         listing: Callable[..., object] | None = getattr(store, "ids", None)
         for number, name in enumerate(COLLECTIONS):
             expected = set(self._slots.slots_in_store(number))
@@ -184,7 +192,8 @@ class StoreSync:
                 self._idle.set()
 
     def _gather(self) -> None:
-        """Returns when there is a whole batch, when no more comes, or when somebody waits."""
+        """Waits for more pending slots before they are written. Returns once a batch is full, none has come for
+        `_CALM_SECONDS`, `_LONGEST_WAIT` is over, or a caller is waiting for the store."""
         deadline = time.monotonic() + _LONGEST_WAIT
         while 0 < self._slots.count_pending(_BATCH) < _BATCH and time.monotonic() < deadline:
             if self._hurry.is_set() or self._stop.is_set() or not self._wake.wait(_CALM_SECONDS):
@@ -205,7 +214,7 @@ class StoreSync:
 
     def _fail(self, error: StoreFailed, tries: int) -> None:
         self._usable = False
-        # What is to be filled again has answered: it says itself what is the matter.
+        # If a refill is due, the problem is not a missing answer, so the error's standard sentence is left out.
         refill = bool(error.facts.get("rebuild"))
         self._note = error.detail if refill else error.message
         self._log.warning("%s", self._note)
@@ -223,6 +232,6 @@ class StoreSync:
             store.close()
 
     def _discard(self) -> None:
-        """A directory that is to be filled again is never used again."""
+        """Deletes the store's directory. Its replacement gets a new number: no directory is used twice."""
         shutil.rmtree(self._directory / str(self._number), ignore_errors=True)
         self._number += 1

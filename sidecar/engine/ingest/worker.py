@@ -1,6 +1,6 @@
-"""The process that parses: prepares the files it is told, each within limits, until its stdin ends.
+"""A worker process: prepares the files that it is sent, each within limits, until its stdin ends.
 
-A file that exceeds them ends the process; whoever asked knows which one it had in hand (`worker_process.py`).
+A file that exceeds the limits ends the process. The parent knows which file that was (`worker_process.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _MOST_WORKSPACES = 32
 
 
 def main() -> int:
-    """Exit status 0, or 1 when the other end has gone in mid-word."""
+    """Serves requests until stdin ends or this process has grown too large. Returns the exit status: 0, or 1 if the
+    parent went away while an answer was being written."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     heed_limits()
     requests, replies = _own_pipes()
@@ -30,7 +31,7 @@ def main() -> int:
         hello: Hello = read_message(requests)
         if hasattr(os, "nice"):
             os.nice(hello.niceness)
-        load_parsers()  # before memory is limited: what every file needs
+        load_parsers()  # loads what every file needs before memory is limited
         worker = Worker(real_parts({}, {}, os.environ), hello.limits)
         write_message(replies, os.getpid())
         while worker.serve(read_message(requests), replies):
@@ -43,7 +44,7 @@ def main() -> int:
 
 
 class Worker:
-    """Limits this process from its making on."""
+    """Serves requests. Creating one limits the memory of the current process."""
 
     def __init__(self, parts: Parts, limits: Limits) -> None:
         self._parts = parts
@@ -53,7 +54,8 @@ class Worker:
         limit_memory(limits.memory_mb * 1_000_000)
 
     def serve(self, request: Request, replies: BinaryIO) -> bool:
-        """False when this process has grown so much that the next file would be denied what it may use."""
+        """Answers the tasks of a request. Returns False, possibly before the last task, once this process has grown so
+        much that the next file could not have all the memory it may use."""
         preparer = self._preparer(request)
         for task in request.tasks:
             with computing(self._limits.seconds_for(task.size)):
@@ -87,7 +89,7 @@ def _answer(preparer: Preparer, task: Task, request: Request) -> Outcome | Judge
 
 
 def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """stdin and stdout for messages only: what a library prints goes to stderr."""
+    """stdin and stdout, reserved for messages: anything that a library prints goes to stderr."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr

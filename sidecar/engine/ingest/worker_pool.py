@@ -1,9 +1,10 @@
-"""Prepares files in processes of their own, which all workspaces of a process share: a file that kills or holds up its
-parser harms nobody else, and parsing holds the interpreter, for which an editor must not wait.
+"""Prepares files in worker processes, which all workspaces of this process share.
 
-The file that a process had in hand when it ended is cut by lines, in another one, and its text is not parsed again.
-There are two lanes: a saved file never waits for a run over a whole workspace. Not here: what preparing is
-(`prepare.py`), one process (`worker_process.py`), what such a process does (`worker.py`).
+A file that crashes or stalls its parser thus harms no other file, and parsing does not hold this process's interpreter
+lock, for which an editor's request would have to wait. If a process ends while it works on a file, that file is cut by
+lines in another process and its text is not parsed again. There are two lanes, so that a saved file never waits for a
+pass over a whole workspace. Not here: what preparing is (`prepare.py`), one process as its parent sees it
+(`worker_process.py`), what a process does (`worker.py`).
 """
 
 from __future__ import annotations
@@ -36,17 +37,22 @@ from sidecar.settings.load import Settings
 Answer: TypeAlias = Outcome | Judgement
 
 _QUICK_FILES, _QUICK_BYTES = 4, 100_000
-"""So much is prepared at once, beside what runs over whole workspaces."""
+"""Jobs up to this many files and bytes take the quick lane, beside passes over whole workspaces."""
 _QUICK_PROCESSES = 2
-"""One more than needed: a file that holds one of them up holds up nobody else's."""
+"""Two, so that a file that stalls one process does not delay another file."""
 _NICENESS = 10
-"""A person's typing, saving and searching go before the reading of a whole workspace."""
+"""Searching, saving and typing take precedence over a pass over a whole workspace."""
 _BULK_REST_S = 10.0
 _MOST_HOPELESS = 256
 
 
 class WorkerPool:
-    """`ports.Preparers`. Starts processes when they are needed; raises Internal where none starts. Thread-safe."""
+    """The `ports.Preparers` that uses worker processes. Processes start when they are needed; if one does not start,
+    the call raises Internal. Thread-safe.
+
+    `bulk` is the number of processes for passes over whole workspaces; they end after `bulk_rest_s` seconds without
+    work.
+    """
 
     def __init__(
         self,
@@ -64,14 +70,15 @@ class WorkerPool:
         self._bulk = _Lane(self, bulk, _NICENESS, bulk_rest_s)
 
     def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]:
-        """A few files at once, before what runs over whole workspaces."""
+        """The outcome of each job, in order. A few small files take the quick lane, others the bulk lane."""
         few = len(jobs) <= _QUICK_FILES and sum(job.size for job in jobs) <= _QUICK_BYTES
         return _Ordered(self._quick if few else self._bulk, self._request(root, settings, jobs)).outcomes()
 
     def prepare_all(
         self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]
     ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
-        """Each piece and its outcomes, in order. Takes one piece more beforehand than there are processes."""
+        """Each piece with its outcomes, in order. Submits one piece more than the bulk lane has processes before it
+        yields the first."""
         waiting: deque[tuple[Sequence[Job], _Ordered]] = deque()
         try:
             for piece in pieces:
@@ -87,28 +94,31 @@ class WorkerPool:
                 ordered.cancel()
 
     def judge(self, root: str, settings: Settings, look: Look) -> Judgement:
+        """Judges one file by its text, in the quick lane."""
         (answer,) = _Ordered(self._quick, self._request(root, settings, [look])).answers()
         return cast(Judgement, answer)
 
     def warm(self) -> None:
-        """Starts a process for the first saved file; nobody waits for it."""
+        """Starts a process for the first saved file, without waiting for it."""
         self._quick.warm()
 
     def rest(self) -> None:
-        """Ends all processes; whoever still waits for an answer gets it from a new one."""
+        """Ends all processes. Requests that still wait for an answer are answered by new ones."""
         self._quick.rest()
         self._bulk.rest()
 
     def start_process(self, niceness: int) -> WorkerProcess:
+        """A new process of this niceness. Raises Internal if it does not start."""
         return WorkerProcess(self._start, self._limits, niceness, self._patience)
 
     def note_hopeless(self, packed: bytes, deed: str) -> None:
-        """The answer to a job whose file was cut by lines: its text is not parsed again in this language."""
+        """Records that the text of a job that was cut by lines is not to be parsed again in its language. `packed` is
+        the job's pickled outcome, `deed` what the parser did."""
         outcome = pickle.loads(packed)
         if not isinstance(outcome, Prepared):
             return
         with self._noting:
-            # Requests hold the former one.
+            # A new dict, because requests still hold the former one.
             latest = list(self._hopeless.items())[-_MOST_HOPELESS + 1 :]
             self._hopeless = {**dict(latest), (outcome.new.sha256, outcome.new.language): deed}
 
@@ -117,7 +127,7 @@ class WorkerPool:
 
 
 class _Ordered:
-    """A request that a lane works on, or will."""
+    """A request that a lane has taken; its answers are collected later."""
 
     def __init__(self, lane: _Lane, request: Request) -> None:
         self._lane = lane
@@ -127,10 +137,10 @@ class _Ordered:
     def answers(self) -> list[Answer]:
         while True:
             try:
-                # One after the other: unpickling holds the interpreter until it is done.
+                # One by one, because unpickling holds the interpreter lock until it is done.
                 return [pickle.loads(packed) for packed in self._future.result()]
             except CancelledError:
-                self._future = self._lane.submit(self._request)  # the lane was at rest
+                self._future = self._lane.submit(self._request)  # the lane's processes were ended
 
     def outcomes(self) -> list[Outcome]:
         return cast(list[Outcome], self.answers())
@@ -140,7 +150,8 @@ class _Ordered:
 
 
 class _Lane:
-    """Some processes and what waits for them. After `rest_s` without work it ends them; None: only when it is told."""
+    """Some processes and the requests that wait for them. It ends its processes after `rest_s` seconds without work, or
+    only on request if that is None."""
 
     def __init__(self, pool: WorkerPool, most: int, niceness: int, rest_s: float | None) -> None:
         self.most = most
@@ -224,7 +235,8 @@ class _Crew:
             process.end()
 
     def _answer(self, request: Request) -> list[bytes]:
-        """Packed. Raises CancelledError where the crew was ended meanwhile, Internal where no process starts."""
+        """The pickled answers to a request. Raises CancelledError if the crew was ended, Internal if a process does not
+        start."""
         answers: list[bytes] = []
         tasks = list(request.tasks)
         spared = -1
@@ -237,7 +249,7 @@ class _Crew:
                 continue
             self._raise_if_ended()
             if deed == KILLED and spared < len(answers):
-                spared = len(answers)  # once: whoever kills processes for want of memory takes any
+                spared = len(answers)  # retried once: an out-of-memory killer may pick any process
             else:
                 self._give_up(request, tasks, answers, deed)
         return answers
@@ -247,7 +259,8 @@ class _Crew:
             self._pool.note_hopeless(packed, task.by_lines)
 
     def _give_up(self, request: Request, tasks: list[Task], answers: list[bytes], deed: str) -> None:
-        """The next task ended its process: it is done by lines, else answered from here."""
+        """Handles the task that ended its process: the next attempt cuts it by lines, or, if it has been cut by lines
+        already or cannot be, the parent answers it."""
         task = tasks[len(answers)]
         if isinstance(task, Job) and not task.by_lines:
             log = workspace_log(__name__, request.root)
@@ -257,7 +270,7 @@ class _Crew:
             answers.append(pickle.dumps(_hopeless_answer(task, deed), pickle.HIGHEST_PROTOCOL))
 
     def _process(self) -> WorkerProcess:
-        """This thread's."""
+        """The current thread's process, started anew if it has ended."""
         process: WorkerProcess | None = getattr(self._own, "process", None)
         if process is not None and process.is_running():
             return process
@@ -279,7 +292,8 @@ class _Crew:
 
 
 def _hopeless_answer(task: Task, deed: str) -> Answer:
-    """Of a file whose very reading exceeds the limits: left out, and looked at again when it changes."""
+    """The answer for a file that cannot even be read within the limits: it is left out, and looked at again when it
+    changes."""
     decision = Decision(Rule.UNREADABLE, f"reading it {deed}")
     if isinstance(task, Look):
         return Judgement(decision, b"")

@@ -1,6 +1,6 @@
-"""One process that prepares files, as the one that started it sees it: asks, waits, and says why no answer came.
+"""One worker process as seen by its parent: asks, waits, and says why an answer did not come.
 
-Not here: who gets which process (`worker_pool.py`), what such a process does (`worker.py`).
+Not here: which request gets which process (`worker_pool.py`), what the process does (`worker.py`).
 """
 
 from __future__ import annotations
@@ -28,20 +28,24 @@ StartProcess: TypeAlias = Callable[[str], subprocess.Popen[bytes]]
 _MODULE = "sidecar.engine.ingest.worker"
 _LENGTH = struct.Struct("<Q")
 KILLED = "was killed (SIGKILL)"
-"""By somebody else: the file in hand need not be the reason."""
+"""Another program killed the process, so the file that it was working on need not be the cause."""
 _LOOK_S = 0.25
 _LAST_WORDS_S = 5.0
 _ENVIRONMENT = {
     "MALLOC_ARENA_MAX": "2",
-    # A pool of threads that nothing here uses reserves memory for each core.
+    # OpenBLAS's pool of threads, which a worker does not use, would reserve memory for each core.
     "OPENBLAS_NUM_THREADS": "1",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one file: seconds of computing, of which a dense megabyte of honest code takes one, memory beyond what the
-    process itself needs, and how long whoever asks waits for an answer in all."""
+    """What one file may use.
+
+    The file's computing time, in seconds, is `seconds` plus `seconds_per_mb` for each megabyte; a dense megabyte of
+    ordinary code takes about one second. `memory_mb` is what the file may use beyond what the process itself needs.
+    `patience_s` is how long the parent waits for an answer beyond the computing time, in seconds of real time.
+    """
 
     seconds: float = 0.8
     seconds_per_mb: float = 2.0
@@ -49,12 +53,13 @@ class Limits:
     patience_s: float = 30.0
 
     def seconds_for(self, size: int) -> float:
+        """Seconds of computing time that a file of this many bytes may use."""
         return self.seconds + self.seconds_per_mb * size / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first message to a process, which answers with its pid once it is ready."""
+    """The first message to a process. The process answers with its pid once it is ready."""
 
     limits: Limits
     niceness: int
@@ -62,8 +67,8 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Tasks of one workspace. Each is answered by itself: the answer, packed, and whether the process has grown so much
-    that it leaves."""
+    """Tasks of one workspace. Each task gets a message of its own: the pickled answer, and whether the process ends
+    because it has grown too large."""
 
     root: str
     settings: Settings
@@ -72,14 +77,14 @@ class Request:
 
 
 def write_message(stream: BinaryIO, message: object) -> None:
-    """Raises OSError when the other end is gone."""
+    """Sends a message. Raises OSError if the other end is gone."""
     packed = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     stream.write(_LENGTH.pack(len(packed)) + packed)
     stream.flush()
 
 
 def read_message(stream: BinaryIO) -> Any:
-    """The next message of our own process; EOFError at the end."""
+    """The next message; raises EOFError at the end of the stream. For streams of sidecar's own processes only."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         raise EOFError
@@ -88,11 +93,13 @@ def read_message(stream: BinaryIO) -> Any:
 
 
 def start_worker(module: str = _MODULE) -> subprocess.Popen[bytes]:
+    """Starts the process with pipes at its stdin and stdout. Raises OSError if it does not start."""
     return start_child(module, variables=_ENVIRONMENT)
 
 
 class WorkerProcess:
-    """Not thread-safe, save for `end`. Raises Internal where the process cannot be started."""
+    """A running worker process. The constructor raises Internal if it cannot be started. Not thread-safe, except for
+    `end`."""
 
     def __init__(self, start: StartProcess, limits: Limits, niceness: int, patience: Patience) -> None:
         self._limits = limits
@@ -109,12 +116,15 @@ class WorkerProcess:
         self._greet(niceness)
 
     def is_running(self) -> bool:
+        """Whether the process can be asked."""
         return self.alive and self._process.poll() is None
 
     def ask(self, request: Request) -> tuple[list[bytes], str]:
-        """The answers, as many as came, each packed; and what the process did instead of giving the next one.
+        """Sends a request and returns the pickled answers that came, in order, and what the process did instead of
+        giving the next one (`exceeded 0.8 s`).
 
-        Fewer answers and nothing said: it has grown and left, and the rest is for another one.
+        If answers are missing and that text is empty, the process ended because it had grown too large, and another one
+        has to do the rest.
         """
         answers: list[bytes] = []
         try:
@@ -134,7 +144,7 @@ class WorkerProcess:
         return answers, ""
 
     def end(self) -> None:
-        """At once: what it was doing is of no more use."""
+        """Kills the process at once."""
         self.alive = False
         self._process.kill()
         self._process.wait()
@@ -161,7 +171,7 @@ class WorkerProcess:
         self._patience.expect(self._process, self._limits.patience_s + self._limits.seconds_for(task.size))
 
     def _deed(self, task: Task) -> str:
-        """Why there is no answer, to be read after `the parser`."""
+        """Ends the process and says why it gave no answer, in words that follow `the parser`."""
         overdue = self._patience.lost(self._process)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LAST_WORDS_S)
@@ -184,7 +194,7 @@ def _deed(status: int, seconds: float) -> str:
 
 
 class Patience:
-    """Kills processes that have not answered in time; one thread for all of them. Thread-safe."""
+    """Kills processes that do not answer in time. One thread watches them all. Thread-safe."""
 
     def __init__(self) -> None:
         self._until: dict[subprocess.Popen[bytes], float] = {}
@@ -193,6 +203,7 @@ class Patience:
         self._watching = False
 
     def expect(self, process: subprocess.Popen[bytes], within_s: float) -> None:
+        """Expects an answer of this process within so many seconds."""
         with self._changed:
             self._until[process] = time.monotonic() + within_s
             if not self._watching:
@@ -202,11 +213,12 @@ class Patience:
                 self._changed.notify()
 
     def heard(self, process: subprocess.Popen[bytes]) -> None:
+        """The answer has come: stops watching the process."""
         with self._changed:
             self._until.pop(process, None)
 
     def lost(self, process: subprocess.Popen[bytes]) -> bool:
-        """Whether it was killed from here."""
+        """Stops watching the process; returns whether it was killed for lateness."""
         with self._changed:
             self._until.pop(process, None)
             overdue = process in self._overdue

@@ -1,0 +1,1 @@
+"""Which embedding models exist, and how they are found, downloaded and loaded."""

@@ -1,4 +1,4 @@
-"""The models that can be chosen, and the one thing that sidecar ever does on a network: downloading one of them."""
+"""Lists the models that can be chosen and downloads published ones, which is sidecar's only use of the network."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ State: TypeAlias = Literal["ships", "downloaded", "published", "folder"]
 
 @dataclass(frozen=True, slots=True)
 class CatalogModel:
-    """A model that can be chosen, or downloaded first where `state` is published. `size` in bytes, 0 where unknown;
-    `folder` is where its files are, `files` the repository's file and SHA-256 (empty: the hub states it) by name."""
+    """A model that can be chosen. If `state` is `published`, it has to be downloaded first.
+
+    `size` is in bytes, 0 if unknown. `folder` is the folder that holds the model's files, empty if they are not here.
+    `files` maps each file's name to its path in the repository and its SHA-256, which is empty if only the hub states
+    it.
+    """
 
     entry: ModelEntry
     state: State
@@ -36,7 +40,7 @@ class CatalogModel:
 
 
 class ModelCatalog:
-    """What `sidecar models` shows and does, under the settings that hold in workspace `root`."""
+    """What `sidecar models` lists and downloads, under the settings that apply to the workspace at `root`."""
 
     def __init__(self, flags: Mapping[str, object], env: Mapping[str, str], root: str) -> None:
         self._home = data_home(env)
@@ -45,7 +49,8 @@ class ModelCatalog:
         self._shelf: Shelf = model_shelf(self._home)
 
     def every(self) -> list[CatalogModel]:
-        """Those that ship, the published ones, and the folder in use where it is one. Raises ModelLoadFailed."""
+        """The models that ship, the published ones, and the one in use if it is neither. Raises ModelLoadFailed if the
+        one in use is a folder without a usable model."""
         catalog, used = self._shelf.catalog, self._settings.model
         models = [self._shipped(entry) for entry in catalog.models]
         models += [self._published(model) for model in self._shelf.published]
@@ -55,7 +60,7 @@ class ModelCatalog:
         return models
 
     def one(self, name: str) -> CatalogModel:
-        """Raises InvalidParams where there is no such model."""
+        """The model that ships or is published under this id. Raises InvalidParams if there is no such model."""
         for entry in self._shelf.catalog.models:
             if entry.id == name:
                 return self._shipped(entry)
@@ -64,10 +69,11 @@ class ModelCatalog:
         raise InvalidParams(self._shelf.unknown(name))
 
     def download(self, name: str, progress: Progress, cancelled: IsCancelled) -> tuple[CatalogModel, bool]:
-        """The model, loaded and tried, and whether it had to be downloaded.
+        """Downloads a published model if it is not complete on disk, then loads it once to prove that it runs.
 
-        Raises InvalidParams, ModelDownloadFailed, DiskFull, PermissionDenied, Cancelled; ModelLoadFailed when what was
-        downloaded does not run as its entry says.
+        Returns the model and whether anything had to be downloaded. A model that ships is returned as it is. Raises
+        InvalidParams, ModelDownloadFailed, DiskFull, PermissionDenied and Cancelled, and ModelLoadFailed if the
+        downloaded model does not run as its entry says.
         """
         known, found = self.one(name), self._shelf.find(name)
         if known.state == "ships" or found is None:

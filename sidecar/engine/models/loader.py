@@ -1,6 +1,6 @@
-"""Finds a model's files, downloads them, loads a model once per process.
+"""Finds a model's files, downloads published models, and loads each model once per process.
 
-Light to import: onnxruntime waits for the first model.
+Importing this module is cheap: onnxruntime is imported only when the first model is loaded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 class Models:
-    """Loads each model once per process, at first use. Without a `home` only those that ship are known."""
+    """Loads each model once per process, at its first use. Without a `home`, only models that ship with sidecar and
+    folders can be named. Thread-safe."""
 
     def __init__(self, make: Callable[[Settings], Embedder], home: Path | None = None) -> None:
         self._make = make
@@ -32,7 +33,7 @@ class Models:
         self._lock = make_lock(Rank.MODELS)
 
     def embedder(self, settings: Settings) -> Embedder:
-        """Raises ModelLoadFailed."""
+        """The model that the settings name, loaded if necessary. Raises ModelLoadFailed."""
         key = (settings.model, settings.device)
         with self._lock:
             if key not in self._loaded:
@@ -40,11 +41,12 @@ class Models:
             return self._loaded[key]
 
     def loaded(self, settings: Settings) -> Embedder | None:
-        """The model where it is in memory already."""
+        """The model that the settings name if it is already in memory, else None."""
         return self._loaded.get((settings.model, settings.device))
 
     def facts(self, settings: Settings) -> ModelFacts:
-        """Id, dimension and path weight, without loading the model where the catalog tells them."""
+        """What an index records about the model that the settings name. Loads the model only if the catalog does not
+        state its dimension. Raises ModelLoadFailed."""
         with self._lock:
             known = self._facts.get(settings.model)
         if known is not None:
@@ -59,11 +61,12 @@ class Models:
         return facts
 
     def unload(self) -> None:
-        """Whoever still uses a model keeps it until it is done."""
+        """Drops all models. A caller that still uses one can finish with it."""
         with self._lock:
             self._loaded.clear()
 
     def close(self) -> None:
+        """Closes all loaded models and drops them."""
         with self._lock:
             for embedder in self._loaded.values():
                 embedder.close()
@@ -71,18 +74,23 @@ class Models:
 
 
 def resolve_model(name: str, home: Path | None = None) -> ModelFiles:
-    """By id or folder; of the published models those that were downloaded into `home`. Raises ModelLoadFailed."""
+    """The files of a model, found by id or by folder. A published model is found only if it has been downloaded into
+    `home`. Raises ModelLoadFailed."""
     return model_shelf(home).resolve(name)
 
 
 def model_shelf(home: Path | None) -> Shelf:
+    """The models that can be named; downloads are looked for in `home`/models, and nowhere if `home` is None."""
     from sidecar.parts.embed.published import Shelf as RealShelf
 
     return RealShelf(None if home is None else home / "models")
 
 
 def fetch_model(model: Published, home: Path, source: str, progress: Progress, cancelled: IsCancelled) -> Path:
-    """The folder that then has it. Raises ModelDownloadFailed, DiskFull, PermissionDenied and Cancelled."""
+    """Downloads a published model and returns the folder that holds it.
+
+    Raises ModelDownloadFailed (also while another process downloads a model), DiskFull, PermissionDenied and Cancelled.
+    """
     from sidecar.parts.embed.fetch import fetch_model as fetch
     from sidecar.parts.embed.published import UNFINISHED
 
@@ -94,6 +102,7 @@ def fetch_model(model: Published, home: Path, source: str, progress: Progress, c
 
 
 def make_embedder(settings: Settings, home: Path | None = None) -> Embedder:
+    """Loads the model that the settings name, on the device that they name. Raises ModelLoadFailed."""
     from sidecar.parts.embed.onnx import OnnxEmbedder
 
     return OnnxEmbedder(resolve_model(settings.model, home), settings.device, settings.threads)

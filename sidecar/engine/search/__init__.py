@@ -1,0 +1,1 @@
+"""One search, from request to answer."""

@@ -1,4 +1,4 @@
-"""The two lines of a hit that show best why it was found, with the query's words told apart from the rest."""
+"""The two lines of a hit that best show why it was found, with the query's words marked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sidecar.model import ExcerptLine
 from sidecar.parts.lexical.tokens import places, query_terms, terms_of, words
 
 WIDTH = 160
-"""Characters of a line; a longer one is cut around its first hit word."""
+"""The most characters of an excerpt line. A longer line is cut so that its first hit word is visible."""
 _LINES = 2
 _BEFORE = 40
 _DOTS = "\u2026"
@@ -21,7 +21,7 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class _Line:
-    """`hits`: for each hit word the terms of the query that it has; `terms`: those of all."""
+    """A line of the hit. `hits` has, for each hit word in it, the query's terms that the word has."""
 
     index: int
     text: str
@@ -29,16 +29,21 @@ class _Line:
 
     @cached_property
     def terms(self) -> frozenset[str]:
+        """All of the query's terms that the line has."""
         return _NONE.union(*self.hits)
 
 
 def excerpt(
     content: str, start_line: int, terms: Collection[str], names: Collection[str] = ()
 ) -> tuple[ExcerptLine, ...]:
-    """At most two lines of `content`, in their order: those that hold most of `terms` between them, else those with the
-    `names` that it defines, else the first ones that are not blank. `start_line` is the number of the first line."""
+    """At most two lines of `content`, in their order; `start_line` is the number of its first line.
+
+    The lines are those that contain the most of the query's `terms` between them; ties go to a line with one of the
+    defined `names`. If fewer than two lines have a term, the first other lines that are not blank follow, those with a
+    name before the rest.
+    """
     hits, texts = _hits_of(frozenset(terms)), content.split("\n")
-    # Taking every word of every line apart would cost more than the whole search did.
+    # Splitting every word of every line into terms would take longer than the search itself.
     likely = (i for i, squeezed in enumerate(_squeezed(content).split("\n")) if hits.may_be_in(squeezed))
     lines = [
         _Line(i, texts[i], found)
@@ -53,23 +58,27 @@ def excerpt(
 
 
 def hit_words(query: str) -> Callable[[str], list[tuple[int, int]]]:
-    """Finds the words of a text that the query's words find, each as start and end; stop words find nothing."""
+    """A function that finds the words of a text that match the query, each as (start, end) in characters. Stop words
+    match nothing unless the query has no other words."""
     hits = _hits_of(frozenset(query_terms(query)))
     return lambda text: _spans(text, hits)
 
 
 class _Hits(dict[str, frozenset[str]]):
-    """Which of the query's terms each word has, found out when a word is first met."""
+    """The query's terms that each word has, computed when a word is first looked up."""
 
     def __init__(self, terms: frozenset[str]) -> None:
         super().__init__()
         self._terms = terms
         squeezed = {_squeezed(term) for term in terms}
-        # What an ASCII word that has one of the terms contains: stemming changes nothing but the last letter of what it
-        # leaves, or of a short one all but the first two (but for `dying`, `lying`, `tying`).
+        # Each ASCII word with one of the terms contains one of these strings. Stemming cuts a word's end and may change
+        # the last letter of the rest. Of a term of up to three letters only the first two are sure to be in the word,
+        # and of `die`, `lie` and `tie` only the first (`dying`, `lying`, `tying`).
         self._hints = tuple({t[: 1 if t in _IRREGULAR else -1 if len(t) > 3 else 2] for t in squeezed})
 
     def may_be_in(self, squeezed: str) -> bool:
+        """Whether a lower-case text without underscores may contain a hit word. False is certain, True is not. Always
+        True for a text that is not ASCII."""
         for hint in self._hints:
             if hint in squeezed:
                 return True
@@ -85,7 +94,7 @@ class _Hits(dict[str, frozenset[str]]):
 
 @lru_cache(maxsize=8)
 def _hits_of(terms: frozenset[str]) -> _Hits:
-    """One for all the hits of a page."""
+    """Cached, because all hits of a page share one."""
     return _Hits(terms)
 
 
@@ -94,13 +103,13 @@ def _spans(text: str, hits: _Hits) -> list[tuple[int, int]]:
 
 
 def _squeezed(text: str) -> str:
-    """As terms are written: lower case, without underscores."""
+    """The text as terms are spelled: lower case, without underscores."""
     return text.lower().replace("_", "")
 
 
 def _chosen(lines: Sequence[_Line], names: Collection[str]) -> list[_Line]:
-    """Each next line is the one that adds most terms; among equals the one with more hit words, then one that has a
-    name, then the earlier."""
+    """The lines to show. Each is the one that adds the most terms; ties go to the line with more terms, then more hit
+    words, then one of the names, then to the earlier line."""
     chosen: list[_Line] = []
     seen, rest = _NONE, list(lines)
     while rest and len(chosen) < _LINES:

@@ -1,4 +1,4 @@
-"""Which chunks a search may return at all: one flag per chunk row, settled on arrays before anything is ranked."""
+"""Which chunks a search may return, as one flag per chunk row, computed before anything is ranked."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from sidecar.parts.globs import compile_glob
 
 
 def allowed_chunks(snapshot: SearchedSnapshot, columns: IndexColumns, request: SearchRequest) -> Flags:
-    """Chunks of the collection that pass the path globs (any), the languages (any) and the kinds (any).
-
-    Raises InvalidPattern.
-    """
+    """Flags of shape [chunks]: chunks of the collection that match any of the request's path globs, any of its
+    languages and any of its kinds. An empty filter excludes nothing. Raises InvalidPattern."""
     flags = columns.in_collection
     if request.paths:
         globs = [compile_glob(pattern) for pattern in request.paths]

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 RRF_K = 60
-"""Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet" (SIGIR 2009)."""
+"""The constant k of reciprocal rank fusion (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms
+Condorcet", SIGIR 2009)."""
 
 Rows = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Distinct rows, best first, with the scores that ranked them and the weight of the whole list."""
+    """Distinct rows, best first, with the scores that ranked them. `weight` is that of the whole list."""
 
     rows: Rows
     scores: NDArray[np.float32]
@@ -24,10 +25,11 @@ class Ranking:
 
 
 def fuse(rankings: Sequence[Ranking], size: int, k: int = RRF_K) -> NDArray[np.float32]:
-    """Scores of all `size` rows: the sum over the rankings of weight * (k + 1) / (k + rank), rank from 1.
+    """Fused scores of shape [size]: for each row, the sum over the rankings of weight * (k + 1) / (k + rank), with
+    ranks counted from 1. A row that is in no ranking scores 0.
 
-    Rows of equal score share a rank, so that nothing depends on the order in which files were indexed. With weights
-    that sum to 1 the score lies in 0-1, and is 1 for the row that is first in every list.
+    Rows with equal scores share a rank, so the result does not depend on the order in which files were indexed. If the
+    weights sum to 1, scores lie in 0-1, and a row that is first in every ranking scores 1.
     """
     fused = np.zeros(size, np.float32)
     for ranking in rankings:
@@ -39,7 +41,7 @@ def fuse(rankings: Sequence[Ranking], size: int, k: int = RRF_K) -> NDArray[np.f
 
 
 def best_first(scores: NDArray[np.float32], limit: int, weight: float = 1.0) -> Ranking:
-    """The rows of the `limit` best scores above 0, and of scores equal to the last of these."""
+    """The rows of the `limit` highest scores above 0, plus rows that tie with the last of them."""
     rows = np.flatnonzero(scores > 0)
     if len(rows) > limit:
         cut = np.partition(scores[rows], len(rows) - limit)[len(rows) - limit]

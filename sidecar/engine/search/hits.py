@@ -1,4 +1,5 @@
-"""From ranked files to the hits of one page: which chunks of a file, merged, in a total order, within a budget."""
+"""From ranked files to the hits of one page: chooses chunks of each file, merges neighbours, orders the result and
+keeps it within a token budget."""
 
 from __future__ import annotations
 
@@ -17,24 +18,26 @@ from sidecar.model import Hit
 from sidecar.parts.lexical.bm25 import Floats
 
 PER_FILE = 3
-"""Chunks that one file may show."""
+"""The most chunks that are shown of one file."""
 _FURTHER = np.array([1.0, 0.6, 0.45], np.float32)
-"""A file's second and third chunk stand behind other files' first ones unless the file is far ahead of them."""
+"""Factors for a file's first, second and third chunk: the further ones rank behind other files' first chunks unless
+their file is far ahead."""
 _CHARS_PER_TOKEN = 4
 _MERGED_LINES = 120
 _SAME = 0.01
-"""Chunks of one file whose lengths differ by no more are suspected to say the same."""
+"""Chunks of one file whose length norms differ by at most this share are compared word by word."""
 _LEADING = 25
-"""Files among whose chunks repetition is looked for; nobody pages to the others for long."""
+"""The number of best files in which repeated chunks are looked for; hardly anybody pages further than that."""
 _SHARED_WORDS = 0.8
-"""Share of all their words that two chunks have in common when they do say the same."""
+"""Two chunks are repetitions of each other if they share at least this part of all their distinct words."""
 
 _FAMILIES: Mapping[str, str] = {feature.name: feature.family for feature in FEATURES}
 
 
 @dataclass(frozen=True)
 class Span:
-    """Chunk rows of one file that touch, shown as one hit. `position` is the file's among the candidates."""
+    """Adjacent or overlapping chunk rows of one file, shown as one hit. `position` is the file's index among the
+    candidates, `score` lies in 0-1."""
 
     rows: tuple[int, ...]
     position: int
@@ -46,7 +49,8 @@ class Span:
 
 @dataclass(frozen=True)
 class _Shown:
-    """Parallel arrays of the chunks that may be shown; `position` is the file's, `rank` the chunk's place in it."""
+    """Parallel arrays over the chunks that may be shown. `position` is the file's index among the candidates, `rank`
+    the chunk's rank within its file from 0, `value` its score."""
 
     rows: Rows
     position: NDArray[np.int64]
@@ -58,7 +62,8 @@ class _Shown:
 
 
 class RankedSpans:
-    """Every span that can be paged to, best first; ties by path, then line. Made into objects page by page."""
+    """All spans that can be paged to, best first; ties are ordered by path, then by line. `Span` objects are made only
+    for the page that is asked for."""
 
     def __init__(self, snapshot: SearchedSnapshot, files: Rows, shown: _Shown, scores: Floats) -> None:
         self._snapshot = snapshot
@@ -81,6 +86,7 @@ class RankedSpans:
         return len(self._order)
 
     def page(self, offset: int, limit: int) -> list[Span]:
+        """At most `limit` spans, starting with the one at `offset`; empty past the end."""
         return [self._span(int(i)) for i in self._order[offset : offset + limit]]
 
     def _span(self, i: int) -> Span:
@@ -96,7 +102,8 @@ class RankedSpans:
 
 
 def _continues(position: NDArray[np.int64], starts: Rows, ends: Rows) -> NDArray[np.bool_]:
-    """Which chunks overlap or touch the one before them, in their file's order, and may be read as one with it."""
+    """For each chunk, whether it is merged with the one before it: both are of one file, and they overlap, or they
+    touch and are short enough to be read as one."""
     overlaps, touches = starts[1:] <= ends[:-1], starts[1:] == ends[:-1] + 1
     readable = ends[1:] - starts[:-1] < _MERGED_LINES
     joined = (position[1:] == position[:-1]) & (overlaps | (touches & readable))
@@ -106,7 +113,12 @@ def _continues(position: NDArray[np.int64], starts: Rows, ends: Rows) -> NDArray
 def rank_spans(
     snapshot: SearchedSnapshot, columns: IndexColumns, groups: ChunkGroups, file_scores: Floats, chunk_scores: Floats
 ) -> RankedSpans:
-    """`chunk_scores` are local to `groups` and only compare chunks of one file; 0 or less is never shown."""
+    """Ranks chunks of the candidate files.
+
+    `file_scores` has shape [files]. `chunk_scores` is local to `groups` and compares only chunks of one file; chunks
+    that score 0 or less are never shown. A span's score is its file's score, reduced for chunks that are not the file's
+    best.
+    """
     shown = _best_of_each(groups, chunk_scores)
     shown = _without_twins(snapshot, columns, shown, file_scores)
     best = np.zeros(len(groups.files), np.float32)
@@ -123,7 +135,8 @@ def _best_of_each(groups: ChunkGroups, chunk_scores: Floats) -> _Shown:
 
 
 def _without_twins(snapshot: SearchedSnapshot, columns: IndexColumns, shown: _Shown, file_scores: Floats) -> _Shown:
-    """Leaves out chunks that repeat a better one of the same file. Texts are read for suspects in the best files."""
+    """Leaves out chunks that repeat a better chunk of their file. Texts are read only for chunks of similar length in
+    the best files."""
     norms = columns.chunk_norms[shown.rows]
     leading = np.zeros(len(file_scores), bool)
     leading[np.argsort(-file_scores, kind="stable")[:_LEADING]] = True
@@ -157,8 +170,8 @@ def to_hit(
     parts: dict[str, float],
     terms: Sequence[str] | None = None,
 ) -> Hit:
-    """A hit with the text of its chunks; lines that two chunks share stand once. With the query's terms it has an
-    excerpt."""
+    """A hit with the text of the span's chunks, in which lines that two chunks share appear once. It has an excerpt if
+    `terms`, the query's terms, are given. `parts` are the contributions to its score, by feature name."""
     first = stored[0]
     content, end = first.text, int(snapshot.chunk_end[span.rows[0]])
     for row, chunk in zip(span.rows[1:], stored[1:], strict=True):
@@ -185,7 +198,7 @@ def to_hit(
 
 
 def _by_family(parts: Mapping[str, float]) -> dict[str, float]:
-    """What words, meaning and everything else (`prior`) added up to; empty without parts."""
+    """The sums of the contributions by family: `word`, `meaning`, and `prior` for all others. Empty without parts."""
     sums: dict[str, float] = {"word": 0.0, "meaning": 0.0, "prior": 0.0} if parts else {}
     for name, value in parts.items():
         sums[_FAMILIES.get(name, "prior")] += value
@@ -193,7 +206,8 @@ def _by_family(parts: Mapping[str, float]) -> dict[str, float]:
 
 
 def within_budget(hits: Sequence[Hit], token_budget: int) -> tuple[Hit, ...]:
-    """Hits from the first on until the next would exceed the budget; always at least one. 0 means no budget."""
+    """The leading hits that fit into `token_budget` tokens, at 4 characters per token; always at least one. All hits if
+    the budget is 0."""
     if token_budget <= 0:
         return tuple(hits)
     kept: list[Hit] = []

@@ -1,4 +1,4 @@
-"""What a query asks for: a symbol by its name, or something described in words. Reads the query only, never the index.
+"""What a query asks for: a symbol by its name, or something described in words. Reads only the query, never the index.
 
 >>> understand("how does HTTPAdapter retry").names
 ('httpadapter',)
@@ -23,8 +23,8 @@ _TESTS = re.compile(
     rf"|(?i:\b(?:unit|integration|regression|end-to-end|e2e) tests?\b|{_SEVERAL}$|\btested$)"
     r"|\btest_\w|\w(?:_test|_spec|[a-z]Tests?)\b"
 )
-"""Asked for themselves, or by the name of one. Where a test is only mentioned, the code that deals with tests is
-meant."""
+"""Matches queries that ask for tests, or that name one. A query that only mentions tests is about the code that deals
+with them."""
 _EXAMPLES = frozenset(
     "example examples sample samples demo demos tutorial docs documentation benchmark benchmarks".split()
 )
@@ -35,12 +35,16 @@ _PROSE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query understood. Names are folded (see `tokens.fold_name`).
+    """A query and what it asks for. All names but `spelled` are folded (see `tokens.fold_name`).
 
-    `names`: what stands in it as an identifier, the sought one first; `spelled`: the same as written; `container`: what
-    qualifies that (`Foo` of `Foo::bar`); `plain`: its content words, which may be names too; `joined`: neighbouring
-    words as one name; `wants_tests` and so on: what is held to be beside the matter unless
-    it is asked for.
+    - `terms`: the distinct terms to search for.
+    - `is_symbol`: whether the query is nothing but one, possibly qualified, name.
+    - `names`: the words that are written like identifiers; of a query that is a symbol, its last part alone.
+    - `spelled`: the same names as they are written.
+    - `container`: what qualifies the symbol (`Foo` of `Foo::bar`); empty if nothing does.
+    - `plain`: the content words, which may be names too.
+    - `joined`: each pair of neighbouring content words as one name.
+    - `wants_tests`, `wants_examples`, `wants_prose`: whether the query asks for files that otherwise rank lower.
     """
 
     text: str
@@ -57,6 +61,7 @@ class Query:
 
 
 def understand(text: str) -> Query:
+    """Analyses a query. A blank query has no terms and no names."""
     stripped = text.strip()
     is_symbol = len(stripped) <= 200 and _SYMBOL.fullmatch(stripped) is not None
     path = [part for part in _SEPARATOR.split(stripped.strip("@$#!?()")) if part] if is_symbol else []
@@ -79,7 +84,8 @@ def understand(text: str) -> Query:
 
 
 def _identifiers(text: str) -> list[str]:
-    """Words written as only identifiers are: inner capitals, underscores or digits, called, quoted or qualified."""
+    """Words that are written as only identifiers are: with inner capitals, underscores or digits, capitalised within
+    the query, called, quoted or qualified. At most 16."""
     found = []
     for match in re.finditer(r"\w+", text):
         word = match.group()

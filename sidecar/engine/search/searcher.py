@@ -1,7 +1,8 @@
-"""One search from request to answer: words and vectors find candidates, features rank files, chunks are shown.
+"""One search, from request to answer: words and vectors propose files, features rank them, and chunks of them are
+shown.
 
-Candidates are files; what is returned is a chunk of each, so that ten results are ten places to look at. Modes
-differ only in alpha: `fts` is alpha 0 and asks no model, `vector` is alpha 1 and reads no postings.
+Candidates are files, so that ten results are ten different places to look at. Modes differ only in alpha: `fts` is
+alpha 0 and uses no model; `vector` is alpha 1 and reads no postings.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from sidecar.parts.manifest import COLLECTIONS
 
 @dataclass
 class _Clock:
-    """Time per stage in ms."""
+    """Measures the time per stage in milliseconds."""
 
     stages: dict[str, float] = field(default_factory=dict)
 
@@ -52,7 +53,9 @@ class _Clock:
 
 @dataclass(frozen=True)
 class _Found:
-    """What the two searches found. `alpha` and `mode` are those that were really used."""
+    """What the word search and the vector search found. `alpha` and `mode` are those in effect, which differ from the
+    requested ones if the model cannot be loaded. `closest` are chunk rows, best first; `nearest` is None if no vectors
+    were compared."""
 
     match: LexicalScores
     symbols: DefinitionScores
@@ -64,15 +67,16 @@ class _Found:
 
     @property
     def cosines(self) -> Floats:
-        """Of `closest`."""
+        """The cosines of the chunks in `closest`."""
         return np.zeros(0, np.float32) if self.nearest is None else self.nearest.similarities.chunks[self.closest]
 
 
 @dataclass(frozen=True)
 class Examined:
-    """What ranking knows of the candidate files before weights come in.
+    """What ranking knows of the candidate files before they are weighed.
 
-    `features` has shape [files, FEATURES]; `shown`, local to `groups`, says which chunk of a file answers best.
+    `features` has shape [files, FEATURES]. `shown` is local to `groups` and says how well each chunk answers, for
+    choosing among the chunks of one file.
     """
 
     groups: ChunkGroups
@@ -82,27 +86,28 @@ class Examined:
 
 
 def alpha_of(request: SearchRequest) -> float:
-    """How much of the answer is meaning: 0 is none, 1 is nothing else."""
+    """The weight of meaning in the request's mode, 0-1: 0 uses words alone, 1 meaning alone."""
     return {"fts": 0.0, "vector": 1.0}.get(request.mode, request.alpha)
 
 
 class Searcher:
-    """Searches whatever `SearchSource` it is given. Stateless and thread-safe."""
+    """Searches any `SearchSource`; scores are computed by `combiner`. Stateless and thread-safe."""
 
     def __init__(self, combiner: Combiner | None = None) -> None:
         self._combiner: Combiner = combiner or learned()
 
     def preload(self, source: SearchSource, collection: Collection, cancelled: IsCancelled) -> None:
-        """Loads the model, and into memory the vectors of this collection that searches will compare.
-
-        Raises Cancelled and ModelLoadFailed.
-        """
+        """Loads the model, and reads into memory those vectors of the collection that searches will compare. Raises
+        Cancelled and ModelLoadFailed."""
         vector = source.embedder().embed_query("preload")
         columns = columns_of(source.snapshot, COLLECTIONS.index(collection))
         VectorSearch(source.snapshot, columns, vector, cancelled).load()
 
     def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        """Raises InvalidQuery, InvalidPattern, Cancelled; ModelLoadFailed only when vectors alone were asked for."""
+        """Answers one request. If the model cannot be loaded, it searches by word alone and says so in the notice.
+
+        Raises InvalidQuery if the query is blank, InvalidPattern, Cancelled, and ModelLoadFailed only if alpha is 1.
+        """
         start = time.perf_counter()
         snapshot = source.snapshot
         clock = _Clock()
@@ -177,7 +182,8 @@ class Searcher:
         return _Found(match, symbols, nearest, closest, alpha, mode, notice)
 
     def examine(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> Examined:
-        """The search up to the point where weights come in: what a combiner is trained on."""
+        """Runs a search up to the point where features are weighed, with all features: what a combiner is trained on.
+        Raises the same errors as `search`, except InvalidQuery."""
         snapshot = source.snapshot
         query = understand(request.query)
         columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
@@ -209,7 +215,7 @@ class Searcher:
 def _nearest(
     source: SearchSource, columns: IndexColumns, query: Query, alpha: float, cancelled: IsCancelled
 ) -> tuple[VectorSearch | None, str]:
-    """None, and a notice that says why, where the model cannot be loaded and words can answer without it."""
+    """The vector search of the query. If the model cannot be loaded and alpha is below 1: None, and a notice."""
     try:
         vector = source.embedder().embed_query(query.text)
     except ModelLoadFailed as error:
@@ -220,7 +226,7 @@ def _nearest(
 
 
 def _fused_ranks(found: _Found) -> Floats:
-    """Of all chunk rows."""
+    """The fused ranks of all chunk rows, shape [chunks]."""
     rankings = [best_first(found.match.chunks, DEPTH, 1 - found.alpha)]
     if found.nearest is not None:
         rankings.append(Ranking(found.closest, found.cosines, found.alpha))

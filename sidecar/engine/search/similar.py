@@ -1,6 +1,6 @@
-"""Chunks close to a vector: the one of a chunk that is there already, or that of a question.
+"""Chunks close to a vector: that of an indexed chunk, or that of a question.
 
-Meaning alone, chunk by chunk, over code and documentation; no words, no ranking features (those are `search`).
+Compares vectors alone, chunk by chunk; words and ranking features are not used (`searcher.py` does that).
 """
 
 from __future__ import annotations
@@ -19,17 +19,15 @@ from sidecar.parts.manifest import COLLECTIONS
 
 
 def similarity_of(cosine: float) -> float:
-    """A cosine (-1..1) as a similarity (0..1): one half means unrelated."""
+    """Maps a cosine (-1 to 1) to a similarity (0 to 1); 0.5 means unrelated."""
     return min(1.0, max(0.0, (1 + cosine) / 2))
 
 
 def find_closest(
     source: SearchSource, query: str, limit: int, threshold: float, cancelled: IsCancelled
 ) -> SearchAnswer:
-    """The chunks closest to a question in words, of at least this similarity, best first.
-
-    Raises InvalidQuery, ModelLoadFailed, Cancelled.
-    """
+    """The chunks of code and documentation closest to a question, best first. Only chunks whose similarity is at least
+    `threshold` (0-1) are returned. Raises InvalidQuery, ModelLoadFailed and Cancelled."""
     if not query.strip():
         raise InvalidQuery("Search query cannot be empty.")
     start = time.perf_counter()
@@ -41,11 +39,12 @@ def find_closest(
 def find_similar(
     source: SearchSource, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled
 ) -> SearchAnswer:
-    """The chunks closest to the one at a place, in its collection, without itself; asks no model.
+    """The chunks of the same collection closest to the chunk at a line, best first, without that chunk. Uses the
+    chunk's indexed vector and no model.
 
-    With an `end_line` of at least `line`: closest to just these lines, without the chunks that hold them.
-
-    Raises FileNotFound, InvalidParams, ModelLoadFailed, Cancelled.
+    If `end_line` is at least `line`, the comparison is with just these lines, which the model embeds, and the chunks
+    that contain them are left out. Raises FileNotFound if the path is not in the index, InvalidParams, ModelLoadFailed
+    and Cancelled.
     """
     start = time.perf_counter()
     snapshot = source.snapshot
@@ -110,7 +109,7 @@ def _answer(
 
 
 def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int, end_line: int) -> str:
-    """The lines from `line` to `end_line` as far as the chunks hold them."""
+    """The lines from `line` to `end_line`, as far as these chunk rows contain them."""
     rows = rows[np.argsort(snapshot.chunk_start[rows], kind="stable")]
     lines: list[str] = []
     for row, stored in zip(rows.tolist(), snapshot.stored_chunks(rows.tolist()), strict=True):
@@ -120,7 +119,9 @@ def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int
 
 
 def chunk_at(snapshot: SearchedSnapshot, path: str, line: int) -> int:
-    """The row of the smallest chunk that holds this line of this file, else of the nearest one before it."""
+    """The row of the smallest chunk that contains this line, else of the nearest chunk before it, else of the file's
+    first chunk. Raises FileNotFound if the path is not in the index, InvalidParams if the file is empty or ends before
+    the line."""
     if path not in snapshot.paths:
         raise FileNotFound(f"{path} is not in the index; explain_path says why.")
     rows = np.flatnonzero(snapshot.chunk_file == snapshot.paths.index(path))

@@ -1,4 +1,4 @@
-"""What one search reads: one commit of one generation, and that generation's model and vector store."""
+"""What one search reads: one commit of one generation, with that generation's model and vector store."""
 
 from __future__ import annotations
 
@@ -19,18 +19,32 @@ Flags = NDArray[np.bool_]
 
 
 class StoredText(Protocol):
+    """The text of a stored chunk and what is known about it."""
+
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """The chunk's text, with secrets masked."""
+
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """What the chunk is, for example `function`."""
+
     @property
-    def names(self) -> tuple[str, ...]: ...
+    def names(self) -> tuple[str, ...]:
+        """The names that the chunk defines."""
+
     @property
-    def enclosing(self) -> tuple[str, ...]: ...
+    def enclosing(self) -> tuple[str, ...]:
+        """The names of the definitions around the chunk, outermost first."""
 
 
 class SearchedSnapshot(Protocol):
-    """One commit of an index, and the memo of its revision. `index/snapshot.py` says what each array is."""
+    """One commit of an index, with the memo of its revision.
+
+    Files and chunks are rows, in ascending order of their ids. Arrays named `file_*` have the shape [files], arrays
+    named `chunk_*` the shape [chunks]. `chunk_file` holds rows of files, `chunk_kind` indexes into `kinds`;
+    `index/snapshot.py` loads the arrays.
+    """
 
     connection: sqlite3.Connection
     file_ids: Ids
@@ -48,19 +62,33 @@ class SearchedSnapshot(Protocol):
     pending_slots: Ids
     memo: Memo
 
-    def chunk_rows(self, ids: Ids) -> Rows: ...
-    def file_rows(self, ids: Ids) -> Rows: ...
-    def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]: ...
-    def vectors(self, rows: Rows) -> tuple[Vectors, Flags]: ...
-    def keeps_all(self, dimension: int) -> bool: ...
-    def cosines(self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None]) -> tuple[Floats, Flags]: ...
+    def chunk_rows(self, ids: Ids) -> Rows:
+        """Rows of these chunk ids; -1 for chunks that no longer exist."""
+
+    def file_rows(self, ids: Ids) -> Rows:
+        """Rows of these file ids; -1 for files that no longer exist."""
+
+    def stored_chunks(self, rows: Sequence[int] | Rows) -> Sequence[StoredText]:
+        """The texts of these chunk rows, in the same order."""
+
+    def vectors(self, rows: Rows) -> tuple[Vectors, Flags]:
+        """The vectors of these chunk rows, shape [n, dimension], and flags that say which exist; the others are
+        zero."""
+
+    def keeps_all(self, dimension: int) -> bool:
+        """Whether the vectors of all chunks, of this dimension, fit into the memory set aside for them."""
+
+    def cosines(self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None]) -> tuple[Floats, Flags]:
+        """Cosines of these chunk rows to a unit vector, shape [n], and flags that say which chunks have a vector; the
+        others are 0. `check` is called before each read from disk, and what it raises ends the comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSource:
-    """A snapshot with the model that its vectors were made by and the store that holds them.
+    """A snapshot, the model that made its vectors, and the store that holds them.
 
-    `embedder` loads the model and raises ModelLoadFailed. `store` is None while the vector store must not be asked.
+    `embedder` loads the model if necessary and raises ModelLoadFailed. `store` returns None while the vector store
+    cannot be used.
     """
 
     snapshot: SearchedSnapshot

@@ -1,4 +1,4 @@
-"""Definitions by name: the name itself however it is spelled, its beginning, or the words it is made of."""
+"""Finds definitions by name: by the whole name in any spelling, by its beginning, or by the words it is made of."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from sidecar.parts.lexical.tokens import fold_name, terms_of, words
 Match = Literal["exact", "prefix", "words"]
 _ORDER: dict[Match, int] = {"exact": 0, "prefix": 1, "words": 2}
 _FURTHER = 2000
-"""Definitions looked at by beginning, and again by words: more than anybody reads."""
+"""The most definitions that are examined by prefix, and again by words."""
 _SEPARATORS = ("::", "->", "#", "/", ".")
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What was asked for: the name itself and, for `Jar.expire`, what must enclose it."""
+    """The name that is looked for; for `Jar.expire`, `container` is what must enclose it."""
 
     name: str
     folded: str
@@ -37,9 +37,10 @@ class _Wanted:
 
 
 def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-    """Best first: how the name matches, its exact spelling, shorter names, what is exported, path and line.
+    """Definitions that match a name, at most `limit`. `kinds` restricts them unless it is empty.
 
-    Raises InvalidQuery for a name without a letter or digit.
+    The order is: kind of match (exact, prefix, words), exact spelling, shorter names, exported names, outer
+    definitions, path, line. Raises InvalidQuery if the name has no letter or digit.
     """
     wanted = _understand(name)
     found: dict[tuple[int, int, str], tuple[DefinitionRow, Match]] = {}
@@ -77,7 +78,7 @@ def _understand(name: str) -> _Wanted:
         text = text.replace(separator, ".")
     container, _, last = text.rstrip("().").rpartition(".")
     parts = words(last)
-    # `parse request` is two words of one name; a phrase is folded into that name as well.
+    # A phrase such as `parse request` is also folded into one name.
     folded = fold_name("".join(parts))
     if not folded:
         raise InvalidQuery("Give a name, or words that the name is made of.")
@@ -94,13 +95,13 @@ def _candidates(snapshot: SearchedSnapshot, wanted: _Wanted) -> Iterable[tuple[M
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
-    """Stemmed words of a name, without the whole of it where it has several."""
+    """The stemmed words of a name; without the whole name if it has several words."""
     terms = terms_of(name)
     return terms[1:] if len(terms) > 1 else terms
 
 
 def _piece(stem: str) -> str:
-    """What a stem and its word have in common: `retri` is the stem of `retry`."""
+    """What a stem and the word itself have in common: `retr` for `retri`, the stem of `retry`."""
     return stem.removesuffix("i") or stem
 
 
@@ -111,7 +112,7 @@ def _fits(row: DefinitionRow, wanted: _Wanted, kinds: Sequence[str]) -> bool:
 
 
 def _first_lines(snapshot: SearchedSnapshot, rows: Sequence[DefinitionRow]) -> list[str]:
-    """The source line on which each definition starts, from the chunk where it does."""
+    """For each definition the source line on which it starts, stripped; empty if its chunk does not contain it."""
     chunks = [int(row) for row in snapshot.chunk_rows(_ids([row.chunk_id for row in rows]))]
     lines = []
     for row, chunk, stored in zip(rows, chunks, snapshot.stored_chunks(chunks), strict=True):

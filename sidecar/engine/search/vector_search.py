@@ -1,4 +1,5 @@
-"""Cosines of chunks to a query: exactly, of all vectors, while memory has room for them; above that from the store."""
+"""Cosines of chunks to a query's vector: exact ones of all chunks while their vectors fit into memory, else those of
+the chunks that the vector store proposes."""
 
 from __future__ import annotations
 
@@ -17,20 +18,23 @@ from sidecar.model import Collection, Ids, IsCancelled, VectorStore
 from sidecar.parts.lexical.bm25 import Floats
 
 DEPTH = 200
-"""Chunks that count as close: enough for fifty results from as many files."""
+"""The number of chunks that count as close: enough for fifty results from as many files."""
 _ASKED = 1000
-"""What the store is asked for: the more, the farther it looks around."""
+"""The number of chunks that the store is asked for. The more it is asked for, the more of its graph it explores."""
 MOST = 2000
-"""What it is asked for at most, when a filter throws away much of its answer."""
+"""The most chunks that the store is asked for when a filter is expected to discard many of its answers."""
 EXACT = 4000
-"""Up to so many chunks are compared whatever memory has room for: quicker than asking another process."""
+"""Up to this many chunks are compared exactly even if they do not fit into memory: it is faster than asking the
+store."""
 _STALE = 1000
-"""Up to so many chunks, or half of them, are scored exactly beside what the store answers."""
+"""The store is asked only if at most this many chunks, or half of those wanted, are out of date in it. Those are
+compared exactly in addition to its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """`stale` are the rows that the store does not know as they are; `answer` is None where it is not asked."""
+    """A search that has begun. `embedded` flags the allowed chunks that have a vector, `wanted` is their number,
+    `stale` are the rows that are out of date in the store, and `answer` is None if the store is not asked."""
 
     embedded: Flags
     wanted: int
@@ -39,11 +43,11 @@ class _Question:
 
 
 class _SlotTable(RowTable):
-    """Chunk rows by their place in the vector store."""
+    """Chunk rows by their slot in the vector store."""
 
 
 class VectorSearch:
-    """One query vector against one snapshot."""
+    """Compares one query vector, of shape [dimension], with the chunks of one snapshot."""
 
     def __init__(
         self,
@@ -61,10 +65,11 @@ class VectorSearch:
         self._question: _Question | None = None
 
     def begin(self, store: VectorStore | None, collection: Collection, allowed: Flags) -> None:
-        """Asks the store where the vectors do not fit into memory; `closest` takes its answer, or compares them all.
+        """Starts the search among the `allowed` chunk rows. If their vectors do not fit into memory, it asks the store,
+        which works in a process of its own while the caller does something else.
 
-        The store works in a process of its own: what is done in between costs no time. Its graph misses much of what is
-        closest to a question in words (docs/decisions/0010).
+        The store's graph misses many of the chunks that are closest to a question in words (docs/decisions/0010), so it
+        is asked only where it must be.
         """
         embedded = allowed & (self._snapshot.chunk_vector > 0)
         wanted, stale = int(embedded.sum()), self._stale()
@@ -77,7 +82,9 @@ class VectorSearch:
         self._question = _Question(embedded, wanted, stale, answer)
 
     def closest(self) -> Rows:
-        """The closest allowed chunks, best first, ties by row. Once, after `begin`."""
+        """At most `DEPTH` of the closest allowed chunk rows, best first, ties by row; empty if no allowed chunk has a
+        vector. To be called once, after `begin`. Compares all vectors if the store was not asked or its answer is not
+        usable. Raises Cancelled."""
         asked = self._question
         if asked is None or asked.wanted == 0:
             return np.zeros(0, np.int32)
@@ -90,7 +97,7 @@ class VectorSearch:
         return order
 
     def score(self, rows: Rows) -> None:
-        """Exact cosines of these rows; rows without a vector stay unknown."""
+        """Computes exact cosines of these rows. The cosine of a row without a vector stays NaN. Raises Cancelled."""
         rows = rows[np.isnan(self._cosines[rows])]
         cosines, found = self._compare(rows)
         if not found.all():
@@ -98,13 +105,15 @@ class VectorSearch:
         self._cosines[rows] = _steady(cosines)
 
     def load(self) -> None:
-        """Reads what the search that follows compares, where memory has room for it."""
+        """Reads the collection's vectors into memory if they fit, so that the next search need not. Raises
+        Cancelled."""
         if self._in_memory():
             there = self._columns.in_collection & (self._snapshot.chunk_vector > 0)
             self._compare(np.flatnonzero(there).astype(np.int32))
 
     @property
     def similarities(self) -> Similarities:
+        """The cosines of all chunk rows found so far, NaN where unknown."""
         return Similarities(self._cosines, self._floor)
 
     def _in_memory(self) -> bool:
@@ -118,12 +127,13 @@ class VectorSearch:
             raise Cancelled
 
     def _stale(self) -> Rows:
-        """Chunk rows whose place in the store still holds something older, or nothing."""
+        """Chunk rows whose slot in the store holds an older vector, or none."""
         rows = self._slots().rows(self._snapshot.pending_slots) if len(self._snapshot.pending_slots) else None
         return np.zeros(0, np.int32) if rows is None else rows[rows >= 0]
 
     def _take_answer(self, asked: _Question) -> bool:
-        """False where the store was not asked, or did not answer well."""
+        """Takes over the store's answer. False if the store was not asked, failed, or returned too few usable
+        chunks."""
         if asked.answer is None:
             return False
         try:
@@ -144,7 +154,7 @@ class VectorSearch:
 
 
 def _highest(rows: Rows, cosines: Floats) -> Rows:
-    """The DEPTH rows of highest cosine, best first, ties by row; `rows` ascend."""
+    """The `DEPTH` rows of the highest cosines, best first, ties by row. `rows` must be ascending."""
     if len(rows) > 4 * DEPTH:
         least = np.partition(cosines, len(rows) - DEPTH)[len(rows) - DEPTH]
         rows, cosines = rows[cosines >= least], cosines[cosines >= least]
@@ -152,5 +162,5 @@ def _highest(rows: Rows, cosines: Floats) -> Rows:
 
 
 def _steady(cosines: Floats) -> Floats:
-    """Without the last bits, which depend on who summed and in which order."""
+    """Rounded to four decimals, because further ones depend on which library summed and in which order."""
     return np.asarray(np.round(cosines, 4), np.float32)

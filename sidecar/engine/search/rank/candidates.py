@@ -1,4 +1,4 @@
-"""Which files are worth ranking."""
+"""Chooses the files that are worth ranking."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.parts.lexical.bm25 import Floats
 
 CANDIDATES = 30
-"""Files that each list may propose. With 60 no more of the annotated files are ranked among the first ten."""
+"""Files that each list may propose. Twice as many bring no more of the annotated files into the first ten."""
 
 
 def keep_allowed(snapshot: SearchedSnapshot, allowed: Flags, match: LexicalScores, symbols: DefinitionScores) -> None:
-    """Silences what a filter forbids, in place."""
+    """Sets the scores of chunks and files that a filter excludes to 0, in place. `allowed` has shape [chunks]."""
     files = np.zeros(len(snapshot.file_ids), bool)
     files[snapshot.chunk_file[allowed]] = True
     for scores in (match.chunks, match.chunk_names, symbols.chunks_sought, symbols.chunks_plain):
@@ -34,9 +34,11 @@ def propose(
     closest: Rows,
     cosines: Floats,
 ) -> Rows:
-    """Files that are among the best by chunk, by fields, by name or by closeness, ascending.
+    """Rows of the candidate files, ascending: the best `CANDIDATES` by each of BM25F, best chunk, definitions of a
+    sought name, file name, and closeness.
 
-    `closest` are chunk rows, best first, and `cosines` theirs.
+    `closest` are chunk rows, best first, and `cosines` their cosines. Only files of the collection that have chunks are
+    proposed.
     """
     closeness = np.zeros(len(snapshot.file_ids), np.float32)
     closeness[snapshot.chunk_file[closest[::-1]]] = cosines[::-1] + 2
@@ -53,7 +55,7 @@ def propose(
 
 
 def strongest(scores: Floats, limit: int, paths: Sequence[str]) -> Rows:
-    """Rows of the `limit` best scores above 0, ties by path, in no order."""
+    """Rows of the `limit` highest scores above 0, in no particular order; ties are decided by path."""
     rows = np.flatnonzero(scores > 0)
     if len(rows) > limit:
         found = scores[rows]

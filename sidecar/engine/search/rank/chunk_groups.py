@@ -1,4 +1,5 @@
-"""The chunks of the candidate files, side by side: what ranking compares is computed on these alone, never on all."""
+"""The chunks of the candidate files, laid out side by side, so that ranking computes on these alone and not on all
+chunks."""
 
 from __future__ import annotations
 
@@ -13,9 +14,11 @@ Places = NDArray[np.int64]
 
 
 class ChunkGroups:
-    """The chunk rows of some files, file after file. An array over them is called local; a place is an index into it.
+    """The chunk rows of some files, file after file. An array parallel to them is called local, and an index into it a
+    place.
 
-    `files` are rows of files that have chunks; `position` says for each place the index of its file in `files`.
+    `files` are the files' rows, all of which must have chunks. `lengths` and `starts` give each file's number of chunks
+    and first place; `position` gives for each place the index of its file in `files`.
     """
 
     def __init__(self, columns: IndexColumns, files: Rows) -> None:
@@ -29,20 +32,22 @@ class ChunkGroups:
         self.rows: Rows = (np.arange(len(offsets)) + offsets).astype(np.int32)
 
     def best(self, local: Floats) -> Floats:
-        """Each file's best value."""
+        """Each file's highest value, shape [files]."""
         if not len(self.starts):
             return np.zeros(0, np.float32)
         return np.asarray(np.maximum.reduceat(local, self.starts), np.float32)
 
     def mean(self, local: Floats) -> Floats:
+        """Each file's mean value, shape [files]."""
         if not len(self.starts):
             return np.zeros(0, np.float32)
         return np.asarray(np.add.reduceat(local, self.starts, dtype=np.float64) / self.lengths, np.float32)
 
     def strongest(self, local: Floats, limit: int) -> tuple[Places, Places]:
-        """Places of each file's `limit` best values, file after file, best first (ties by row), and their ranks from 0.
+        """Places of each file's `limit` highest values, file after file, best first, ties by row; and their ranks
+        within the file, from 0. A file with fewer chunks has fewer places.
 
-        Quicker than sorting, as `limit` is small. Fewer where a file has fewer chunks.
+        It searches for the maximum `limit` times, which is faster than sorting because `limit` is small.
         """
         if not len(self.starts):
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -53,7 +58,7 @@ class ChunkGroups:
             firsts = hits[self.position[hits] != np.append(-1, self.position[hits[:-1]])]
             found.append(firsts)
             left[firsts] = -np.inf
-        # A file without further chunks comes up with one that it has shown already.
+        # A file that has run out of chunks repeats one of them.
         places, files = np.stack(found, 1), np.arange(len(self.files))
         ranks = np.broadcast_to(np.arange(limit), places.shape)
         kept = ranks < self.lengths[files, None]
@@ -61,6 +66,6 @@ class ChunkGroups:
 
 
 def relative(values: Floats) -> Floats:
-    """Divided by the best; all 0 where nothing is above 0."""
+    """The values divided by the highest one; unchanged if none is above 0."""
     best = values.max(initial=0)
     return values / best if best > 0 else values

@@ -1,4 +1,5 @@
-"""What words, names and vectors say of each chunk of the candidate files (see `ChunkGroups` for what local means)."""
+"""What words, names and vectors say about each chunk of the candidate files. `ChunkGroups` defines what local arrays
+are."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from sidecar.engine.search.source import Flags, Rows
 from sidecar.parts.lexical.bm25 import Floats
 
 _SCORED = 3
-"""Chunks of a candidate whose cosine is looked up when the vector search did not return it."""
+"""Chunks of a candidate file whose cosine is computed even if the vector search did not return them."""
 _WORDS = 1.0
 _NAMES = 0.5
 _SOUGHT = 1.0
@@ -24,7 +25,7 @@ _CLOSENESS = 1.0
 
 @dataclass(frozen=True)
 class Similarities:
-    """Cosines over all chunk rows; NaN where not known. `floor` is what unknown ones are taken for."""
+    """Cosines of all chunk rows, shape [chunks], NaN where unknown. `floor` stands for the unknown ones."""
 
     chunks: Floats
     floor: float
@@ -32,26 +33,27 @@ class Similarities:
 
 @dataclass(frozen=True)
 class Closeness:
-    """Local. `cosines` are NaN where not known."""
+    """Local cosines, NaN where unknown. `floor` stands for the unknown ones."""
 
     cosines: Floats
     floor: float
 
     @classmethod
     def of(cls, groups: ChunkGroups, similarities: Similarities | None) -> Closeness:
+        """The chunks' part of the similarities; all unknown, with a floor of 0, if no vectors were compared."""
         if similarities is None:
             return cls(np.full(len(groups.rows), np.nan, np.float32), 0.0)
         return cls(similarities.chunks[groups.rows], similarities.floor)
 
     @cached_property
     def known(self) -> Floats:
-        """Unknown ones are at most as close as the last that the search returned; so are all that are less close,
-        whether they happen to be known or not."""
+        """The cosines, with `floor` in place of unknown and of lower ones. An unknown cosine is at most the lowest that
+        the vector search returned, and lower cosines are treated alike whether they happen to be known or not."""
         return np.fmax(self.cosines, np.float32(self.floor))
 
     @cached_property
     def scaled(self) -> Floats:
-        """From just above 0 for the least close known chunk to 1 for the closest; 0 for unknown ones."""
+        """From 0.01 for the least close known chunk to 1 for the closest; 0 for unknown ones."""
         known = ~np.isnan(self.cosines)
         if not known.any():
             return np.zeros_like(self.cosines)
@@ -62,7 +64,9 @@ class Closeness:
 
 @dataclass(frozen=True)
 class ChunkScores:
-    """Local arrays: BM25 relative to the best, shares of the query's idf, names defined there, what may be shown."""
+    """Local arrays: BM25 of the chunk's text relative to the best (`words`), the shares of the query's idf that its
+    text (`cover`) and the names defined in it (`names`) have, the weights of its definitions of sought names and of
+    plain words (`sought`, `plain`), all in 0-1, and whether it may be shown (`allowed`)."""
 
     groups: ChunkGroups
     words: Floats
@@ -74,6 +78,7 @@ class ChunkScores:
 
     @classmethod
     def of(cls, groups: ChunkGroups, match: LexicalScores, symbols: DefinitionScores, allowed: Flags) -> ChunkScores:
+        """The chunks' part of what the word search found."""
         rows = groups.rows
         return cls(
             groups=groups,
@@ -86,16 +91,16 @@ class ChunkScores:
         )
 
     def worth_comparing(self) -> Rows:
-        """The chunk rows whose closeness matters because their words or names match."""
+        """Chunk rows whose words or names match the query, at most `_SCORED` of each file: their cosines are worth
+        computing."""
         scores = self.words + self.names + self.sought
         places, _ = self.groups.strongest(scores, _SCORED)
         return self.groups.rows[places[scores[places] > 0]]
 
     def shown(self, closeness: Closeness, alpha: float) -> Floats:
-        """How well each chunk answers, to choose among chunks of one file; 0 where nothing speaks for it.
-
-        Words, the names that start in it (a definition is read from its start), and closeness.
-        """
+        """How well each chunk answers, for choosing among the chunks of one file: words, names that start in it (a
+        definition is read from its start), and closeness, mixed by alpha. 0 if nothing supports the chunk or it is not
+        allowed."""
         words = _WORDS * self.words + _NAMES * self.names + _SOUGHT * self.sought + _PLAIN * self.plain
         scores = (1 - alpha) * words
         if alpha > 0:

@@ -1,4 +1,5 @@
-"""Who defines what the query names, and which file bears the name: exact look-ups, weighed by kind and place."""
+"""Which files and chunks define what the query names, and which files bear such a name. Exact look-ups, weighted by
+kind, position and length of the definition."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ KIND_WEIGHTS = {
     "namespace": 0.5,
     "field": 0.4,
 }
-"""How much a definition of this kind is what somebody who names it means."""
+"""How likely a definition of each kind is what the user of its name looks for; other kinds have 1."""
 _HEAVIEST = 3.0 * 1.2
 _EXPORTED = 1.2
 _NESTED = 0.8
@@ -39,11 +40,13 @@ _LONG = 400
 
 @dataclass(frozen=True)
 class DefinitionScores:
-    """Exact look-ups of the query's names, 0-1 each.
+    """Results of exact look-ups of the query's names, each in 0-1. The `files_` arrays and `stems` have the shape
+    [files], the `chunks_` arrays the shape [chunks].
 
-    `files_sought`: a definition of a name that stands in the query as an identifier; `files_plain`: one of a plain
-    content word or of two neighbouring words; `stems`: the file bears such a name; `chunks_sought`, `chunks_plain`:
-    the same, where the definition starts.
+    - `files_sought`: the file defines a name that the query contains as an identifier.
+    - `files_plain`: the file defines a content word of the query, or two neighbouring words joined.
+    - `stems`: the file itself bears such a name.
+    - `chunks_sought`, `chunks_plain`: the definition starts in this chunk.
     """
 
     files_sought: Floats
@@ -54,11 +57,13 @@ class DefinitionScores:
 
     @classmethod
     def nothing(cls, snapshot: SearchedSnapshot) -> DefinitionScores:
+        """All zeros."""
         files, chunks = len(snapshot.file_ids), len(snapshot.chunk_ids)
         return cls(*(np.zeros(n, np.float32) for n in (files, files, files, chunks, chunks)))
 
 
 def look_up(snapshot: SearchedSnapshot, columns: IndexColumns, query: Query) -> DefinitionScores:
+    """Looks up the query's names. Plain and joined words are not looked up if the query is a symbol."""
     symbols = DefinitionScores.nothing(snapshot)
     plain = () if query.is_symbol else (*query.plain, *query.joined)
     _add_definitions(symbols, columns, find_definitions(snapshot.connection, (*query.names, *plain)), query)
@@ -73,7 +78,7 @@ def look_up(snapshot: SearchedSnapshot, columns: IndexColumns, query: Query) -> 
 def _add_definitions(
     symbols: DefinitionScores, columns: IndexColumns, rows: Sequence[DefinitionRow], query: Query
 ) -> None:
-    """Each file and chunk has the weight of its weightiest definition."""
+    """Gives each file and chunk the weight of its weightiest definition."""
     files = columns.files.rows(np.array([row.file_id for row in rows], np.int64))
     chunks = columns.chunks.rows(np.array([row.chunk_id for row in rows], np.int64))
     names = frozenset(query.names)
@@ -89,11 +94,11 @@ def _add_definitions(
 
 
 def _weights(rows: Sequence[DefinitionRow], sought: Flags, query: Query) -> NDArray[np.float64]:
-    """By kind, place and length, 0-1."""
+    """The weight of each definition by kind, export, nesting, length, spelling and container, 0-1."""
     weights = np.array([KIND_WEIGHTS.get(row.kind, 1.0) for row in rows])
     weights *= np.array([_EXPORTED if row.exported else 1.0 for row in rows])
     weights *= _NESTED ** np.array([row.depth for row in rows], np.int64) / _HEAVIEST
-    # Among parts of one class, forward declarations and overloads, the long one has the substance.
+    # Of a class's several parts, forward declarations and overloads, the longest has the substance.
     further_lines = np.array([row.end_line - row.start_line for row in rows], np.int64)
     weights *= 0.7 + 0.3 * np.minimum(1.0, np.log1p(further_lines) / math.log1p(_LONG))
     weights[sought & np.array([row.name not in query.spelled for row in rows], bool)] *= _OTHER_SPELLING

@@ -1,7 +1,8 @@
-"""Named features of candidate files, each from 0 to 1, each with its reason. Weights are elsewhere (`combine`).
+"""The named features of candidate files, and for each the reason why it says something. `scorer.py` has their weights.
 
-A feature belongs to a family: `word` features fade with alpha towards 1, `meaning` features fade towards 0,
-`prior` features stay. So alpha 1 is a vector search and alpha 0 a lexical one, whatever the weights.
+Each feature is computed from `Signals` as a float32 array of shape [candidates], values in 0-1. It belongs to a family:
+`word` features have no weight at alpha 1, `meaning` features none at alpha 0, and `prior` features keep their weight.
+So alpha 1 is a vector search and alpha 0 a word search, whatever the weights.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Family = Literal["word", "meaning", "prior"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """`says` is what a high value means, in words for people."""
+    """A feature: its name, its family, and how it is computed. `says` tells a person what a high value means."""
 
     name: str
     family: Family
@@ -32,93 +33,101 @@ class Feature:
 
 
 def fused_ranks(e: Signals) -> Floats:
-    """Reciprocal rank fusion of the chunk lists: agreement of both searches on one chunk."""
+    """Reciprocal rank fusion of the chunks found by word and by meaning: high if both searches agree on one chunk.
+    Relative to the best candidate."""
     return e.fused
 
 
 def best_chunk(e: Signals) -> Floats:
-    """One passage that holds the words together says more than a long file that scatters them."""
+    """BM25 of the best chunk, relative to the best candidate: one chunk that holds the words together says more than a
+    long file in which they are scattered."""
     return e.best_body
 
 
 def file_fields(e: Signals) -> Floats:
-    """BM25F over path, names, signatures, comments, head and body: what the author calls things."""
+    """BM25F over path, names, signatures, comments, head and body, relative to the best candidate: what the author
+    calls things."""
     return e.all_fields
 
 
 def stem_words(e: Signals) -> Floats:
-    """Files are named after what they are for."""
+    """The share of the query's idf in the file's name: files are named after what they are for."""
     return e.share_in(Field.STEM)
 
 
 def path_words(e: Signals) -> Floats:
-    """Folders name the subsystem."""
+    """The share of the query's idf in the path: folders name the subsystem."""
     return e.share_in(Field.PATH)
 
 
 def defined_words(e: Signals) -> Floats:
-    """The words among the names that the file defines."""
+    """The share of the query's idf in the names that the file defines."""
     return e.share_in(Field.NAMES)
 
 
 def defines_sought(e: Signals) -> Floats:
-    """An identifier in the query is looked for where it is defined."""
+    """The weight of the file's definition of an identifier in the query: an identifier is looked for where it is
+    defined."""
     return e.sought
 
 
 def defines_symbol(e: Signals) -> Floats:
-    """When the query is nothing but a name, its definition is the answer."""
+    """Like `defines_sought` if the query is nothing but a name, else 0: its definition is then the answer."""
     return e.sought if e.query.is_symbol else np.zeros_like(e.sought)
 
 
 def defines_word(e: Signals) -> Floats:
-    """A plain word of the query, or two neighbours joined, may be a definition's whole name."""
+    """The weight of the file's definition of a plain word of the query, or of two neighbouring words joined: either may
+    be a definition's whole name."""
     return e.plain
 
 
 def named_so(e: Signals) -> Floats:
-    """The file bears the name itself."""
+    """Whether the file itself bears a name in the query; a share if it bears one plain word of several."""
     return e.stems
 
 
 def similarity(e: Signals) -> Floats:
-    """The closest chunk, as far as it falls behind the query's closest."""
+    """The closest chunk: 1 for the query's closest file, 0 for a cosine at least `SPAN` below that."""
     return e.closeness_lead
 
 
 def top_similarities(e: Signals) -> Floats:
-    """The three closest chunks: one chance resemblance counts less."""
+    """The mean of the three closest chunks, on the scale of `similarity`: a single chance resemblance counts less."""
     return _behind_best(e.top_similarity)
 
 
 def is_test(e: Signals) -> Floats:
-    """Tests repeat the words of what they test. Not held against them when tests are asked for."""
+    """Tests repeat the words of what they test. 0 if the query asks for tests."""
     return _unlike_others(e.paths[:, 0]) * np.float32(not e.query.wants_tests)
 
 
 def is_example(e: Signals) -> Floats:
-    """Examples and benchmarks use what others define."""
+    """Examples and benchmarks use what other files define. 0 if the query asks for them."""
     return _unlike_others(e.paths[:, 1]) * np.float32(not e.query.wants_examples)
 
 
 def is_foreign(e: Signals) -> Floats:
-    """Vendored, generated, kept for compatibility or for a rarer platform: not the code that is meant."""
+    """Vendored, generated, kept for compatibility, or for a rarer platform, and so rarely the code that is meant. The
+    platform does not count if the query names one."""
     platform = e.paths[:, 4] * np.float32(not names_platform(e.query.text))
     return _unlike_others(np.maximum(e.paths[:, 2], platform))
 
 
 def is_prose(e: Signals) -> Floats:
-    """Manuals, lists of changes, settings and data use the words of the code that they are about."""
+    """Manuals, changelogs, settings and data use the words of the code that they are about. 0 if the query asks for
+    them."""
     return _unlike_others(e.path_table.prose[e.files]) * np.float32(not e.query.wants_prose)
 
 
 def is_declaration(e: Signals) -> Floats:
-    """Declarations repeat the names without the code."""
+    """Declarations (`.d.ts`, `.pyi`) repeat the names without the code."""
     return _unlike_others(e.paths[:, 3])
 
 
 def closest_of_all(e: Signals) -> Floats:
-    """How far above the other candidates' the closest chunk is, in deviations: a lead says more than a high cosine."""
+    """How far the closest chunk's cosine lies above the candidates' mean, in standard deviations; -2 to 4 are mapped to
+    0-1. A lead says more than a high cosine."""
     if not len(e.similarity):
         return e.similarity
     lead = (e.similarity - e.similarity.mean(dtype=np.float64)) / (e.similarity.std(dtype=np.float64) + 1e-3)
@@ -126,74 +135,80 @@ def closest_of_all(e: Signals) -> Floats:
 
 
 def whole_file(e: Signals) -> Floats:
-    """A file that is about the matter throughout, not in one place."""
+    """The mean cosine of all chunks, on the scale of `similarity`: the file deals with the subject throughout, not in
+    one place."""
     return _behind_best(e.mean_similarity)
 
 
 def stem_strength(e: Signals) -> Floats:
-    """BM25 of the file's name: a short name that is the word beats a long one that has it."""
+    """BM25 of the file's name, relative to the best candidate: a short name that is the word beats a long one that
+    contains it."""
     return e.strength_in(Field.STEM)
 
 
 def folder_words(e: Signals) -> Floats:
-    """The share of the query that the folders hold."""
+    """The share of the query's idf in the names of the file's folders."""
     return e.share_in(Field.DIRECTORIES)
 
 
 def signature_strength(e: Signals) -> Floats:
-    """Parameters and types in signatures say what a thing works on."""
+    """BM25 of the signatures, relative to the best candidate: parameters and types say what the code works on."""
     return e.strength_in(Field.SIGNATURES)
 
 
 def head_strength(e: Signals) -> Floats:
-    """A file's beginning says what it is for, or imports what others define."""
+    """BM25 of the file's head, relative to the best candidate: it says what the file is for, or imports what others
+    define."""
     return e.strength_in(Field.HEAD)
 
 
 def words_in_chunk(e: Signals) -> Floats:
-    """All the words in one place, however often."""
+    """The share of the query's idf in the best chunk, however often the words occur."""
     return e.chunk_cover
 
 
 def words_in_file(e: Signals) -> Floats:
-    """All the words somewhere in the file."""
+    """The share of the query's idf anywhere in the file."""
     return e.body_cover
 
 
 def body_strength(e: Signals) -> Floats:
-    """BM25 of the whole file."""
+    """BM25 of the file's whole body, relative to the best candidate."""
     return e.bodies
 
 
 def strength(e: Signals) -> Floats:
-    """BM25F itself: a weak best match deserves less trust than a strong one."""
+    """BM25F divided by 100, at most 1: a best match that is weak deserves less trust than a strong one."""
     return np.asarray(np.minimum(e.fields_found / 100, 1), np.float32)
 
 
 def leads_sought(e: Signals) -> Floats:
-    """The weightiest of several definitions of the name: the class before the methods called like it."""
+    """1 for the candidate with the weightiest definition of a sought name, else 0: the class comes before methods of
+    the same name."""
     return np.asarray((e.sought > 0) & (e.sought >= e.sought.max(initial=0)), np.float32)
 
 
 def length(e: Signals) -> Floats:
-    """Longer files hold more of what is asked for; BM25 corrects for length too much."""
+    """ln(1 + terms) / 12, at most 1: longer files contain more of what is asked for, and BM25 overcorrects for
+    length."""
     return np.asarray(np.minimum(np.log1p(e.body_lengths) / 12, 1), np.float32)
 
 
 def length_rank(e: Signals) -> Floats:
-    """The same among the candidates."""
+    """The share of the other candidates that are shorter."""
     return np.asarray(
         np.searchsorted(np.sort(e.body_lengths), e.body_lengths) / max(1, len(e.body_lengths) - 1), np.float32
     )
 
 
 def is_barrel(e: Signals) -> Floats:
-    """`index.js`, `mod.rs`, `__init__.py`: gathers what others define."""
+    """1 for `index.js`, `mod.rs`, `__init__.py` and the like, which gather what other files define."""
     return e.path_table.barrels[e.files]
 
 
 def behind_twin(e: Signals) -> Floats:
-    """A header, an old version or another platform's file of the same name answers better: one of them is enough."""
+    """1 if another candidate of the same name answers better (a header, an old version, another platform's file): one
+    of them is enough."""
     merits = e.all_fields + e.best_body + e.closeness_lead
     _, number = np.unique(e.path_table.stems[e.files], return_inverse=True)
     best = np.zeros(len(merits), np.float32)
@@ -202,26 +217,30 @@ def behind_twin(e: Signals) -> Floats:
 
 
 def mentioned(e: Signals) -> Floats:
-    """Hubs, which many files use by name, are what questions about structure are about."""
+    """ln(1 + n) / ln(1 + N), where n of the collection's N files mention this one: questions about structure are about
+    hubs, which many files use by name. 0 for all but the likeliest candidates."""
     return e.of_likeliest(np.log1p(e.mentions.counts) / np.log1p(max(2, e.columns.file_count)))
 
 
 def users_match(e: Signals) -> Floats:
-    """Those who use it hold the query's words, though it may not. Damped, so that many middling ones count too."""
+    """The word scores of the n files that mention this one, added up and divided by the root of n + 1, relative to the
+    best candidate: its users contain the query's words even if it does not. 0 for all but the likeliest candidates."""
     return relative(e.of_likeliest(e.users / np.sqrt(1 + e.mentions.counts)))
 
 
 def users_mean(e: Signals) -> Floats:
-    """The same for a file with few users."""
+    """The mean word score of the files that mention this one, which suits a file with few users. 0 for all but the
+    likeliest candidates."""
     return e.of_likeliest(e.users / np.maximum(e.mentions.counts, 1))
 
 
 def _behind_best(values: Floats) -> Floats:
+    """1 for the highest value, 0 for values at least `SPAN` below it, linear in between."""
     return np.asarray(np.clip(1 - (values.max(initial=0) - values) / np.float32(SPAN), 0, 1), np.float32)
 
 
 def _unlike_others(values: Floats) -> Floats:
-    """A workspace or a filter of nothing but tests is ranked as any other."""
+    """Subtracts the lowest value, so that candidates that are all tests, for example, are ranked as any others."""
     return np.asarray(values - values.min(initial=1), np.float32)
 
 
@@ -254,7 +273,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("is_example", "prior", is_example, "it is an example"),
     Feature("is_foreign", "prior", is_foreign, "it is vendored, old or for a rarer platform"),
     Feature("is_prose", "prior", is_prose, "it is text, settings or data"),
-    # Those that only the hand-set weights use.
+    # Used by the hand-set weights only.
     Feature("fused_ranks", "prior", fused_ranks, "words and meaning agree on a passage"),
     Feature("file_fields", "word", file_fields, "name, definitions, comments and text have the words"),
     Feature("stem_words", "word", stem_words, "the file's name has the words"),
@@ -266,7 +285,8 @@ FEATURES: tuple[Feature, ...] = (
 
 
 def compute_features(signals: Signals, wanted: Collection[str] | None = None) -> Floats:
-    """Shape [candidates, features], columns in the order of `FEATURES`; 0 for those not wanted, None wants all."""
+    """The features of all candidates, float32 of shape [candidates, FEATURES], columns in the order of `FEATURES`. Only
+    the features named in `wanted` are computed, the others are 0; None computes all."""
     table = np.zeros((len(signals.files), len(FEATURES)))
     for column, feature in enumerate(FEATURES):
         if wanted is None or feature.name in wanted:
@@ -280,6 +300,7 @@ _SAYS: Mapping[str, str] = {feature.name: feature.says for feature in FEATURES}
 
 
 def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
-    """The largest contributions, for people: `the file is named so (+0.12)`."""
+    """The six largest contributions by absolute value, as sentences for people, such as `the file is named so (+0.12)`.
+    Names that are not features are left out."""
     told = sorted((-abs(value), name) for name, value in parts.items() if name in _SAYS)[:_TOLD]
     return tuple(f"{_SAYS[name]} ({parts[name]:+.2f})" for _, name in told)

@@ -1,6 +1,7 @@
-"""What the learned weights depend on: the features and their code, the model, how text is cut and made into terms.
+"""A fingerprint of what the learned weights depend on: the features and their code, the model, and the versions of the
+chunker and of the lexical index.
 
-A test compares it with what `weights.json` was trained on. Not used while searching.
+A test compares it with the fingerprint stored in `weights.json`. Searches do not use it.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ _SOURCES = (
 
 
 def fingerprint(versions: Mapping[str, int], model: str) -> dict[str, object]:
-    """JSON-ready. `versions` has those of the chunker and the lexical index, `model` is the default model's id.
+    """The fingerprint as JSON-ready values. `versions` must contain `chunker` and `lexical`; `model` is the default
+    model's id.
 
-    The code's hash is of its syntax without docstrings and imports: comments, layout and where a name comes from do
-    not count.
+    The code's hash covers its syntax tree without docstrings and imports, so comments, layout and moved imports do not
+    change it.
     """
     return {
         "features": [feature.name for feature in FEATURES],
@@ -57,7 +59,7 @@ def _what_runs(tree: ast.Module) -> ast.Module:
 
 
 def _is_silent(node: ast.stmt) -> bool:
-    """A docstring, or an import."""
+    """Whether the statement is a docstring, another bare constant, or an import."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return True
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,4 +1,5 @@
-"""What ranking keeps per revision of an index: lengths, rows by id, groups. Bytes per chunk, no text, no vector."""
+"""What ranking needs of a revision besides its snapshot: length norms, rows by id, chunks by file. A few bytes per
+chunk; no text and no vectors."""
 
 from __future__ import annotations
 
@@ -24,16 +25,17 @@ FIELD_CURVES = (
     Curve(1.5, 0.75),  # comments
     Curve(1.5, 0.75),  # head
 )
-"""Short fields say all at the first occurrence."""
+"""In short fields (path, stem, directories) a term's first occurrence says nearly everything, so k1 is small."""
 
 _DENSE = 16
-"""A table of rows by id is kept while ids are at most this many times more than rows."""
+"""A table indexed by id is used as long as the range of ids is at most this many times their number."""
 
 
 class RowTable:
-    """Rows by id, -1 where an id is not known: one look-up per id while ids are dense, a binary search when not.
+    """Maps ids to rows, with a table while ids are dense and by binary search otherwise.
 
-    `ids` are all different, in any order; `rows` are theirs, without it their places in `ids`.
+    `ids` must be distinct and may be in any order. `rows` are their rows; by default these are their positions in
+    `ids`.
     """
 
     def __init__(self, ids: Ids, rows: Rows | None = None) -> None:
@@ -42,7 +44,7 @@ class RowTable:
         span = int(ids.max()) - self._before if len(ids) else 0
         self._table: Rows | None = None
         if span <= _DENSE * len(ids):
-            # A place at either end for what lies outside.
+            # One cell more at either end, to which ids outside the range are clipped.
             self._table = np.full(span + 2, -1, np.int32)
             self._table[ids - self._before] = given
         else:
@@ -50,6 +52,7 @@ class RowTable:
             self._rows, self._ids = given[order], ids[order]
 
     def rows(self, ids: Ids) -> Rows:
+        """The row of each id, shape [n]; -1 for unknown ids."""
         if self._table is not None:
             return np.asarray(self._table.take(ids - self._before, mode="clip"))
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
@@ -58,12 +61,16 @@ class RowTable:
 
 @dataclass(frozen=True)
 class IndexColumns:
-    """Of one collection at one revision. Norms of the other collection's rows are meaningless and never used.
+    """Columns of one collection at one revision.
 
-    Chunks of one file are consecutive rows because their ids are given together; `group_start` is where each run
-    begins, `group_length` how long it is, `group_file` its file's row, and `group_of` its number by file row (-1: a
-    file without chunks). `holders` gives the file's row by chunk id. `chunks`, `files` and `holders` know no ids of the
-    other collection. `body_lengths` counts terms per file.
+    The norms are BM25 length norms (`length_norms`) of shape [chunks] and [files], and of [files, FIELDS] for
+    `field_norms`; those of the other collection's rows are meaningless and never used. `chunks` and `files` map ids to
+    rows, and `holders` maps a chunk's id to its file's row; none of them knows ids of the other collection.
+    `body_lengths` are terms per file.
+
+    The chunks of one file are consecutive rows, because their ids are assigned together. Each such run is a group:
+    `group_start` is its first row, `group_length` its length, `group_file` its file's row. `group_of` is the group's
+    number by file row, -1 for a file without chunks. Groups cover both collections.
     """
 
     collection: int
@@ -83,7 +90,7 @@ class IndexColumns:
     body_lengths: Floats
 
     def best_per_file(self, scores: Floats, files: int) -> Floats:
-        """The best chunk score of each file row; 0 for files without chunks."""
+        """The highest chunk score of each file row, shape [files]; 0 for files without chunks."""
         best = np.zeros(files, np.float32)
         if len(self.group_start):
             best[self.group_file] = np.maximum.reduceat(scores, self.group_start)
@@ -92,13 +99,13 @@ class IndexColumns:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Those of one revision that a search has asked for."""
+    """The columns of one revision, by collection, that searches have asked for so far."""
 
     by_collection: dict[int, IndexColumns] = field(default_factory=dict)
 
 
 def columns_of(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
-    """Made at the first search of a revision."""
+    """The columns of a collection in this snapshot, computed at the first search of its revision."""
     made = snapshot.memo.get(_Columns, _Columns).by_collection
     found = made.get(collection)
     return found if found is not None else made.setdefault(collection, _make(snapshot, collection))
@@ -138,7 +145,7 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
 
 
 class _Lengths:
-    """Lengths in terms by row: of chunks, and of the fields of files ([files, FIELDS])."""
+    """Lengths in terms: of chunks, shape [chunks], and of the fields of files, shape [files, FIELDS]."""
 
     def __init__(self, snapshot: SearchedSnapshot) -> None:
         self.chunk_ids: Ids = snapshot.chunk_ids
@@ -148,7 +155,7 @@ class _Lengths:
         self._seen = np.zeros(len(self.chunk_ids), bool)
 
     def take(self, chunks: RowTable, files: RowTable, lengths: Lengths | _Lengths) -> None:
-        """Takes over what `lengths` knows of the ids of this revision."""
+        """Copies the lengths of those ids that this revision has."""
         rows = chunks.rows(lengths.chunk_ids)
         here = rows >= 0
         self.bodies[rows[here]] = lengths.bodies[here]
@@ -159,6 +166,7 @@ class _Lengths:
 
     @property
     def complete(self) -> bool:
+        """Whether the lengths of all chunks are known."""
         return bool(self._seen.all())
 
 
@@ -167,13 +175,13 @@ def _lengths_of(snapshot: SearchedSnapshot) -> _Lengths:
 
 
 def _read_lengths(snapshot: SearchedSnapshot, known: _Lengths | None) -> _Lengths:
-    """Of ids that `known` has from another revision, only what is new is read."""
+    """Takes over the lengths that `known` has from another revision, and reads the others from the manifest."""
     found = _Lengths(snapshot)
     chunks, files = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
     if known is not None and len(known.chunk_ids):
         found.take(chunks, files, known)
         found.take(chunks, files, read_lengths(snapshot.connection, after=int(known.chunk_ids[-1])))
-    # `known` may also be of a later revision, where some of these chunks are gone.
+    # `known` may belong to a later revision, which lacks some of these chunks.
     if not found.complete:
         found.take(chunks, files, read_lengths(snapshot.connection))
     return found

@@ -1,4 +1,8 @@
-"""Scores a query's terms against every chunk and file: BM25 of chunk bodies, BM25 of each file field, BM25F of all."""
+"""Scores a query's terms against every chunk and file: BM25 of chunk bodies and of each file field, and BM25F of all
+fields.
+
+Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
+"""
 
 from __future__ import annotations
 
@@ -27,18 +31,20 @@ _FIELD_WEIGHTS = {
 FIELD_WEIGHTS = np.array([_FIELD_WEIGHTS[field] for field in Field], np.float32)
 _K1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)
 _DAMPING = 0.15
-"""BM25F's second saturation: a term in five fields is not five times the evidence."""
+"""BM25F's second saturation: a term that occurs in five fields is not five times the evidence."""
 _CELLS = 1 << 18
-"""Terms times files that are looked at together: a megabyte per array."""
+"""Terms times files that are processed at once, which makes a megabyte per array of float32."""
 
 
 @dataclass(frozen=True)
 class LexicalScores:
-    """Over all rows of the snapshot; 0 outside the collection.
+    """Scores over all rows of the snapshot; 0 outside the collection. `chunks`, `chunk_names` and `chunk_cover` have
+    the shape [chunks]; `files`, `bodies` and `body_cover` [files]; `fields` and `field_scores` [FIELDS, files].
 
-    BM25: `chunks` of bodies, `bodies` of whole files' bodies, `field_scores` [FIELDS, files] of each field; `files` is
-    BM25F over all. Shares of the query's idf: `chunk_cover` in a chunk, `chunk_names` among the names that it defines,
-    `body_cover` in a file's body, `fields` [FIELDS, files] in each field.
+    - BM25, unbounded: `chunks` of each chunk's body, `bodies` of all bodies of a file, `field_scores` of each field;
+      `files` is BM25F of all fields and the body.
+    - Shares of the query's idf, 0-1: `chunk_cover` in a chunk, `chunk_names` in the names that it defines, `body_cover`
+      in a file's bodies, `fields` in each field.
     """
 
     chunks: Floats
@@ -52,6 +58,8 @@ class LexicalScores:
 
 
 def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> LexicalScores:
+    """The scores of a query's terms; all 0 without terms. Terms after the first `MOST_TERMS` are not looked up, but
+    count as missing in the shares."""
     chunks, files = len(snapshot.chunk_ids), len(snapshot.file_ids)
     match = LexicalScores(
         chunks=np.zeros(chunks, np.float32),
@@ -75,9 +83,10 @@ def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
 
 
 def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> float:
-    """Adds the scores of some terms and returns the sum of their inverse file frequencies.
+    """Adds the scores of some terms to `match` and returns the sum of their inverse file frequencies.
 
-    Side by side, in arrays of shape [terms, files], because calls cost more than numbers in all but large workspaces.
+    All terms are computed at once in arrays of shape [terms, files]: in all but large workspaces the number of numpy
+    calls costs more than the arithmetic.
     """
     found = read_postings(snapshot.connection, terms)
     files = len(match.files)
@@ -89,7 +98,7 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
 
     counts = _by_file(bodies.places, snapshot.chunk_file[chunks], bodies.tfs, shape)
     in_body = counts > 0
-    # A file without the term has count 0 and so scores 0.
+    # Files without the term have count 0 and score 0.
     body = saturate(counts, columns.file_norms, FILE_CURVE.k1)
     held, holders = _alive(found.fields, columns.files.rows(found.fields.ids // FIELDS))
     seen = in_body.copy()
@@ -113,7 +122,7 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
 
 
 def _alive(postings: Postings, rows: Rows) -> tuple[Postings, Rows]:
-    """Those of what is still there, and its rows."""
+    """The postings whose row still exists, and their rows."""
     keep = rows >= 0
     if keep.all():
         return postings, rows
@@ -125,7 +134,7 @@ def _idfs(count: int, containing: NDArray[np.int64]) -> Floats:
 
 
 def _by_file(terms: Ids, rows: Rows, values: NDArray[np.generic], shape: tuple[int, int]) -> Floats:
-    """Values added up per term and file row."""
+    """The sums of values per term and file row, in an array of this shape."""
     sums = np.bincount(terms * shape[1] + rows, weights=values, minlength=shape[0] * shape[1])
     return sums.astype(np.float32).reshape(shape)
 

@@ -1,7 +1,8 @@
-"""Who mentions whom: files that write a file's name in their code, from the postings, one look-up per candidate.
+"""Which files mention a candidate file: those whose code contains its name, according to the postings.
 
-A file's name stands for what it defines, most strictly where a file holds one class, and in import lines elsewhere.
-What is found is kept per revision: a few bytes per file that was ever a candidate. Not here: the weight of any of it.
+A file's name stands for what the file defines: for the class itself where each file holds one class, and in import
+lines elsewhere. Results are kept per revision, a few bytes per file that was ever a candidate. Not here: how mentions
+are weighed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NOBODY = np.zeros(0, np.int32)
 
 
 class Mentions:
-    """For each of some files the rows of the other files of its collection whose code holds its name."""
+    """For each of some files, the rows of the other files of its collection whose code contains its name."""
 
     def __init__(self, lists: Sequence[Rows]) -> None:
         self._users = np.concatenate(lists) if lists else _NOBODY
@@ -30,10 +31,11 @@ class Mentions:
 
     @property
     def counts(self) -> Floats:
+        """The number of files that mention each file, shape [files]."""
         return self._lengths.astype(np.float32)
 
     def sums(self, scores: Floats) -> Floats:
-        """The scores of the files that mention each file, added up. `scores` are over all file rows."""
+        """The sum of the scores of the files that mention each file, shape [files]. `scores` are over all file rows."""
         ends = np.cumsum(self._lengths)
         running = np.append(0, np.cumsum(scores[self._users], dtype=np.float64))
         return np.asarray(running[ends] - running[ends - self._lengths], np.float32)
@@ -41,12 +43,14 @@ class Mentions:
 
 @dataclass(frozen=True)
 class _Known:
-    """Who mentions a file, by collection and file row, as far as one revision's searches have asked."""
+    """The rows of the files that mention a file, by collection and file row, as far as they have been looked up."""
 
     by_collection: dict[int, dict[int, Rows]] = field(default_factory=dict)
 
 
 def mentions_of(snapshot: SearchedSnapshot, columns: IndexColumns, files: Rows) -> Mentions:
+    """The mentions of these file rows. Names that no earlier search of the revision has looked up are read from the
+    postings."""
     known = snapshot.memo.get(_Known, _Known).by_collection.setdefault(columns.collection, {})
     wanted: dict[str, list[int]] = {}
     paths = snapshot.paths
@@ -67,7 +71,7 @@ def _look_up(
     known: dict[int, Rows],
 ) -> None:
     bodies = read_bodies(snapshot.connection, terms)
-    # One place more per term for the chunks that are gone, whose row is -1.
+    # One column more per term, for chunks that no longer exist, whose row is -1.
     width = len(snapshot.file_ids) + 1
     held = np.zeros((len(terms), width), bool)
     held.ravel()[bodies.places * width + columns.holders.rows(bodies.ids) + 1] = True

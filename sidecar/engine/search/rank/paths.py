@@ -1,4 +1,5 @@
-"""What a path alone says about how likely its file is the answer. Query-independent, looked at once."""
+"""What a path alone says about how likely its file is the answer. It does not depend on the query and is computed once
+per path."""
 
 from __future__ import annotations
 
@@ -23,9 +24,9 @@ _TEST_NAME = re.compile(
     r"|.*(?:_test|_spec|\.test|\.spec|-test|\.stories)\..+$|.*Tests?\.[A-Za-z]+$"
     r"|.*Spec\.(?:scala|kt|swift|hs|groovy|java|cs|m|js|ts)$"
 )
-"""`test_` before the name is a test where the usual runners look for it; elsewhere it is code that tests use."""
+"""A `test_` prefix marks tests in languages whose usual runners look for it; in others it is on code that tests use."""
 _TEST_SUPPORT = re.compile(r"/(?i:testing|specs?|fixtures?|mocks?|stubs?)/")
-"""What tests need, or what a product is about."""
+"""Folders that hold what tests need, or else what the product is about, so they count as half a test."""
 _EXAMPLE = re.compile(
     r"/(?i:_?examples?|samples?|demos?|tutorials?|docs?(?:_src)?|man|bench(?:es|mark(?:s|ing)?)?|perf"
     r"|(?:[^/]*\.)?playground)/"
@@ -39,7 +40,7 @@ _DECLARATION = re.compile(r"\.(?:d\.[cm]?ts|pyi)$")
 _PLATFORM = r"/(?i:win|win32|os390|zos|aix|solaris|sunos|haiku)"
 _PLATFORM_FOLDER = re.compile(_PLATFORM + "/")
 _PLATFORM_NAME = re.compile(_PLATFORM + r"\.[A-Za-z]+$|[-_.](?i:windows|win32|plan9|solaris|aix)\.[A-Za-z]+$")
-"""Twins of the code that most people run and mean when they name no platform."""
+"""Counterparts, for rarer platforms, of the code that most people run and mean if they name no platform."""
 _NAMES_PLATFORM = re.compile(r"\b(win(dows|32)?|iocp|plan9|solaris|sunos|aix|z/?os|os390|haiku)\b", re.IGNORECASE)
 
 
@@ -47,11 +48,12 @@ _PROSE = frozenset(
     "text markdown rst asciidoc latex notebook json yaml toml ini csv xml diff gitignore requirements".split()
 )
 _MOSTLY = 0.75
-"""Where most files are settings or data, these are what the workspace is about."""
+"""If more than this share of files is prose, settings or data, that is what the workspace is about."""
 
 
 class PathFacts(NamedTuple):
-    """From 0.0 to 1.0 each."""
+    """What a path says, each from 0 to 1: a test, an example, vendored or old code, a declaration without code, code
+    for a rarer platform."""
 
     test: float
     example: float
@@ -62,7 +64,7 @@ class PathFacts(NamedTuple):
 
 @lru_cache(maxsize=1 << 14)
 def path_facts(path: str) -> PathFacts:
-    """Tests, examples, vendored or old code, declarations without code, code for one of the rarer platforms."""
+    """The facts of one relative path."""
     folder, _, name = path.rpartition("/")
     test, example, foreign, platform = _folder_facts(folder)
     return PathFacts(
@@ -76,7 +78,7 @@ def path_facts(path: str) -> PathFacts:
 
 @lru_cache(maxsize=1 << 12)
 def _folder_facts(folder: str) -> tuple[float, float, float, float]:
-    """Test, example, foreign and platform."""
+    """The values of `test`, `example`, `foreign` and `platform` that a folder alone gives its files."""
     inside = f"/{folder}/"
     test = 1.0 if _TEST_FOLDER.search(inside) else 0.5 if _TEST_SUPPORT.search(inside) else 0.0
     return (
@@ -88,10 +90,12 @@ def _folder_facts(folder: str) -> tuple[float, float, float, float]:
 
 
 class PathTable:
-    """What paths say, by file row, of one revision: filled in when a file is first a candidate. Thread-safe.
+    """What paths say, by file row of one revision. Thread-safe.
 
-    `facts` [files, PathFacts]; `stems`: equal numbers for equal names; `barrels`: names that say nothing; `prose`: no
-    code, but text, settings or data. `in_code` are the rows of the collection of code.
+    `facts` has the shape [files, PathFacts]; the other arrays have the shape [files]. `stems` are equal numbers for
+    equal file stems, `barrels` is 1 for names that say nothing (`index.js`). A row of these three is valid once
+    `look_at` has been called for it. `prose` is 1 for text, settings and data. `in_code` flags the files of the code
+    collection.
     """
 
     def __init__(self, paths: Sequence[str], languages: Sequence[str], in_code: NDArray[np.bool_]) -> None:
@@ -106,6 +110,7 @@ class PathTable:
             self.prose[:] = 0
 
     def look_at(self, files: NDArray[np.int32]) -> None:
+        """Fills in the rows of these files that are not filled in yet."""
         with self._lock:
             new = files[~self._known[files]]
             if not len(new):
@@ -118,5 +123,5 @@ class PathTable:
 
 
 def names_platform(query: str) -> bool:
-    """Whether a query asks for one of the platforms that are otherwise held to be the rarer twin."""
+    """Whether a query names one of the rarer platforms."""
     return _NAMES_PLATFORM.search(query) is not None

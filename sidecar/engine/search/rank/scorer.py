@@ -1,7 +1,7 @@
-"""From features to one score per file: a weighted sum, with weights that were learned or set by hand.
+"""Turns features into one score per file: a weighted sum, with learned or hand-set weights.
 
-The learned weights (`weights.json`) come from `scripts/train-ranker`: a listwise softmax over the annotated queries.
-The hand-set ones stay for comparison.
+`scripts/train-ranker` learns the weights in `weights.json` with a listwise softmax loss over annotated queries. The
+hand-set weights are kept for comparison.
 """
 
 from __future__ import annotations
@@ -44,42 +44,52 @@ _FAMILY_OF = [("word", "meaning", "prior").index(feature.family) for feature in 
 _LEARNED = Path(__file__).with_name("weights.json")
 _LOW = 0.05
 _ALPHAS = 32
-"""Weights are kept for so many different alphas; requests choose them."""
+"""Scaled weights are cached for this many different alphas, because requests choose alpha freely."""
 
 
 class Combiner(Protocol):
+    """Scores candidates by their features. Arrays of features are float32 of shape [candidates, FEATURES], values in
+    0-1; alpha is the weight of meaning, 0-1."""
+
     def needs(self, alpha: float) -> frozenset[str]:
-        """The features that weigh anything; the others may be 0."""
+        """Names of the features that have a weight at this alpha; the values of all others may be left at 0."""
 
     def score(self, features: Floats, alpha: float) -> Floats:
-        """One score in 0-1 per row of `features` [candidates, FEATURES]."""
+        """One score per candidate, shape [candidates], above 0 and at most 1."""
 
     def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
-        """What each feature added to the score of one candidate, by name."""
+        """What each feature added to the score of one candidate, by name, without zeros. `features` has the shape
+        [FEATURES]."""
 
 
 @dataclass(frozen=True)
 class WeightedSum:
-    """Divided by the positive weights in force, so that 1 means best in every respect.
+    """The weighted sum of features, divided by the sum of the positive weights in effect and `base`, so that 1 means
+    best in every respect. Alpha scales the weights by family: words by 2 (1 - alpha), meaning by 2 alpha, priors by 1.
 
-    `base` is added before: what the distance between files is measured against (see `results`).
+    `base` is a constant that is added to the sum. Hits multiply a file's score by factors (`hits.py`), so `base`
+    decides how much a difference between two files' features matters there.
     """
 
     weights: Mapping[str, float]
     base: float = 0.0
 
     def score(self, features: Floats, alpha: float) -> Floats:
+        """One score per candidate, shape [candidates]. Sums below 0.05 are squeezed into (0, 0.05)."""
         weights, base = self._scaled(alpha)
-        # In double precision, so that the last bits do not depend on how many candidates there are.
+        # Double precision, so that rounding does not depend on the number of candidates.
         return _positive(np.minimum(features.astype(np.float64) @ weights + base, 1))
 
     def contributions(self, features: Floats, alpha: float) -> dict[str, float]:
+        """What each feature added, by name and rounded to four decimals; zeros are left out, and `base` is listed if it
+        is not 0."""
         weights, base = self._scaled(alpha)
         values = (features * weights).tolist()
         parts = {f.name: round(p, 4) for f, p in zip(FEATURES, values, strict=True) if p}
         return {**parts, "base": round(base, 4)} if base else parts
 
     def needs(self, alpha: float) -> frozenset[str]:
+        """Names of the features whose weight at this alpha is not 0."""
         return frozenset(f.name for f, w in zip(FEATURES, self._scaled(alpha)[0].tolist(), strict=True) if w)
 
     def _scaled(self, alpha: float) -> tuple[NDArray[np.float64], float]:
@@ -103,13 +113,14 @@ class WeightedSum:
 
 @dataclass(frozen=True)
 class HandSet(WeightedSum):
-    """The weights that were rounded by hand."""
+    """A weighted sum with the weights in `HAND_SET`."""
 
     weights: Mapping[str, float] = field(default_factory=lambda: HAND_SET)
 
 
 def learned(path: Path = _LEARNED) -> WeightedSum:
-    """The weights that `scripts/train-ranker` wrote. Raises ConfigInvalid when they are not for these features."""
+    """The weights that `scripts/train-ranker` wrote to this file. Raises ConfigInvalid if the file cannot be read or
+    weighs a feature that does not exist."""
     try:
         read = json.loads(path.read_text("utf-8"))
         weights, base = {str(n): float(w) for n, w in read["weights"].items()}, float(read["base"])
@@ -124,13 +135,15 @@ def learned(path: Path = _LEARNED) -> WeightedSum:
 
 
 def choose(ranker: str) -> Combiner:
-    """By name: `learned` (also empty), `hand-set`, or a file of weights."""
+    """The combiner of this name: `learned` (also if empty), `hand-set`, or a path of a weights file. Raises
+    ConfigInvalid."""
     if ranker == "hand-set":
         return HandSet()
     return learned() if ranker in ("", "learned") else learned(Path(ranker))
 
 
 def _positive(scores: NDArray[np.float64]) -> Floats:
-    """Low and negative sums squeezed into what is left above 0: penalties never make scores equal."""
+    """Maps sums below `_LOW` into what is left above 0 and keeps their order, so that penalties never make scores
+    equal."""
     low = _LOW * np.exp(np.minimum(scores - _LOW, 0) / _LOW)
     return np.where(scores < _LOW, low, scores).astype(np.float32)

@@ -1,4 +1,5 @@
-"""Everything that is known about each candidate file before features weigh it, computed when a feature asks for it."""
+"""Everything that is known about each candidate file before features are computed; each signal is computed at first
+use."""
 
 from __future__ import annotations
 
@@ -26,13 +27,14 @@ _DOCUMENTATION = 1
 _LOOKED_UP = 16
 _ANY = np.float32(1e-3)
 SPAN = 0.35
-"""Cosines this far below the best are as good as none (static and transformer models alike)."""
+"""A cosine at least this far below the best one counts as unrelated, for static and for transformer models alike."""
 
 
 @dataclass(frozen=True)
 class Signals:
-    """Its arrays are parallel to `files`, each in 0-1 unless said otherwise; those of a search that was not asked for
-    (words, vectors) are 0. `fuse` gives the fused ranks of all chunk rows."""
+    """Arrays about the candidate files, float32 of shape [candidates] (parallel to `files`) with values in 0-1 unless
+    said otherwise. Signals of a search that was not made (words or vectors) are 0, except `closeness_lead`, which is
+    then 1 throughout. `fuse` returns the fused ranks of all chunk rows, shape [chunks]."""
 
     snapshot: SearchedSnapshot
     columns: IndexColumns
@@ -45,73 +47,85 @@ class Signals:
 
     @property
     def groups(self) -> ChunkGroups:
+        """The chunks of the candidates."""
         return self.passages.groups
 
     @property
     def files(self) -> Rows:
+        """The candidates' file rows."""
         return self.groups.files
 
     @cached_property
     def fused(self) -> Floats:
+        """The fused rank of each file's best chunk, relative to the best candidate."""
         return relative(self.groups.best(self.fuse()[self.groups.rows]))
 
     @cached_property
     def best_body(self) -> Floats:
-        """Relative to the best, as all strengths are."""
+        """BM25 of each file's best chunk, relative to the best candidate."""
         return relative(self.groups.best(self.passages.words))
 
     @cached_property
     def all_fields(self) -> Floats:
+        """BM25F, relative to the best candidate."""
         return relative(self.fields_found)
 
     @cached_property
     def fields_found(self) -> Floats:
-        """BM25F itself."""
+        """BM25F itself: 0 or more, without an upper bound."""
         return self.match.files[self.files]
 
     @cached_property
     def all_files(self) -> Floats:
-        """BM25F of every file row, relative."""
+        """BM25F of every file row, shape [files], relative to the best file."""
         return relative(self.match.files)
 
     def share_in(self, field: Field) -> Floats:
-        """The share of the query's idf that a field has."""
+        """The share of the query's idf that occurs in a field."""
         return np.asarray(self.match.fields[field][self.files])
 
     def strength_in(self, field: Field) -> Floats:
+        """BM25 of a field, relative to the best candidate."""
         return relative(self.match.field_scores[field][self.files])
 
     @cached_property
     def bodies(self) -> Floats:
+        """BM25 of the whole body, relative to the best candidate."""
         return relative(self.match.bodies[self.files])
 
     @cached_property
     def chunk_cover(self) -> Floats:
+        """The highest share of the query's idf that occurs in one chunk."""
         return self.groups.best(self.passages.cover)
 
     @cached_property
     def body_cover(self) -> Floats:
+        """The share of the query's idf that occurs in the body."""
         return self.match.body_cover[self.files]
 
     @cached_property
     def sought(self) -> Floats:
+        """The weight of the weightiest definition of a name that the query contains as an identifier."""
         return self.symbols.files_sought[self.files]
 
     @cached_property
     def plain(self) -> Floats:
+        """The weight of the weightiest definition of a plain word of the query, or of two words joined."""
         return self.symbols.files_plain[self.files]
 
     @cached_property
     def stems(self) -> Floats:
+        """How much of the query the file's name is: 1 for an identifier or two words joined, a share for one word."""
         return self.symbols.stems[self.files]
 
     @cached_property
     def similarity(self) -> Floats:
+        """The cosine of the closest chunk; negative ones are 0."""
         return np.clip(self.groups.best(self.closeness.known), 0, 1)
 
     @cached_property
     def top_similarity(self) -> Floats:
-        """Mean of the three closest chunks, of fewer where there are fewer."""
+        """The mean cosine of the three closest chunks, or of all if the file has fewer."""
         known = self.closeness.known
         places, _ = self.groups.strongest(known, 3)
         files = self.groups.position[places]
@@ -120,15 +134,17 @@ class Signals:
 
     @cached_property
     def mean_similarity(self) -> Floats:
+        """The mean cosine of all chunks."""
         return np.clip(self.groups.mean(self.closeness.known), 0, 1)
 
     @cached_property
     def body_lengths(self) -> Floats:
-        """In terms."""
+        """The length of the body in terms: not in 0-1."""
         return self.columns.body_lengths[self.files]
 
     @cached_property
     def path_table(self) -> PathTable:
+        """What paths say, with the candidates' rows filled in."""
         snapshot = self.snapshot
 
         def make() -> PathTable:
@@ -140,15 +156,17 @@ class Signals:
 
     @cached_property
     def paths(self) -> NDArray[np.float32]:
-        """[files, PathFacts]."""
+        """The path facts, shape [candidates, PathFacts]. In the documentation collection no file counts as an example,
+        because a tutorial is what documentation consists of."""
         facts = self.path_table.facts[self.files]
         if self.columns.collection == _DOCUMENTATION:
-            facts[:, PathFacts._fields.index("example")] = 0  # a tutorial under docs/ is what documentation is
+            facts[:, PathFacts._fields.index("example")] = 0
         return facts
 
     @cached_property
     def likeliest(self) -> Rows:
-        """Places of the files whose users are looked up: it costs a look-up per file and decides among the first."""
+        """Indexes into `files` of the 16 most promising candidates, ascending. Only their mentions are looked up: that
+        costs a look-up per file and decides only among the first."""
         merit = self.all_fields + self.best_body + self.closeness_lead
         paths = self.snapshot.paths
         names = [paths[file] for file in self.files.tolist()]
@@ -156,22 +174,23 @@ class Signals:
 
     @cached_property
     def closeness_lead(self) -> Floats:
-        """From 0 for cosines that are as good as none, compared with the best, to 1 for the best."""
+        """1 for the highest similarity, 0 for one at least `SPAN` below it, linear in between."""
         best = self.similarity.max(initial=0)
         return np.asarray(np.clip(1 - (best - self.similarity) / np.float32(SPAN), 0, 1), np.float32)
 
     @cached_property
     def mentions(self) -> Mentions:
-        """Of the likeliest."""
+        """The files that mention each of the likeliest candidates."""
         return mentions_of(self.snapshot, self.columns, self.files[self.likeliest])
 
     @cached_property
     def users(self) -> Floats:
-        """What the files that mention each of the likeliest score by words, added up: not in 0-1."""
+        """The sum of `all_files` over the files that mention each of the likeliest candidates: shape [likeliest], not
+        in 0-1."""
         return self.mentions.sums(self.all_files)
 
     def of_likeliest(self, values: NDArray[np.floating]) -> Floats:
-        """Values of the likeliest files as those of all; 0 for the others."""
+        """Values of the likeliest candidates, spread over all candidates; 0 for the others."""
         spread = np.zeros(len(self.files), np.float32)
         spread[self.likeliest] = values
         return spread
