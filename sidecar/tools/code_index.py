@@ -1,4 +1,5 @@
-"""The tools that make, describe and remove the index. The three that take time or destroy ask a person first."""
+"""The tools that create, rebuild, describe and delete an index. Creating, rebuilding and deleting ask a person
+first."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from sidecar.tools.status_result import IndexStatus, index_status
 
 
 class NoParams(Params):
-    """For tools that take none."""
+    """For tools without parameters."""
 
 
 class FileParams(Params):
@@ -62,6 +63,7 @@ def create_index(context: Context, params: NoParams) -> CreateResult:
 
 
 def ask_to_create(context: Context, params: NoParams) -> Question:
+    """Raises `IndexExists` or `IndexingInProgress` instead of asking when the index cannot be created."""
     status = context.workspace.status()
     _refuse_while_indexing(status)
     if status.status != "not_found" and (status.generation or status.files):
@@ -78,6 +80,7 @@ def ask_to_create(context: Context, params: NoParams) -> Question:
 
 
 def create_declined(context: Context, params: NoParams, answer: Answer) -> CreateResult:
+    """The result of `create_index` when it was not allowed."""
     return CreateResult(
         status="cancelled",
         project_path=context.workspace.root,
@@ -101,6 +104,7 @@ def reindex_project(context: Context, params: NoParams) -> ReindexResult:
 
 
 def ask_to_reindex(context: Context, params: NoParams) -> Question:
+    """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to rebuild now."""
     status = _existing(context)
     _refuse_while_indexing(status)
     return _question(
@@ -113,6 +117,7 @@ def ask_to_reindex(context: Context, params: NoParams) -> Question:
 
 
 def reindex_declined(context: Context, params: NoParams, answer: Answer) -> ReindexResult:
+    """The result of `reindex_project` when it was not allowed."""
     return ReindexResult(
         status="cancelled",
         project_path=context.workspace.root,
@@ -139,6 +144,7 @@ def delete_index(context: Context, params: NoParams) -> DeleteResult:
 
 
 def ask_to_delete(context: Context, params: NoParams) -> Question:
+    """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to delete now."""
     status = _existing(context)
     _refuse_while_indexing(status)
     return _question(
@@ -153,6 +159,7 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
 
 
 def delete_declined(context: Context, params: NoParams, answer: Answer) -> DeleteResult:
+    """The result of `delete_index` when it was not allowed."""
     return DeleteResult(
         status="cancelled",
         project_path=context.workspace.root,
@@ -222,7 +229,7 @@ def _existing(context: Context) -> StatusAnswer:
 
 
 def _is_damaged(status: StatusAnswer) -> bool:
-    """It cannot be opened: nobody knows what it holds."""
+    """Whether the index cannot be opened, so that its contents are unknown."""
     return status.status == "failed" and not status.generation
 
 
@@ -261,7 +268,7 @@ def _question(
 
 
 def why_cancelled(answer: Answer, state: str) -> str:
-    """What a declined call tells the caller: how things stand, why, and how to allow it."""
+    """The message of a declined call: `state` (how things stand now), why the call was declined and how to allow it."""
     if answer == "nobody":
         return (
             f"{state} Nobody could be asked. A person can run it from the editor or the terminal, or allow it with "

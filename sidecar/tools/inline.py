@@ -1,4 +1,4 @@
-"""The tools of one-shot search: over texts that come with the call. Nothing is kept, no workspace is looked at."""
+"""The one-shot search tools: they search texts that come with the call. They keep nothing and touch no workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidecar.tools.spec import Params, ToolSpec
 
 FAMILY = "inline"
 PREFIX = "codomyrmex."
-"""The specification's own system puts it before the names; a dot in a listed name is refused by some hosts."""
+"""The specification's prefix of tool names; used in aliases only, as some hosts refuse a dot in a listed name."""
 MAX_TEXTS = 100_000
 SNIPPET = 200
 
@@ -45,7 +45,7 @@ class FuzzyParams(Params):
 
 
 class TextResult(SnakeResult):
-    """`doc_id` is the text's place, counted from 0; the score is TF-IDF, unbounded."""
+    """`doc_id` is the position of the text in `documents`, from 0; `score` is TF-IDF, which has no upper bound."""
 
     doc_id: str
     score: float
@@ -67,14 +67,14 @@ class TextIndexResult(SnakeResult):
 
 
 class FuzzyResult(SnakeResult):
-    """The score is a similarity, 0-1."""
+    """`score` is a similarity, 0-1."""
 
     candidate: str
     score: float
 
 
 class FuzzyMatches(SnakeResult):
-    """`best_match` is null when nothing is similar enough."""
+    """`best_match` is null when no candidate reaches the threshold."""
 
     status: Literal["ok"]
     query: str

@@ -1,6 +1,7 @@
-"""The tools over what an agent keeps about the workspace: save, get, list, delete, and two searches.
+"""The tools for what an agent remembers about the workspace: save, get, list, delete and two searches.
 
-Names, limits and shapes; how memories are found is the engine's affair. Results are `{"success": true, "data": ...}`.
+This module defines names, limits and shapes; the engine stores and finds memories. Results are `{"success": true,
+"data": ...}`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ TAKEN_FOR_NOTHING = frozenset({"session", "sortLinks", "output_format"})
 
 
 def upper(value: Any) -> Any:
+    """Upper-cases a text; returns every other value as it is."""
     return value.upper() if isinstance(value, str) else value
 
 
@@ -72,8 +74,11 @@ class ListParams(Params):
 
 
 class SearchedAsElsewhere(Params):
-    """What clients of the original program send along is taken where it changes nothing: memories here belong to the
-    workspace and have no sessions and no links, and an answer is JSON."""
+    """Accepts and drops the parameters that clients of the original program send and that mean nothing here.
+
+    Memories belong to the workspace and have no sessions or links, and answers are always JSON. Raises `InvalidParams`
+    for another `output_format`.
+    """
 
     @model_validator(mode="before")
     @classmethod
@@ -148,7 +153,7 @@ class SavedResult(SnakeResult):
 
 
 class Pagination(SnakeResult):
-    """`total` counts all pages."""
+    """`total` counts the entries of all pages."""
 
     total: int
     limit: int
@@ -156,19 +161,21 @@ class Pagination(SnakeResult):
 
 
 class ListData(SnakeResult):
+    """One page of memories."""
+
     memories: list[MemoryHead]
     pagination: Pagination
 
 
 class ListResult(SnakeResult):
-    """Last changed first."""
+    """Memories, last changed first."""
 
     success: Literal[True] = True
     data: ListData
 
 
 class FoundMemory(SnakeResult):
-    """`relevance` is 0-1 and rises with the match; `score` repeats it."""
+    """`relevance` is 0-1, higher for a better match; `score` is the same number."""
 
     key: str
     summary: str
@@ -180,7 +187,7 @@ class FoundMemory(SnakeResult):
 
 
 class SearchData(SnakeResult):
-    """`notice` is there only when something was not searched."""
+    """One page of hits. `notice` is set only when part of the search could not be done."""
 
     results: list[FoundMemory]
     pagination: Pagination
@@ -188,17 +195,21 @@ class SearchData(SnakeResult):
 
 
 class MemorySearchResult(SnakeResult):
-    """Best first."""
+    """Memories found, best first."""
 
     success: Literal[True] = True
     data: SearchData
 
 
 class DeletedKey(SnakeResult):
+    """The key that `memory_delete` was called with."""
+
     key: str
 
 
 class DeletedResult(SnakeResult):
+    """What `memory_delete` returns. `message`: why it was cancelled."""
+
     success: Literal[True] = True
     status: Literal["deleted", "cancelled"]
     data: DeletedKey
@@ -239,6 +250,7 @@ def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
 
 
 def ask_to_delete(context: Context, params: KeyParams) -> Question:
+    """Raises `MemoryNotFound` instead of asking when there is no such memory."""
     memory = _existing(context, params)
     asker = shown.quoted(context.asked_by) if context.asked_by else "A caller"
     key, root = shown.quoted(memory.key), shown.quoted(context.workspace.root)
@@ -255,6 +267,7 @@ def ask_to_delete(context: Context, params: KeyParams) -> Question:
 
 
 def delete_declined(context: Context, params: KeyParams, answer: Answer) -> DeletedResult:
+    """The result of `memory_delete` when it was not allowed."""
     return DeletedResult(
         status="cancelled",
         data=DeletedKey(key=params.key.strip()),
