@@ -214,7 +214,7 @@ class Sessions:
                 return answered
             unanswered = answered.answer == "timeout"
         answer = await own(question)
-        # An editor was asked and did not answer: that is a no, which `nobody` is not always.
+        # An editor was asked and did not answer. That is a no, while a call that nobody can be asked about may go on.
         return Answered("timeout" if answer == "nobody" and unanswered else answer, asker.name if asker else "")
 
     def editors(self, workspace: str) -> list[Session]:
