@@ -61,6 +61,7 @@ def machine() -> dict[str, Any]:
 
 
 def print_machine(facts: dict[str, Any]) -> None:
+    """Prints the facts, with a warning when the machine is busy."""
     print(f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}, Python {facts['python']}, {facts['at']}")
     print(f"load average at start: {facts['load']}")
     if facts["busy"]:
@@ -287,6 +288,7 @@ class LspClient:
 
 
 def open_service(home: Path) -> Any:
+    """The service in this process over the data folder `home`; it asks nobody."""
     from sidecar.tools.assemble import make_service
 
     return make_service(env={**os.environ, "SIDECAR_HOME": str(home)}, flags={"confirm": "never"})
@@ -329,6 +331,7 @@ def at_rank(values: Sequence[float], share: float) -> float:
 
 
 def spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
+    """p50, p95, p99 and maximum of the values, and their number `n`."""
     return {
         "p50": round(at_rank(values, 0.5), digits),
         "p95": round(at_rank(values, 0.95), digits),
@@ -339,6 +342,7 @@ def spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Prints a Markdown table."""
     cells = [[str(c) for c in columns], *([_shown(c) for c in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     print(f"\n### {title}\n")

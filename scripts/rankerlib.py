@@ -250,6 +250,7 @@ def named(raw: Matrix) -> WeightedSum:
 
 
 def write_weights(path: Path, combiner: WeightedSum, facts: dict[str, Any]) -> None:
+    """Writes a ranker file: `facts`, the base and the weights by feature."""
     path.parent.mkdir(parents=True, exist_ok=True)
     value = {**facts, "base": combiner.base, "weights": dict(combiner.weights)}
     path.write_text(json.dumps(value, indent=1) + "\n", "utf-8")

@@ -51,9 +51,11 @@ class BagMaker:
 
     @property
     def vocabulary(self) -> int:
+        """The number of tokens in the tokeniser's vocabulary."""
         return int(self._tokenizer.get_vocab_size())
 
     def bags(self, texts: Iterable[str]) -> Bags:
+        """One bag per text, in order. Identifiers are split first."""
         ids, counts, lengths = [], [], [0]
         for part in _parts(texts):
             for encoding in self._tokenizer.encode_batch_fast(part, add_special_tokens=False):

@@ -71,10 +71,12 @@ class Tables:
 
     @property
     def documents(self) -> NDArray[np.float32]:
+        """The rows times the document weights; shape [vocabulary, dimension]."""
         return self.rows * self.document_weights[:, None]
 
     @property
     def queries(self) -> NDArray[np.float32]:
+        """The rows times the query weights; shape [vocabulary, dimension]."""
         return self.rows * self.query_weights[:, None]
 
 

@@ -108,6 +108,7 @@ class Judgement:
         return float(np.mean(self.ndcg))
 
     def by_category(self) -> dict[str, float]:
+        """Mean NDCG@10 of each category, rounded to four digits."""
         groups = defaultdict(list)
         for value, category in zip(self.ndcg, self.categories, strict=True):
             groups[category].append(value)
@@ -137,6 +138,8 @@ class Judge:
         exponent: float,
         path_weights: Sequence[float],
     ) -> dict[float, Judgement]:
+        """The judgement for each path weight. `exponent` damps the counts of tokens."""
+
         def embedded(space: Workspace, bags: Parts[Bags]) -> Embedded:
             return Embedded(
                 pooled(bags.bodies, table, exponent),

@@ -82,6 +82,7 @@ def graph(tables: Tables, exponent: float) -> onnx.ModelProto:
 
 
 def write_model(folder: Path, tables: Tables, exponent: float, tokenizer: Path) -> None:
+    """Writes FILES into `folder`: the graph of the tables and a copy of the tokeniser."""
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(graph(tables, exponent), str(folder / FILES[0]))
     (folder / FILES[1]).write_bytes(tokenizer.read_bytes())

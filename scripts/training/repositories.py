@@ -48,6 +48,7 @@ class Mirror:
         self._env = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
 
     def revision(self) -> str:
+        """The commit id of HEAD."""
         return self._text("rev-parse", "HEAD").strip()
 
     def blobs(self) -> list[Blob]:

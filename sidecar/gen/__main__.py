@@ -40,6 +40,7 @@ def stale(root: Path) -> list[str]:
 
 
 def main() -> int:
+    """Returns the exit status: 1 with `--check` when a file is stale, else 0."""
     parser = argparse.ArgumentParser(prog="python -m sidecar.gen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
     check = parser.parse_args().check

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sidecar.settings.load import Settings
 
-# Two changes within one tick of the file system's clock leave the same mtime. FAT's tick is 2 s, the longest.
+# Two changes within one tick of the file system's clock leave the same mtime; FAT's tick is 2 s.
 _SETTLING_NS = 2_000_000_000
 
 

@@ -51,6 +51,7 @@ class ExplainParams(Params):
 
 
 def create_index(context: Context, params: NoParams) -> CreateResult:
+    """Builds the workspace's index for the first time."""
     report = context.workspace.create(context.progress, context.cancelled)
     return CreateResult(
         status="created",
@@ -94,6 +95,7 @@ def create_declined(context: Context, params: NoParams, answer: Answer) -> Creat
 
 
 def reindex_project(context: Context, params: NoParams) -> ReindexResult:
+    """Rebuilds the whole index; searches use the old one until the new one is complete."""
     report = context.workspace.rebuild(context.progress, context.cancelled)
     return ReindexResult(
         status="reindexed",
@@ -130,6 +132,7 @@ def reindex_declined(context: Context, params: NoParams, answer: Answer) -> Rein
 
 
 def reindex_file(context: Context, params: FileParams) -> ReindexFileResult:
+    """Brings one file of the index up to date."""
     report = context.workspace.reindex_file(params.file_path)
     return ReindexFileResult(status=report.status, file_path=report.path, chunks_created=report.chunks)
 
@@ -138,6 +141,7 @@ def reindex_file(context: Context, params: FileParams) -> ReindexFileResult:
 
 
 def delete_index(context: Context, params: NoParams) -> DeleteResult:
+    """Deletes the workspace's index; memories and added documents stay."""
     index_path = context.workspace.status().index_path
     context.workspace.delete()
     return DeleteResult(status="deleted", project_path=context.workspace.root, index_path=index_path)
@@ -172,6 +176,7 @@ def delete_declined(context: Context, params: NoParams, answer: Answer) -> Delet
 
 
 def get_index_status(context: Context, params: NoParams) -> IndexStatus:
+    """The state of the workspace's index."""
     return index_status(context.workspace.status())
 
 
@@ -179,6 +184,7 @@ _WHEN_APPLIED = "Changes apply at the next indexing, indexingStrategy at the nex
 
 
 def get_config(context: Context, params: NoParams) -> ConfigResult:
+    """The settings in force, where their config file is and which of its values cannot be used."""
     answer = context.workspace.config()
     if answer.exists:
         message = f"The config file is {answer.config_path}. {_WHEN_APPLIED}"
@@ -200,6 +206,7 @@ def get_config(context: Context, params: NoParams) -> ConfigResult:
 
 
 def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
+    """Why a path is or is not indexed."""
     told = context.workspace.explain(params.path)
     return PathExplanation(
         path=told.path,

@@ -101,6 +101,7 @@ def find_similar(context: Context, params: SimilarParams) -> SimilarResult:
 
 
 def search_symbols(context: Context, params: SymbolsParams) -> SymbolsResult:
+    """Finds definitions by name. Kinds are compared in lower case."""
     start = time.perf_counter()
     answer = context.workspace.find_symbols(params.name, [kind.lower() for kind in params.kinds], params.limit)
     return SymbolsResult(

@@ -155,6 +155,7 @@ class PathMatches(CamelResult):
 
 
 def search_code(context: Context, params: SearchCodeParams) -> SearchResult | CompactResult:
+    """Searches the code collection. Raises `InvalidQuery` for a blank query."""
     return _search(context, params, "code")
 
 
@@ -167,6 +168,7 @@ def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | Co
 
 
 def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
+    """Finds indexed paths that match a glob."""
     answer = context.workspace.find_paths(params.pattern, params.limit)
     return PathMatches(
         matches=list(answer.paths), pattern=params.pattern, total_matches=answer.total, notice=answer.notice or None

@@ -136,6 +136,8 @@ class CreateDocumentIndexParams(Params):
 
 
 class CreatedDocumentIndex(SnakeResult):
+    """What `search_create_index` returns."""
+
     status: Literal["created"]
     index_name: str
     backend: str
@@ -157,6 +159,7 @@ def run_search_documents_index(context: Context, params: Any) -> DocumentSearchR
 
 
 def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
+    """Adds a document, or replaces the one with the same id."""
     replaced, tokens = context.workspace.documents.add(
         params.index_name, params.doc_id, params.content, params.metadata
     )
@@ -164,6 +167,7 @@ def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
 
 
 def create_document_index(context: Context, params: CreateDocumentIndexParams) -> CreatedDocumentIndex:
+    """Creates a named document index. Raises `InvalidParams` for a blank name."""
     if not params.index_name.strip():
         raise InvalidParams("index_name: must have letters or digits.")
     tokenizer = params.tokenizer_config

@@ -54,12 +54,16 @@ class TextResult(SnakeResult):
 
 
 class TextsResult(SnakeResult):
+    """What `search_documents` returns, best first."""
+
     status: Literal["ok"]
     query: str
     results: list[TextResult]
 
 
 class TextIndexResult(SnakeResult):
+    """What `search_index_query` returns, best first. `index_size` is the number of texts."""
+
     status: Literal["ok"]
     query: str
     index_size: int
@@ -83,15 +87,18 @@ class FuzzyMatches(SnakeResult):
 
 
 def search_documents(context: Context, params: SearchTextsParams) -> TextsResult:
+    """Ranks the given texts by the query."""
     return TextsResult(status="ok", query=params.query, results=_search(context, params))
 
 
 def search_index_query(context: Context, params: QueryTextsParams) -> TextIndexResult:
+    """As `search_documents`; also says how many texts there were."""
     results = _search(context, params)
     return TextIndexResult(status="ok", query=params.query, index_size=len(params.documents), results=results)
 
 
 def search_fuzzy(context: Context, params: FuzzyParams) -> FuzzyMatches:
+    """The candidates whose similarity to the query reaches the threshold, best first."""
     from sidecar.engine.extras.oneshot import match_fuzzy
     from sidecar.engine.wiring import similarity
 

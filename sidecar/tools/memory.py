@@ -83,6 +83,7 @@ class SearchedAsElsewhere(Params):
     @model_validator(mode="before")
     @classmethod
     def leave_out(cls, given: Any) -> Any:
+        """Drops the foreign parameters before the others are validated."""
         if not isinstance(given, dict):
             return given
         if given.get("output_format", "json") != "json":
@@ -220,6 +221,11 @@ class DeletedResult(SnakeResult):
 
 
 def memory_save(context: Context, params: SaveParams) -> SavedResult:
+    """Creates a memory, or replaces the one with the same key.
+
+    Without a summary, the text's first line that is not blank is used, cut to 120 characters. Raises `InvalidParams`
+    for a blank key or text and for control characters in the key.
+    """
     key = params.key.strip()
     for name, value in (("key", key), ("text", params.text.strip())):
         if not value:
@@ -233,17 +239,20 @@ def memory_save(context: Context, params: SaveParams) -> SavedResult:
 
 
 def memory_get(context: Context, params: KeyParams) -> MemoryResult:
+    """Raises `MemoryNotFound` when no memory has the key."""
     memory = _existing(context, params)
     return MemoryResult(data=MemoryRecord(**_head(memory).model_dump(), text=memory.text))
 
 
 def memory_list(context: Context, params: ListParams) -> ListResult:
+    """One page of the memories whose key begins with `namespace` and that have all the tags."""
     memories, total = context.workspace.memories.page(params.namespace, params.tags, params.limit, params.offset)
     pagination = Pagination(total=total, limit=params.limit, offset=params.offset)
     return ListResult(data=ListData(memories=[_head(memory) for memory in memories], pagination=pagination))
 
 
 def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
+    """Raises `MemoryNotFound` when no memory has the key."""
     key = _existing(context, params).key
     context.workspace.memories.delete(key)
     return DeletedResult(status="deleted", data=DeletedKey(key=key))
@@ -276,6 +285,7 @@ def delete_declined(context: Context, params: KeyParams, answer: Answer) -> Dele
 
 
 def memory_search(context: Context, params: SearchParams) -> MemorySearchResult:
+    """Finds memories by meaning and by word."""
     page = context.workspace.memories.search(
         params.query, params.limit, params.offset, params.namespace, context.cancelled
     )
@@ -283,6 +293,7 @@ def memory_search(context: Context, params: SearchParams) -> MemorySearchResult:
 
 
 def memory_fulltext_search(context: Context, params: FulltextParams) -> MemorySearchResult:
+    """Finds memories with all (AND) or any (OR) of the keywords."""
     given = params.keywords.split(",") if isinstance(params.keywords, str) else params.keywords
     keywords = [keyword.strip() for keyword in given if keyword.strip()]
     page = context.workspace.memories.find_keywords(

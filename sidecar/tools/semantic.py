@@ -117,6 +117,8 @@ class SemanticResult(SnakeResult):
 
 
 def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResult:
+    """Indexes the files that match the patterns. Lists at most 50 failures. Raises `InvalidParams` for an empty
+    list."""
     if not params.patterns:
         raise InvalidParams(NO_PATTERNS)
     start = time.perf_counter()
