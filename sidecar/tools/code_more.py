@@ -30,8 +30,8 @@ class SimilarParams(Params):
 
 
 class SimilarResult(CamelResult):
-    """`total_results` counts all the code that is similar, before the limit. Scores are (1 + cosine) / 2, from 0 to
-    1."""
+    """Scores are (1 + cosine) / 2, so 0.5 means unrelated. `total_results` counts the chunks found that score at least
+    0.5, before the limit."""
 
     results: list[SearchHit]
     total_results: int

@@ -54,7 +54,7 @@ class ReindexResult(CamelResult):
 
 
 class ReindexFileResult(CamelResult):
-    """What `reindex_file` returns; `removed` means that the file no longer belongs in the index."""
+    """What `reindex_file` returns; `removed` means that the file was no longer on disk."""
 
     status: Literal["reindexed", "removed"]
     file_path: str

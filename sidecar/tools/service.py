@@ -53,7 +53,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Gated:
-    """A call that has passed validation and its question and has only to be run."""
+    """A call that has passed validation and its question. It is run, or declined if `declined_by` is set."""
 
     tool: ToolSpec
     meant: ToolSpec
