@@ -1,6 +1,7 @@
-"""What bench-index and bench-query share: trees of real code, the machine's facts, processes and their memory, tables.
+"""What the bench scripts and soak share: trees of real code, facts about the machine, processes and their memory,
+tables.
 
-Not here: what is measured, and the bounds.
+What is measured, and the bounds, are in the scripts.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ _CODE = frozenset(
 )
 _LARGEST_FILE = 400_000
 _SPARE = 1.1
-"""Some of what is copied is judged not to be worth indexing: generated, minified."""
+"""More is copied than asked for, because generated and minified files are not indexed."""
 _SHARE = 4
-"""One package gives at most this part of a tree, so that no single style of code decides."""
+"""One package provides at most 1/4 of a tree, so that no single style of code dominates."""
 PAGE = 4096
 
 
@@ -41,7 +42,7 @@ PAGE = 4096
 
 
 def machine() -> dict[str, Any]:
-    """What a reader has to know to compare numbers."""
+    """The facts that a reader needs to compare numbers. `busy`: the load average is above 0.3 per core."""
     cpu = platform.processor() or "unknown"
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -60,6 +61,7 @@ def machine() -> dict[str, Any]:
 
 
 def print_machine(facts: dict[str, Any]) -> None:
+    """Prints the facts, with a warning when the machine is busy."""
     print(f"{facts['cpu']}, {facts['cores']} cores, {facts['system']}, Python {facts['python']}, {facts['at']}")
     print(f"load average at start: {facts['load']}")
     if facts["busy"]:
@@ -70,14 +72,14 @@ def print_machine(facts: dict[str, Any]) -> None:
 
 
 def sources() -> list[Path]:
-    """Folders of real code that every Python installation has: its packages, then its own library."""
+    """Folders of real code in every Python installation: its packages, then its standard library."""
     return [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
 
 
 def assemble_tree(into: Path, *, chunks: int = 0, files: int = 0, given: Path | None = None) -> Path:
-    """Copies real files into a new folder until it has so many chunks (as the product cuts them) or so many files.
+    """Copies real files into a new folder until it has `chunks` chunks (as the product cuts them) or `files` files.
 
-    `given` is the folder that they come from, instead of `sources()`. Says so when there is too little.
+    They come from `given`, or from `sources()`. Prints a note when there are not enough.
     """
     from sidecar.parts.chunk import parse_file
     from sidecar.parts.languages import language_of
@@ -125,7 +127,7 @@ def _files(package: Path) -> Iterator[Path]:
 
 @contextmanager
 def scratch(kept: Path | None) -> Iterator[Path]:
-    """A folder for trees and indexes; removed afterwards unless it was given."""
+    """A folder for trees and indexes: `kept`, or a temporary one that is removed afterwards."""
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
         yield kept
@@ -138,7 +140,8 @@ def scratch(kept: Path | None) -> Iterator[Path]:
 
 
 def fresh_process(part: str, python: str = sys.executable, **facts: Any) -> dict[str, Any]:
-    """Runs one part of the calling script in a process of its own, so that parts share no memory and no caches."""
+    """Runs one part of the calling script in a new process, so that parts share no memory and no caches. Returns the
+    JSON of its last line."""
     command = [python, sys.argv[0], "--part", part, "--facts", json.dumps(facts, default=str)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     lines = done.stdout.strip().splitlines()
@@ -149,6 +152,7 @@ def fresh_process(part: str, python: str = sys.executable, **facts: Any) -> dict
 
 
 def options(description: str) -> argparse.ArgumentParser:
+    """An argument parser with the options that all benchmarks share."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, help="folder to take the code from (default: installed Python packages)")
     parser.add_argument("--json", type=Path, help="also write every number to this file")
@@ -162,7 +166,7 @@ def options(description: str) -> argparse.ArgumentParser:
 
 
 class Memory:
-    """Resident memory of a process and its descendants by role, sampled; Linux only, empty elsewhere."""
+    """Samples the resident memory of a process and its descendants, by role, in MB. Linux only; empty elsewhere."""
 
     def __init__(self, pid: int, every: float = 0.05) -> None:
         self._pid, self._every = pid, every
@@ -179,7 +183,7 @@ class Memory:
         self._thread.join()
 
     def now(self) -> dict[str, int]:
-        """MB by role."""
+        """MB by role at this moment."""
         sizes: dict[str, int] = {}
         for pid in [self._pid, *descendants(self._pid)]:
             role = "process" if pid == self._pid else _role(pid)
@@ -198,6 +202,7 @@ class Memory:
 
 
 def descendants(pid: int) -> list[int]:
+    """Ids of all child processes, their children and so on. Linux only; empty elsewhere."""
     direct: list[int] = []
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError, ValueError):  # the thread has ended
@@ -214,7 +219,7 @@ def _role(pid: int) -> str:
 
 
 class LspClient:
-    """The product as an editor starts it, `sidecar --stdio`, and just enough of the protocol."""
+    """`sidecar --stdio` as an editor starts it, with as much of the protocol as the benchmarks need."""
 
     def __init__(self, workspace: Path, home: Path) -> None:
         env = {**os.environ, "SIDECAR_HOME": str(home), "CI": "1"}  # in its own process
@@ -236,7 +241,7 @@ class LspClient:
         return self._last
 
     def answer(self, number: int, timeout: float) -> tuple[float, dict[str, Any]]:
-        """When the answer came (perf_counter) and what it was."""
+        """When the answer arrived (perf_counter), and the answer."""
         came = self._answers[number].get(timeout=timeout)
         del self._answers[number]
         return came
@@ -283,13 +288,15 @@ class LspClient:
 
 
 def open_service(home: Path) -> Any:
+    """The service in this process over the data folder `home`; it asks nobody."""
     from sidecar.tools.assemble import make_service
 
     return make_service(env={**os.environ, "SIDECAR_HOME": str(home)}, flags={"confirm": "never"})
 
 
 def model_folder_for_others(folder: Path) -> Path:
-    """Our static table in the form model2vec reads (rows normalised: that form has no weight per count; for speed)."""
+    """Writes sidecar's static table in the form that model2vec reads. Rows are normalised, since that form has no
+    weight per count; good enough to compare speed."""
     import numpy as np
 
     from sidecar.parts.embed.catalog import resolve_model
@@ -318,12 +325,13 @@ def model_folder_for_others(folder: Path) -> Path:
 
 
 def at_rank(values: Sequence[float], share: float) -> float:
-    """The value below which `share` of them lie (nearest rank)."""
+    """The value below which `share` of the values lie (nearest rank); 0 for no values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
 def spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
+    """p50, p95, p99 and maximum of the values, and their number `n`."""
     return {
         "p50": round(at_rank(values, 0.5), digits),
         "p95": round(at_rank(values, 0.95), digits),
@@ -334,6 +342,7 @@ def spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Prints a Markdown table."""
     cells = [[str(c) for c in columns], *([_shown(c) for c in row] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     print(f"\n### {title}\n")
@@ -355,7 +364,7 @@ def _shown(value: object) -> str:
 
 
 def print_bounds(bounds: Sequence[tuple[str, float, float, str]], judged: bool) -> int:
-    """(what, measured, bound, unit) rows; returns how many are missed."""
+    """Prints (what, measured, bound, unit) rows. Returns how many bounds are missed, or 0 unless `judged`."""
     missed = sum(measured > bound for _, measured, bound, _ in bounds)
     rows = [(w, f"{m:.3g} {u}", f"<= {b:g} {u}", "met" if m <= b else "MISSED") for w, m, b, u in bounds]
     print_table("Bounds" if judged else "Bounds (quick run: not judged)", ("bound", "measured", "allowed", ""), rows)

@@ -1,6 +1,6 @@
-"""What scripts/train-ranker is made of: examples taken from the product's own search, and how weights are fitted.
+"""The parts of scripts/train-ranker: examples taken from the product's own search, and the fitting of weights.
 
-Not here: what is searched (the product), how NDCG is judged (scripts/bench-quality).
+The product does the searching; scripts/bench-quality defines NDCG.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Matrix = NDArray[np.float32]
 
 
 def bench_quality() -> ModuleType:
-    """The script that judges, as a module: one metric for training and for the tables."""
+    """scripts/bench-quality as a module, so that training and the published tables use the same metric."""
     return load_script("bench-quality")
 
 
@@ -48,7 +48,7 @@ def bench_quality() -> ModuleType:
 
 
 class Exchangeable:
-    """A combiner that passes on to whichever is in place."""
+    """A combiner that delegates to `now`, which can be replaced at any time."""
 
     def __init__(self) -> None:
         self.now: Combiner = HandSet()
@@ -65,14 +65,14 @@ class Exchangeable:
 
 @dataclass(frozen=True)
 class Candidates:
-    """One query's candidate files: path and lines of the chunk that each would show, and its features."""
+    """The candidate files of one query: path and lines of the chunk that each would show, and their features."""
 
     shown: list[dict[str, Any]]
     features: Matrix
 
 
 class Watched(Searcher):
-    """The product's searcher; says of the last search what its ranking saw."""
+    """The product's searcher; while `watching`, it keeps in `last` what the ranking saw of the last search."""
 
     def __init__(self, combiner: Combiner) -> None:
         super().__init__(combiner)
@@ -96,7 +96,7 @@ def _candidates(snapshot: Any, seen: Examined) -> Candidates:
 
 @dataclass
 class Product:
-    """The product's workspaces over indexes that are kept in `home` between runs."""
+    """The product's workspaces, over indexes that are kept between runs."""
 
     workspaces: OpenWorkspaces
     combiner: Exchangeable
@@ -104,7 +104,7 @@ class Product:
 
     @contextmanager
     def open(self, root: Path) -> Iterator[Workspace]:
-        """An indexed workspace; brought up to date when the index is missing or of other versions."""
+        """An indexed workspace. Its index is created or brought up to date first."""
         workspace = self.workspaces.get(str(root.resolve()))
         build = workspace.create if workspace.status().status == "not_found" else workspace.refresh
         build(no_progress, never_cancelled)
@@ -115,6 +115,7 @@ class Product:
 
 @contextmanager
 def open_product(home: Path) -> Iterator[Product]:
+    """The product with its indexes in `home`, a replaceable combiner and watched searchers."""
     env = {**os.environ, "SIDECAR_HOME": str(home), "SIDECAR_TWO_STAGE": "0"}
     combiner, watched = Exchangeable(), []
 
@@ -135,7 +136,8 @@ def open_product(home: Path) -> Iterator[Product]:
 
 @dataclass(frozen=True)
 class Example:
-    """One query: features of its candidates, and which of them are meant (1) by the chunk that they show."""
+    """One query: the features of its candidates, and a label for each: 1 if the chunk that it shows is a target, else
+    0."""
 
     repository: str
     language: str
@@ -151,12 +153,13 @@ class Example:
 
 CLIP = 5.0
 BASE = 0.5
-"""Of the sum of the positive weights, added to every score: a file's second chunk stands behind other files' first."""
+"""This part of the sum of the positive weights is added to every score, so that a file's second chunk ranks below other
+files' first."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """`decay` is AdamW's (on weights of inputs scaled to deviation 1), `lasso` the weight of their absolute sum."""
+    """`decay` is AdamW's weight decay (on inputs scaled to deviation 1), `lasso` the weight of the L1 penalty."""
 
     steps: int = 250
     rate: float = 0.01
@@ -168,8 +171,8 @@ class Recipe:
 def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[int]) -> Matrix:
     """Weights of the raw features; 0 for those not in `used`.
 
-    Listwise softmax whose target is an equal share for each file that is meant (ListNet, Cao et al. 2007), AdamW, one
-    cycle of the learning rate.
+    Listwise softmax with an equal share for each target file (ListNet, Cao et al. 2007), AdamW, one cycle of the
+    learning rate.
     """
     rng = np.random.default_rng(seed)
     usable = [e for e in examples if e.labels.sum() > 0]
@@ -193,19 +196,19 @@ def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[i
 
 
 KINDS = ("is_test", "is_example", "is_prose")
-"""What kind of file it is, which whole repositories teach: in clean folders there are few of them."""
+"""Features of the kind of file. They are learned from whole repositories, since clean folders have few such files."""
 HOLD = 3e-3
-"""Weight of the squares of what they move: a third of it brings two thousandths more, and tests nobody ever finds."""
+"""Weight of the L2 penalty on moving them. A third of it gains 0.002 in NDCG, but no search would ever find a test."""
 
 
 def fit_kinds(
     examples: Sequence[Example], weights: Matrix, used: Sequence[int], steps: int = 150, rate: float = 0.05
 ) -> Matrix:
-    """Weights where those of `KINDS`, as far as they are in `used`, are moved to fit these examples; all others stay.
+    """Moves the weights of `KINDS` that are in `used` to fit these examples; all other weights stay as they are.
 
-    In whole repositories files of other packages answer as well and are not annotated: fitted to them, evidence would
-    learn to distrust itself. Listwise softmax as in `fit`, Adam, all examples in each step, squares held against
-    moving.
+    The others stay because in whole repositories files of other packages answer queries too but are not annotated:
+    fitting to them would teach the evidence to distrust itself. Listwise softmax as in `fit`, Adam, all examples in
+    each step, and an L2 penalty on the move.
     """
     columns = [i for i in used if FEATURES[i].name in KINDS]
     usable = [e for e in examples if e.labels.sum() > 0]
@@ -241,25 +244,27 @@ def _shares(scores: NDArray[np.floating[Any]], sizes: Sequence[int]) -> NDArray[
 
 
 def named(raw: Matrix) -> WeightedSum:
-    """The combiner of these raw weights."""
+    """The combiner with these raw weights, rounded to four digits."""
     weights = {f.name: round(float(w), 4) for f, w in zip(FEATURES, raw, strict=True) if abs(w) >= 5e-5}
     return WeightedSum(weights, round(BASE * sum(w for w in weights.values() if w > 0), 4))
 
 
 def write_weights(path: Path, combiner: WeightedSum, facts: dict[str, Any]) -> None:
+    """Writes a ranker file: `facts`, the base and the weights by feature."""
     path.parent.mkdir(parents=True, exist_ok=True)
     value = {**facts, "base": combiner.base, "weights": dict(combiner.weights)}
     path.write_text(json.dumps(value, indent=1) + "\n", "utf-8")
 
 
 def current_fingerprint() -> dict[str, object]:
-    """Of the code as it stands and the default model."""
+    """The ranking's fingerprint of the current code with the default model."""
     parts = real_parts({}, {}, {})
     (model,) = (str(d.default) for d in DECLARATIONS if d.key == "model")
     return fingerprint(parts.versions, resolve_model(model).verify())
 
 
 def folds(repositories: Sequence[str], count: int, seed: int) -> list[set[str]]:
+    """The repositories dealt at random into `count` sets."""
     names = sorted(set(repositories))
     order = np.random.default_rng(seed).permutation(len(names))
     return [{names[i] for i in order[part::count]} for part in range(count)]

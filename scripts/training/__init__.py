@@ -1,3 +1,3 @@
-"""What make-pairs and train-static share: extraction of training pairs, the training itself, and its evaluation."""
+"""What the scripts that make and judge models share: extraction of training pairs, training, export and evaluation."""
 
 import sidecar.no_telemetry  # noqa: F401

@@ -1,4 +1,5 @@
-"""Texts as bags of tokens, the way the product counts them: identifiers split, distinct token ids and their counts."""
+"""Texts as bags of tokens, as the product counts them: identifiers are split, and each distinct token id has a
+count."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _BATCH = 2000
 
 @dataclass(frozen=True)
 class Bags:
-    """Rows of distinct `ids` with `counts`; row i lies at `starts[i]:starts[i + 1]`."""
+    """One row of distinct `ids` with `counts` per text; row i is at `starts[i]:starts[i + 1]`."""
 
     ids: NDArray[np.int32]
     counts: NDArray[np.float32]
@@ -27,18 +28,19 @@ class Bags:
         return len(self.starts) - 1
 
     def take(self, rows: NDArray[np.int64]) -> Bags:
-        """Those rows, in that order."""
+        """These rows, in this order."""
         lengths = self.starts[rows + 1] - self.starts[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[rows] - starts[:-1], lengths)
         return Bags(self.ids[places], self.counts[places], starts)
 
     def totals(self, vocabulary: int) -> NDArray[np.float64]:
+        """The count of each token over all rows; shape [vocabulary]."""
         return np.asarray(np.bincount(self.ids, weights=self.counts, minlength=vocabulary), dtype=np.float64)
 
 
 class BagMaker:
-    """A tokeniser without special tokens; `most` tokens a text, 0 for all."""
+    """A tokeniser without special tokens. `most` is the limit of tokens per text, 0 for none."""
 
     def __init__(self, tokenizer: Path, most: int = 0) -> None:
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
@@ -49,9 +51,11 @@ class BagMaker:
 
     @property
     def vocabulary(self) -> int:
+        """The number of tokens in the tokeniser's vocabulary."""
         return int(self._tokenizer.get_vocab_size())
 
     def bags(self, texts: Iterable[str]) -> Bags:
+        """One bag per text, in order. Identifiers are split first."""
         ids, counts, lengths = [], [], [0]
         for part in _parts(texts):
             for encoding in self._tokenizer.encode_batch_fast(part, add_special_tokens=False):
@@ -74,7 +78,8 @@ def _parts(texts: Iterable[str]) -> Iterable[list[str]]:
 
 
 def pooled(bags: Bags, table: NDArray[np.float32], exponent: float) -> NDArray[np.float32]:
-    """Shape [rows, dimension]: normalised sums of count^exponent times the token's row; zeros for an empty bag."""
+    """Shape [rows, dimension]: the normalised sum over a bag of count^exponent times the token's row; zeros for an
+    empty bag."""
     sums = np.zeros((len(bags), table.shape[1]), dtype=np.float32)
     weights = bags.counts**exponent
     for row in range(len(bags)):

@@ -1,4 +1,4 @@
-"""Training pairs out of a history: a commit's subject, and the lines of a file that it changed."""
+"""Training pairs from a history: a commit's subject, and the lines of a file that it changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FILES_TAKEN = 2
 
 
 def pairs_of_log(log: str) -> Iterator[Pair]:
-    """`log` as `Mirror.log` gives it. Commits of many files and routine ones are left out."""
+    """Pairs from the output of `Mirror.log`. Routine commits and those with many files are left out."""
     for commit in log.split("\x01")[1:]:
         subject, _, patch = commit.partition("\x02")
         query = query_from_subject(subject)
@@ -30,7 +30,7 @@ def _files(patch: str) -> Iterator[tuple[str, str]]:
     for part in re.split(r"(?m)^diff --git ", patch)[1:]:
         named = re.match(r"a/(\S+)", part)
         language = language_for_training(named[1]) if named else ""
-        # A subject says what was changed, and the tests of it would teach to look for tests.
+        # A subject describes the code that changed. Pairing it with tests would teach the model to look for tests.
         if named and language and language != "markdown" and not is_test(named[1]):
             yield language, _after(part)
 

@@ -1,7 +1,9 @@
-"""Trains a token table by contrast: a query's bag must find its own document's bag among those of the batch.
+"""Trains a token table by contrastive learning: a query's bag must find its own document's bag among those of the
+batch.
 
-Symmetric InfoNCE (van den Oord et al. 2018). Batches hold groups of pairs of one repository, so that most of the hard
-negatives come from the same code. A document's sum takes a share of another's, as a real chunk holds several things.
+Symmetric InfoNCE (van den Oord et al. 2018). Batches hold groups of pairs from the same repository, so that most hard
+negatives come from the same code. A part of another document's sum is added to a document's own, because a real chunk
+holds several things.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ KINDS = ("doc", "name", "comment", "file", "path", "section", "commit")
 
 @dataclass(frozen=True)
 class Pairs:
-    """`repository`, `kind` (places in KINDS) and `query_key` (equal for equal queries) have one number a pair."""
+    """`repository`, `kind` (an index into KINDS) and `query_key` (equal for equal queries) have one number per pair."""
 
     queries: Bags
     documents: Bags
@@ -35,12 +37,14 @@ class Pairs:
 
 
 def query_key(query: str) -> int:
+    """A hash of the query that ignores case."""
     return zlib.crc32(query.lower().encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a run may vary. `weights` are of KINDS; `mix`: with this probability a document takes from another."""
+    """The parameters of a run. `weights` are the sampling weights of KINDS; `mix` is the probability that part of
+    another document is added to a document."""
 
     dimension: int = 256
     steps: int = 220
@@ -58,7 +62,8 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Tables:
-    """Rows shared by documents and queries, and each token's weight in either: the same when there is one weight."""
+    """Rows shared by documents and queries, and each token's weight for either; the two are equal when one weight is
+    learned."""
 
     rows: NDArray[np.float32]
     document_weights: NDArray[np.float32]
@@ -66,15 +71,17 @@ class Tables:
 
     @property
     def documents(self) -> NDArray[np.float32]:
+        """The rows times the document weights; shape [vocabulary, dimension]."""
         return self.rows * self.document_weights[:, None]
 
     @property
     def queries(self) -> NDArray[np.float32]:
+        """The rows times the query weights; shape [vocabulary, dimension]."""
         return self.rows * self.query_weights[:, None]
 
 
 def averaged(tables: list[Tables]) -> Tables:
-    """Of runs that began with the same rows: the mean of rows and the geometric mean of weights."""
+    """The average of runs that started with the same rows: the mean of rows, the geometric mean of weights."""
     logs = [
         np.mean([np.log(w) for w in some], 0)
         for some in zip(*((t.document_weights, t.query_weights) for t in tables), strict=True)
@@ -83,7 +90,8 @@ def averaged(tables: list[Tables]) -> Tables:
 
 
 class Batches:
-    """Draws places of pairs: repositories with probability size^0.75, within one by the kinds' weights."""
+    """Draws indices of pairs: repositories with probability proportional to their weight^0.75, pairs within one by the
+    weights of their kinds."""
 
     def __init__(self, repository: NDArray[np.int32], kind: NDArray[np.int8], weights: Sequence[float]) -> None:
         weight = np.array(weights)[kind]
@@ -93,7 +101,7 @@ class Batches:
         self._share = share / share.sum()
 
     def draw(self, chance: np.random.Generator, batch: int, group: int) -> NDArray[np.int64]:
-        """`batch` places at most (none twice), `group` of each repository."""
+        """At most `batch` indices, `group` drawn from each repository; each index only once."""
         drawn = []
         for repository in chance.choice(len(self._members), batch // group, p=self._share):
             sums = self._sums[repository]
@@ -103,7 +111,7 @@ class Batches:
 
 
 def train(pairs: Pairs, rows: NDArray[np.float32], log_weights: NDArray[np.float32], recipe: Recipe) -> Tables:
-    """The trained rows, each times its learned weight. The same seed and library give the same table."""
+    """The trained rows and their learned weights. The same seed and library versions give the same table."""
     torch.manual_seed(recipe.seed)
     table = torch.nn.Parameter(torch.tensor(rows))
     documents = torch.nn.Parameter(torch.tensor(log_weights))
@@ -144,7 +152,8 @@ def _loss(
 
 
 def among_batch(scores: Tensor, query_keys: NDArray[np.int64]) -> Tensor:
-    """Loss of scores [queries, documents] whose diagonal is right; documents of an equal query are no wrong answers."""
+    """The loss of scores [queries, documents] whose diagonal is right. Documents of an equal query do not count as
+    wrong answers."""
     keys = torch.from_numpy(query_keys).to(scores.device)
     same = (keys[:, None] == keys[None]).fill_diagonal_(False)
     scores = scores.masked_fill(same, -1e4)

@@ -1,6 +1,7 @@
-"""Judges vectors on annotated repositories: cosine alone over the product's chunks, one hit per file.
+"""Judges vectors on annotated repositories: cosine similarity alone over the product's chunks, one hit per file.
 
-The same walk, chunks, enriched text and metric as the product and scripts/bench-quality, without its ranking.
+The walk, the chunks, the embedded text and the metric are those of the product and scripts/bench-quality; the ranking
+is left out.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ DEPTH = 10
 
 @dataclass(frozen=True)
 class Workspace:
-    """One repository's chunks and queries. `file_of` gives each chunk's place in `paths`."""
+    """One repository's chunks and queries. `file_of` gives each chunk's index in `paths`, `lines` its first and last
+    line."""
 
     name: str
     paths: list[str]
@@ -43,7 +45,7 @@ class Workspace:
 
 
 class Parts(NamedTuple, Generic[T]):
-    """What is embedded of a workspace: each chunk, each path, each query."""
+    """What is embedded of a workspace: its chunks, paths and queries."""
 
     bodies: T
     paths: T
@@ -52,12 +54,12 @@ class Parts(NamedTuple, Generic[T]):
 
 Texts = Parts[list[str]]
 Embedded = Parts[NDArray[np.float32]]
-"""Unit vectors [texts, dimension]; `paths` has a row per chunk."""
+"""Unit vectors [texts, dimension]; `paths` has one row per chunk, not per path."""
 Bagged = tuple[Workspace, Parts[Bags]]
 
 
 def load_bagged(bench: Path, repos: Path, tokenizer: Path, kept: Path) -> list[Bagged]:
-    """Cut and tokenised once, then read from the file `kept`."""
+    """The workspaces, cut and tokenised once and then read from the file `kept`."""
     if kept.exists():
         with kept.open("rb") as file:
             return list(pickle.load(file))
@@ -69,6 +71,7 @@ def load_bagged(bench: Path, repos: Path, tokenizer: Path, kept: Path) -> list[B
 
 
 def load_workspaces(bench: Path, repos: Path) -> Iterator[tuple[Workspace, Texts]]:
+    """Each annotated repository and its texts, cut as the product cuts them."""
     for repo in json.loads((bench / "repos.json").read_text("utf-8")):
         root = (repos / repo["name"] / (repo.get("benchmark_root") or "")).resolve()
         queries = json.loads((bench / "annotations" / f"{repo['name']}.json").read_text("utf-8"))
@@ -95,7 +98,7 @@ def _load(name: str, root: Path, queries: list[dict[str, Any]]) -> tuple[Workspa
 
 @dataclass(frozen=True)
 class Judgement:
-    """NDCG@10 of every query, by repository and category."""
+    """NDCG@10 of every query, with its repository and category."""
 
     ndcg: list[float]
     repositories: list[str]
@@ -105,13 +108,15 @@ class Judgement:
         return float(np.mean(self.ndcg))
 
     def by_category(self) -> dict[str, float]:
+        """Mean NDCG@10 of each category, rounded to four digits."""
         groups = defaultdict(list)
         for value, category in zip(self.ndcg, self.categories, strict=True):
             groups[category].append(value)
         return {name: round(float(np.mean(values)), 4) for name, values in sorted(groups.items())}
 
     def fold_means(self, folds: int = 5) -> list[float]:
-        """Repositories dealt to folds by name, so that two runs can be compared fold by fold."""
+        """The mean of each fold. Repositories are dealt to folds by name, so that two runs can be compared fold by
+        fold."""
         names = sorted(set(self.repositories))
         fold_of = {name: place % folds for place, name in enumerate(names)}
         values = [
@@ -121,7 +126,7 @@ class Judgement:
 
 
 class Judge:
-    """Embeds the workspaces once per table and exponent; path weights are then cheap to try."""
+    """Judges token tables on the workspaces. Each call embeds them once for all path weights."""
 
     def __init__(self, spaces: Sequence[Bagged]) -> None:
         self._spaces = spaces
@@ -133,6 +138,8 @@ class Judge:
         exponent: float,
         path_weights: Sequence[float],
     ) -> dict[float, Judgement]:
+        """The judgement for each path weight. `exponent` damps the counts of tokens."""
+
         def embedded(space: Workspace, bags: Parts[Bags]) -> Embedded:
             return Embedded(
                 pooled(bags.bodies, table, exponent),
@@ -146,7 +153,7 @@ class Judge:
 def judge_vectors(
     embedded: Iterable[tuple[Workspace, Embedded]], path_weights: Sequence[float]
 ) -> dict[float, Judgement]:
-    """By how much of a chunk's vector its path's is."""
+    """The judgement for each path weight: how much a path's vector counts against its chunk's."""
     parts = [
         (space, of.queries @ of.bodies.T, of.queries @ of.paths.T, (of.bodies * of.paths).sum(1))
         for space, of in embedded

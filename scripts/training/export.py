@@ -1,6 +1,7 @@
-"""Writes a token table as the files the product loads: an ONNX graph with int8 rows, the tokeniser, a catalog entry.
+"""Writes a token table as the files that the product loads: an ONNX graph with int8 rows, the tokeniser, a catalog
+entry.
 
-And for a transformer: a graph in int8 and one in half precision over one file of int8 weights.
+For a transformer it writes two graphs, in int8 and in half precision, over one file of int8 weights.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ GRAPHS = ("int8.onnx", "fp16.onnx")
 WEIGHTS = "weights.bin"
 _QUANTISED = "_quantized"
 _LARGE = 100_000
-"""Bytes from which a weight is moved out of the graph."""
+"""Weights of at least this many bytes are moved out of the graph."""
 _PAGE = 4096
-"""Where a weight begins is a multiple of it, so that the file can be mapped into memory."""
+"""Each weight starts at a multiple of this, so that the file can be mapped into memory."""
 
 
 def quantised(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
@@ -39,7 +40,8 @@ def quantised(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.
 
 
 def graph(tables: Tables, exponent: float) -> onnx.ModelProto:
-    """Takes each text's distinct ids, as mask their counts (0: padding), as token types 1 for a query, else 0."""
+    """A graph that takes each text's distinct ids as `input_ids`, their counts as `attention_mask` (0: padding) and as
+    `token_type_ids` 1 for a query, else 0. It returns unit vectors."""
     rows, scales = quantised(tables.rows)
     both = np.concatenate([scales * tables.document_weights, scales * tables.query_weights])
     constants = {
@@ -80,13 +82,14 @@ def graph(tables: Tables, exponent: float) -> onnx.ModelProto:
 
 
 def write_model(folder: Path, tables: Tables, exponent: float, tokenizer: Path) -> None:
+    """Writes FILES into `folder`: the graph of the tables and a copy of the tokeniser."""
     folder.mkdir(parents=True, exist_ok=True)
     onnx.save(graph(tables, exponent), str(folder / FILES[0]))
     (folder / FILES[1]).write_bytes(tokenizer.read_bytes())
 
 
 def to_half(fp32: Path, fp16: Path) -> None:
-    """The same graph with weights and sums in half precision; what goes in and comes out stays as it is."""
+    """Writes the graph with weights and sums in half precision; inputs and outputs keep their types."""
     from onnxruntime.transformers.float16 import convert_float_to_float16
 
     onnx.save(convert_float_to_float16(onnx.load(str(fp32)), keep_io_types=True), str(fp16))
@@ -95,9 +98,9 @@ def to_half(fp32: Path, fp16: Path) -> None:
 def share_weights(int8: Path, fp16: Path, folder: Path) -> None:
     """Writes both graphs over one file of weights: GRAPHS and WEIGHTS in `folder`.
 
-    `int8` is onnxruntime's dynamic quantisation of the graph that `fp16` is the half precision of, so each large weight
-    of the one has its name and `_quantized` in the other. The fp16 graph computes its weights from those: casts and a
-    product of constants, which onnxruntime carries out once, when the graph is loaded.
+    `int8` is onnxruntime's dynamic quantisation of the graph of which `fp16` is the half-precision form, so each large
+    weight of `fp16` has its name plus `_quantized` in `int8`. The fp16 graph computes its weights from those by casts
+    and products of constants, which onnxruntime carries out once, when it loads the graph.
     """
     small, half = onnx.load(str(int8)), onnx.load(str(fp16))
     weights = bytearray()
@@ -134,7 +137,7 @@ def _bytes(tensor: onnx.TensorProto) -> bytes:
 
 
 def _scaled(name: str, quantised: dict[str, onnx.TensorProto]) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
-    """The constants and the steps that make the fp16 weight `name`: (quantised - zero point) * scale."""
+    """The constants and nodes that compute the fp16 weight `name`: (quantised - zero point) * scale."""
     levels = quantised[name + _QUANTISED]
     scale, zero = (numpy_helper.to_array(quantised[name + end]).astype(np.float32) for end in ("_scale", "_zero_point"))
     constants = [levels, numpy_helper.from_array(scale, f"{name}_scale")]
@@ -150,7 +153,7 @@ def _scaled(name: str, quantised: dict[str, onnx.TensorProto]) -> tuple[list[onn
 
 
 def cosines(one: Path, other: Path, tokenizer: Path, texts: Iterable[str], most: int = 256) -> list[float]:
-    """Of two encoders' normalised vectors, text by text, on the CPU."""
+    """The cosine of two encoders' vectors for each text, on the CPU."""
     made = Tokenizer.from_file(str(tokenizer))
     made.no_padding()
     made.enable_truncation(most)
@@ -165,7 +168,8 @@ def cosines(one: Path, other: Path, tokenizer: Path, texts: Iterable[str], most:
 
 
 def catalog_entry(folder: Path, files: Sequence[str], **facts: Any) -> dict[str, Any]:
-    """Of a model written to `folder`: `files` begins with its graph, `facts` is what differs among our models."""
+    """The entry of a model written to `folder`. `files` starts with its graph; `facts` are the fields in which models
+    differ."""
     return {
         "id": folder.name,
         "folder": folder.name,
@@ -182,7 +186,7 @@ def catalog_entry(folder: Path, files: Sequence[str], **facts: Any) -> dict[str,
 
 
 def enter(catalog: Path, entry: dict[str, Any]) -> None:
-    """Puts the entry in its place, or last."""
+    """Replaces the catalog's entry with the same id, or appends the entry."""
     content = json.loads(catalog.read_text("utf-8"))
     models = content["models"]
     places = [place for place, model in enumerate(models) if model["id"] == entry["id"]]

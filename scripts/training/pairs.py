@@ -1,7 +1,7 @@
-"""Training pairs out of one file: a text that a person might ask with, and code or prose that answers it.
+"""Training pairs from one file: a text that a person might search with, and code or prose that answers it.
 
-The product's own parser finds definitions, comments and chunks, so that what is trained on looks like what is searched.
-Reads no repository (`repositories`) and counts nothing.
+The product's own parser finds definitions, comments and chunks, so that training texts look like searched ones.
+Repositories are read in `repositories`; scripts/make-pairs limits the number of pairs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Pair:
 
 
 def pairs_of(path: str, text: str, language: str, chance: random.Random) -> Iterator[Pair]:
-    """All pairs of one file; unusable ones are left out."""
+    """All pairs of one file, without those whose query or document is too short."""
     parsed = parse_file(path, text, language)
     found = _of_prose(parsed) if language in _PROSE else _of_code(path, text, parsed, chance)
     for kind, query, answer in found:
@@ -81,14 +81,15 @@ def _of_definition(
     bare = _without(body, comment) if comment else body
     if len(bare.split("\n")) >= 2:
         hidden = chance.random() < 0.5
-        # Half of the bodies lose their own name, or the name alone would answer.
+        # In half of the bodies the name is removed, or the model would learn to match the name alone.
         yield "name", definition.name, bare.replace(definition.name, " ") if hidden else bare
     if comment and (query := query_from_comment(comment.text)):
         yield "doc", query, f"{definition.container.replace('.', ' ')}\n{bare}" if definition.container else bare
 
 
 def _of_chunk(chunk: Chunk, places: _Comments, chance: random.Random) -> Iterator[tuple[str, str, str]]:
-    """One comment of a chunk asks for the chunk as the product embeds it, without that comment."""
+    """At most one pair per chunk: a comment inside it is the query, and the chunk as the product embeds it, without
+    that comment, the document."""
     inside = places.within(chunk.start_line, chunk.end_line)
     chance.shuffle(inside)
     for comment in inside[:3]:
@@ -104,7 +105,7 @@ def _without(text: str, comment: Comment) -> str:
 
 
 class _Comments:
-    """A file's comments by where they start and end."""
+    """A file's comments, found by line."""
 
     def __init__(self, parsed: ParsedFile) -> None:
         self._all = parsed.comments
@@ -112,7 +113,8 @@ class _Comments:
         self._starts = sorted({definition.start_line for definition in parsed.definitions})
 
     def about(self, definition: Definition) -> Comment | None:
-        """The comment right above, or the docstring at the top of the body, before anything defined inside."""
+        """The comment directly above the definition, else the docstring at the top of its body before any inner
+        definition; None without either."""
         if above := self._ending.get(definition.start_line - 1):
             return above
         after = bisect_right(self._starts, definition.start_line)

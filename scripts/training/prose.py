@@ -1,4 +1,4 @@
-"""Turns comments, headings and commit subjects into clean query text, or says that they are no use as one."""
+"""Turns comments and commit subjects into clean query text, or rejects them as useless for that."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _ROUTINE = re.compile(
 
 
 def query_from_comment(comment: str) -> str:
-    """The comment's first paragraphs without marks, tags and markup; empty when it says nothing about the code."""
+    """The comment's first paragraphs without comment marks, tags and markup; empty when they say nothing about the
+    code."""
     kept: list[str] = []
     for raw in comment.split("\n"):
         line = _END_MARKS.sub("", _MARKS.sub("", _ELIXIR.sub("", raw))).strip()
@@ -44,20 +45,22 @@ def query_from_comment(comment: str) -> str:
 
 
 def query_from_subject(subject: str) -> str:
+    """The subject without prefix, issue numbers and bracketed tags; empty for routine commits and for those that say
+    too little."""
     text = _TRAILERS.sub("", subject).strip()
     routine = _ROUTINE.search(text) or len(text.split()) < 4
     return "" if routine or not says_something(text) else text
 
 
 def says_something(text: str) -> bool:
-    """Three words or more, mostly letters, no boilerplate."""
+    """Whether the text has at least three words, is mostly letters and is not boilerplate."""
     if _NO_USE.search(text) or len(re.findall(r"[A-Za-z]{2,}", text)) < 3:
         return False
     return sum(c.isalpha() or c == " " for c in text) > 0.8 * len(text)
 
 
 def shortened(text: str) -> str:
-    """Cut at a sentence's end where one is near."""
+    """At most `MOST_CHARS` characters, cut at the end of a sentence if there is one after the first 60."""
     if len(text) <= MOST_CHARS:
         return text
     end = text.rfind(". ", 60, MOST_CHARS)

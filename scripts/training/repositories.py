@@ -1,6 +1,6 @@
-"""Which repositories training may read: the list, what is excluded, and the licence each one carries.
+"""Which repositories training may read: the list, the exclusions, and each repository's licence.
 
-Says nothing about what is taken out of a repository (`pairs`, `commits`).
+What is extracted from a repository is in `pairs` and `commits`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ _MOST_BYTES = 200_000
 
 
 class Excluded(Exception):
-    """A repository of the list must not be trained on."""
+    """The list contains a repository that must not be trained on."""
 
 
 @dataclass(frozen=True)
 class Blob:
+    """A file of HEAD. `size` is in bytes."""
+
     path: str
     object_id: str
     size: int
 
 
 class Mirror:
-    """A bare clone, read with git and never checked out. Blobs that it lacks are left out, nothing is fetched."""
+    """A bare clone, read with git and never checked out. Missing blobs are skipped; nothing is fetched."""
 
     def __init__(self, name: str, git_dir: Path) -> None:
         self.name = name
@@ -46,10 +48,11 @@ class Mirror:
         self._env = {**os.environ, "GIT_NO_LAZY_FETCH": "1"}
 
     def revision(self) -> str:
+        """The commit id of HEAD."""
         return self._text("rev-parse", "HEAD").strip()
 
     def blobs(self) -> list[Blob]:
-        """Regular files of HEAD with their sizes in bytes, in path order."""
+        """Regular files of HEAD, in path order."""
         found = []
         for row in self._text("ls-tree", "-r", "-l", "-z", "HEAD").split("\0"):
             meta, _, path = row.partition("\t")
@@ -59,7 +62,8 @@ class Mirror:
         return found
 
     def read(self, blobs: Iterable[Blob]) -> Iterator[tuple[Blob, str]]:
-        """Text of those blobs that are there and are UTF-8 without a NUL."""
+        """The blobs that are present and hold no NUL byte, with their text: bytes that are not UTF-8 are replaced, line
+        ends are `\\n`."""
         wanted = list(blobs)
         asked = "".join(f"{blob.object_id}\n" for blob in wanted).encode()
         command = [*self._git, "cat-file", "--batch"]
@@ -78,18 +82,19 @@ class Mirror:
                 yield blob, content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
     def log(self, commits: int, seconds: float) -> str:
-        """Subjects and patches of the last commits, `\\x01subject\\x02patch`; what there is when time runs out."""
+        """Subjects and patches of the last commits as `\\x01subject\\x02patch`; only a part of them when `seconds` run
+        out or a blob is missing."""
         command = [*self._git, "log", "--no-merges", f"-n{commits}", "-p", "-U4", "--no-color", "--no-renames"]
         command += ["--format=%x01%s%x02", "HEAD"]
         try:
-            # Without `check`: a patch that needs a missing blob ends the log, and what came before is good.
+            # Without `check`: a missing blob ends the log with an error, but the output until then is good.
             run = subprocess.run(command, capture_output=True, env=self._env, timeout=seconds, check=False)
             return run.stdout.decode("utf-8", "replace")
         except subprocess.TimeoutExpired as stopped:
             return (stopped.stdout or b"").decode("utf-8", "replace")
 
     def licence(self) -> str:
-        """One of ALLOWED, read from the licence files at the root; empty when none of them says so."""
+        """One of ALLOWED, from the licence files at the root; empty when none of them contains one."""
         files = [b for b in self.blobs() if "/" not in b.path and _LICENCE_FILE.fullmatch(b.path)]
         for _, text in self.read(b for b in files if b.size <= _MOST_BYTES):
             if found := licence_of(text):
@@ -102,7 +107,7 @@ class Mirror:
 
 
 def licence_of(text: str) -> str:
-    """The licence whose own words stand in the text, empty when none of ALLOWED does."""
+    """The licence whose wording is in the text; empty when it is none of ALLOWED."""
     plain = re.sub(r"[\s*#,>]+", " ", text.lower())
     for name, sign in _SIGNS:
         if sign.replace(",", "") in plain:
@@ -111,19 +116,21 @@ def licence_of(text: str) -> str:
 
 
 def read_list(path: Path) -> list[str]:
-    """`owner/name` of every line; `#` begins a comment."""
+    """The `owner/name` of every line; `#` starts a comment."""
     lines = (line.partition("#")[0].strip() for line in path.read_text("utf-8").splitlines())
     return [line for line in lines if line]
 
 
 def check_none_excluded(names: Iterable[str], excluded: Iterable[str]) -> None:
-    """Raises Excluded for a repository of the list, and for one of the same bare name: a fork or mirror of it."""
+    """Raises Excluded when a name, without its owner, is that of an excluded repository: it may be a fork or a
+    mirror."""
     bare = {name.rpartition("/")[2].lower() for name in excluded}
     if bad := [name for name in names if name.rpartition("/")[2].lower() in bare]:
         raise Excluded(f"must not be trained on: {', '.join(bad)}")
 
 
 def find_mirror(mirrors: Path, name: str) -> Mirror | None:
+    """The mirror of `owner/name` in a folder of mirrors; None when it is missing."""
     base = mirrors / name.replace("/", "+")
     for candidate in (base / "repo/.git", base / "repo", base / ".git", base):
         if (candidate / "HEAD").is_file():

@@ -1,4 +1,4 @@
-"""Which files of a repository are read for training: not vendored, generated or minified, few tests."""
+"""Which files of a repository are read for training: no vendored, generated or minified files and few tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MARKDOWN_SHARE = 0.1
 
 
 def language_for_training(path: str) -> str:
-    """Empty when files of that path are not read; tests are left out by `choose` only."""
+    """The language of the path; empty when such files are not read. Tests are left out by `choose`, not here."""
     if _SKIPPED.search(path):
         return ""
     language = language_of(path)
@@ -37,12 +37,12 @@ def language_for_training(path: str) -> str:
 
 
 def is_test(path: str) -> bool:
-    """Whether the path says that tests, benchmarks or examples lie there."""
+    """Whether the path is that of tests, specs, benchmarks, examples or samples."""
     return bool(_TEST.search(path))
 
 
 def choose(blobs: list[Blob], most_bytes: int, chance: random.Random) -> list[Blob]:
-    """At most so many bytes of files in a random order, a tenth of them Markdown."""
+    """Random files of at most `most_bytes` bytes, plus a tenth of that of Markdown. Keeps a tenth of the tests."""
     chosen, left = [], {True: int(most_bytes * _MARKDOWN_SHARE), False: most_bytes}
     for blob in chance.sample(blobs, len(blobs)):
         language = language_for_training(blob.path)
@@ -57,4 +57,5 @@ def choose(blobs: list[Blob], most_bytes: int, chance: random.Random) -> list[Bl
 
 
 def is_written_by_hand(path: str, text: str) -> bool:
+    """Whether the file is neither generated nor minified."""
     return not generated_reason(path, text) and not minified_reason(path, text)

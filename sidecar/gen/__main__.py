@@ -1,4 +1,4 @@
-"""`python -m sidecar.gen [--check]`: writes every generated file of a checkout, or says which ones are stale."""
+"""`python -m sidecar.gen [--check]`: writes every generated file of a checkout, or lists those that are stale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ MANIFEST = "extension/package.json"
 
 
 def generated() -> Mapping[str, str]:
-    """Content by path relative to the checkout. The extension's manifest is the checkout's, its settings made anew."""
+    """Content by path relative to the checkout. In the extension's package.json only the settings are generated; the
+    rest is kept."""
     return {
         MANIFEST: manifest.package_json((ROOT / MANIFEST).read_text(encoding="utf-8")),
         "extension/src/settings.gen.ts": manifest.settings_table(),
@@ -30,7 +31,7 @@ def generated() -> Mapping[str, str]:
 
 
 def stale(root: Path) -> list[str]:
-    """The generated files of the checkout that are missing or differ from what their source makes."""
+    """The generated files that are missing or differ from what their source generates."""
     return [
         name
         for name, content in generated().items()
@@ -39,6 +40,7 @@ def stale(root: Path) -> list[str]:
 
 
 def main() -> int:
+    """Returns the exit status: 1 with `--check` when a file is stale, else 0."""
     parser = argparse.ArgumentParser(prog="python -m sidecar.gen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a file is stale")
     check = parser.parse_args().check

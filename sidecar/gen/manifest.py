@@ -1,4 +1,4 @@
-"""The editor extension's settings: the part of its `package.json` that is derived, and the table its code reads."""
+"""Generates the editor extension's settings: a part of its `package.json`, and the table that its code reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _TYPES = {"boolean": "boolean", "integer": "integer", "number": "number", "patte
 
 
 def package_json(current: str) -> str:
-    """The manifest with the sidecar's settings in `contributes.configuration`; the rest of it is written by hand."""
+    """The manifest `current` with sidecar's settings in `contributes.configuration`; the rest is written by hand and
+    kept."""
     manifest = json.loads(current)
     pages = manifest["contributes"]["configuration"]
     ours = {"title": TITLE, "properties": {f"{SECTION}.{one.key}": _property(one) for one in DECLARATIONS}}
@@ -41,7 +42,7 @@ def _table() -> Iterator[str]:
 
 
 def _property(one: Declaration) -> dict[str, Any]:
-    """A user's setting is the machine's here: no workspace may set it."""
+    """A setting of scope `user` has VS Code's scope `machine`, so that no workspace can set it."""
     default = list(one.default) if isinstance(one.default, tuple) else one.default
     schema: dict[str, Any] = {
         "type": _TYPES.get(one.kind, "string"),

@@ -1,1 +1,2 @@
-"""What the user can set: declared in `declare`, read in `load`. Nothing is imported here: `home` alone is light."""
+"""The settings a user can change: declared in `declare`, read in `load`. This package imports nothing, so that `home`
+alone stays cheap."""

@@ -1,7 +1,6 @@
-"""Every setting, declared once: key, type, default, limits, description, environment variable, scope.
+"""Every setting, declared once: key, type, default, limits, description, environment variable and scope.
 
-What reads the layers is in `load.py`; the editor's settings page and the documentation are derived from this table.
-It holds no values in force and reads nothing.
+`load.py` reads the layers of settings; the editor's settings page and the documentation are generated from this table.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ ENVIRONMENT_PREFIX = "SIDECAR_"
 class Declaration:
     """One setting.
 
-    `key` is as in config.json, a dot for each level of nesting; `attribute` is its name on `Settings`.
-    `kind` "size" is digits and a unit in files (`default` too) and bytes on `Settings`.
-    `scope` "workspace": every layer may set it. "user": only the user's own file, the environment and a flag may,
-    since the editor's values and an index's config.json can come from whoever wrote the workspace.
-    `low` and `high` are inclusive (bytes for "size", characters for "text").
+    `key` is as in config.json, with a dot for each level of nesting; `attribute` is its name on `Settings`. `kind`
+    "size" is digits and a unit in files (and in `default`), and bytes on `Settings`. `scope` "workspace": every layer
+    may set it. `scope` "user": only the user's own file, the environment and a flag may set it, because the editor's
+    values and an index's config.json can come from the author of the workspace. `low` and `high` are inclusive (bytes
+    for "size", characters for "text").
     """
 
     key: str
@@ -46,7 +45,7 @@ class Declaration:
 
     @property
     def allowed(self) -> str:
-        """What may be written, in words, for messages and documentation."""
+        """The allowed values in words, for messages and documentation."""
         if self.kind == "choice":
             return ", ".join(self.choices)
         empty = "" if self.may_be_empty else " that is not empty"
@@ -260,4 +259,4 @@ DECLARATIONS: tuple[Declaration, ...] = (
 )
 
 INDEX_CONFIG_KEYS: tuple[str, ...] = tuple(d.key for d in DECLARATIONS[:11])
-"""What an index's config.json is written with at first: the specification's keys."""
+"""The specification's keys, which a new index's config.json contains."""

@@ -1,4 +1,4 @@
-"""Where everything that sidecar keeps lies. Light: the pipes ask this before anything else is imported."""
+"""Where sidecar keeps its data. Cheap to import: the pipes need this before anything else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sidecar.errors import ConfigInvalid
 
 
 def data_home(env: Mapping[str, str]) -> Path:
-    """The folder that holds everything sidecar keeps: SIDECAR_HOME, else `sidecar` in the user's data folder.
+    """The data folder: SIDECAR_HOME, else `sidecar` in the user's data folder.
 
     Raises ConfigInvalid when SIDECAR_HOME is not an absolute path.
     """
@@ -22,7 +22,7 @@ def data_home(env: Mapping[str, str]) -> Path:
 
 
 def own_home(env: Mapping[str, str]) -> Path | None:
-    """SIDECAR_HOME; None where it is not set. Raises ConfigInvalid as `data_home`."""
+    """SIDECAR_HOME; None when it is not set. Raises ConfigInvalid when it is not an absolute path."""
     text = env.get("SIDECAR_HOME", "")
     if not text:
         return None

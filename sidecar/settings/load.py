@@ -1,8 +1,8 @@
-"""Reads the layers of settings into one frozen `Settings`: default < user file < index's config.json < environment <
+"""Merges the layers of settings into one frozen `Settings`: default < user file < index's config.json < environment <
 editor < flag.
 
-A value that is wrong is named in `problems` and skipped, the layer below stays; it never discards the rest. Nothing
-inside the workspace is read: the callers give the two files, and neither is in it.
+A wrong value is named in `problems` and skipped, so that the layer below applies; the rest of its layer still counts.
+Nothing inside the workspace is read: neither of the two files is in it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,11 @@ _GROUPS = frozenset(key.partition(".")[0] for key in _BY_KEY if "." in key)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The values in force. `origins` maps each key (as in config.json) to the layer that set it; `problems` is one
-    sentence for each thing that was skipped. `max_file_size` is in bytes; `threads` 0 means choose."""
+    """The values in force.
+
+    `origins` maps each key (as in config.json) to the layer that set it; `problems` has one sentence for each value
+    that was skipped. `max_file_size` is in bytes; `threads` 0 means that sidecar chooses.
+    """
 
     include: tuple[str, ...] = ("**/*",)
     exclude: tuple[str, ...] = ()
@@ -75,8 +78,11 @@ def load_settings(
     editor: Mapping[str, object],
     flags: Mapping[str, object],
 ) -> Settings:
-    """Merges the layers. `config_file` is the index's config.json. Keys of `editor` and `flags` are as in config.json,
-    nested or dotted; a value of None there means not given. Missing files are no problem. Raises nothing."""
+    """Merges the layers. Never raises.
+
+    `config_file` is the index's config.json. Keys of `editor` and `flags` are as in config.json, nested or dotted; a
+    value of None means not given. A missing file counts as empty.
+    """
     loader = _Loader()
     loader.add("user file", str(user_file), loader.read(user_file))
     loader.add("index config", str(config_file), loader.read(config_file))
@@ -87,7 +93,7 @@ def load_settings(
 
 
 def default_config_text() -> str:
-    """The config.json that is written at first indexing: the specification's keys with their defaults."""
+    """The config.json written when a workspace is first indexed: the specification's keys with their defaults."""
     declared = {key: _BY_KEY[key] for key in INDEX_CONFIG_KEYS}
     content: dict[str, object] = {
         "_comment": "Settings of this index. Edits take effect at the next indexing. Keys that begin with _ are notes.",
@@ -98,8 +104,8 @@ def default_config_text() -> str:
 
 
 def user_config_file(env: Mapping[str, str]) -> Path:
-    """The user's own settings file, which need not exist: config.json in SIDECAR_HOME, else in the user's
-    configuration folder. Raises ConfigInvalid as `data_home` does."""
+    """The user's own settings file, which need not exist: config.json in SIDECAR_HOME, else in the user's configuration
+    folder. Raises ConfigInvalid as `data_home` does."""
     home = own_home(env)
     if home is not None:
         return home / "config.json"
@@ -109,7 +115,7 @@ def user_config_file(env: Mapping[str, str]) -> Path:
 
 
 def parse_size(text: str) -> int:
-    """`"500KB"` -> 512000 bytes (1 KB = 1024). Raises ValueError."""
+    """`"500KB"` -> 512000 bytes (1 KB = 1024). Raises ValueError for any other form."""
     match = re.fullmatch(r"([0-9]{1,9})(KB|MB)", text.strip(), re.IGNORECASE)
     if match is None:
         raise ValueError(text)
@@ -117,7 +123,7 @@ def parse_size(text: str) -> int:
 
 
 class _Loader:
-    """Collects values, origins and problems, one layer after the other."""
+    """Collects values, origins and problems, layer by layer."""
 
     def __init__(self) -> None:
         self._values: dict[str, Value] = {}
@@ -125,7 +131,8 @@ class _Loader:
         self._problems: list[str] = []
 
     def read(self, path: Path | None) -> Mapping[str, object]:
-        """The JSON object in a file; empty, with a problem, when it cannot be had."""
+        """The JSON object in a file; empty when the file is missing, and empty with a problem when it cannot be
+        used."""
         try:
             raw = None if path is None else read_small_file(path, _MAX_FILE_BYTES)
             if raw is None:
@@ -148,7 +155,8 @@ class _Loader:
         return {}
 
     def from_environment(self, env: Mapping[str, str]) -> Mapping[str, object]:
-        """Declared variables by key. Others are nobody's business, unless they look like a misspelt one of ours."""
+        """The values of declared variables, by key. An undeclared one is a problem only if it looks like a misspelt
+        setting."""
         variables = {d.environment: d.key for d in DECLARATIONS}
         found: dict[str, object] = {}
         for name, text in env.items():
@@ -204,7 +212,7 @@ class _Loader:
 
 
 def _given(layer: Mapping[str, object]) -> Mapping[str, object]:
-    """Without what was not given, which callers pass as None, also one level down."""
+    """Drops entries that are None, which callers pass for what is not given, also inside nested mappings."""
     inner = {k: _given(v) if isinstance(v, Mapping) else v for k, v in layer.items()}
     return {k: v for k, v in inner.items() if v is not None}
 
@@ -215,7 +223,7 @@ def _shown(value: object) -> str:
 
 
 def _written(kind: Kind, value: Value) -> object:
-    """A value as config.json has it."""
+    """The value as config.json spells it."""
     if isinstance(value, tuple):
         return list(value)
     if kind == "size":
@@ -240,7 +248,8 @@ def _nest(flat: Mapping[str, object]) -> dict[str, object]:
 
 
 def _parsed(declaration: Declaration, value: object, textual: bool) -> Value:
-    """`textual`: numbers, truth and lists may be written as text, as the environment has nothing else."""
+    """With `textual`, numbers, booleans and lists may also be texts, because an environment variable holds nothing
+    else."""
     if textual and isinstance(value, str):
         value = _from_text(declaration.kind, value.strip())
     parsers: dict[Kind, Callable[[Declaration, object], Value]] = {

@@ -1,6 +1,6 @@
-"""Settings that are read from disk only when their files look changed: every search asks for them.
+"""A cache of settings, because every search asks for them: files are read again only when they look changed.
 
-Not here: what they are and how the layers are merged (load).
+What the settings are and how the layers merge is in `load.py`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from pathlib import Path
 
 from sidecar.settings.load import Settings
 
-# Two changes within one tick of the file system's clock leave the same mtime behind; FAT counts in 2 s.
+# Two changes within one tick of the file system's clock leave the same mtime; FAT's tick is 2 s.
 _SETTLING_NS = 2_000_000_000
 
 
 class RememberedSettings:
-    """Settings by the index's config.json; files are read again when they look changed. Thread-safe."""
+    """Call it with an index's config.json to get the settings. A file is read again when it looks changed.
+    Thread-safe."""
 
     def __init__(self, user_file: Path, read: Callable[[Path], Settings]) -> None:
         self._user_file = user_file
@@ -42,5 +43,5 @@ def _look_of(path: Path) -> tuple[int, int, int, int] | None:
 
 
 def _is_fresh(look: tuple[int, int, int, int] | None) -> bool:
-    """Whether another change could still leave the same time stamps behind."""
+    """Whether a further change could still leave the same time stamps."""
     return look is not None and time.time_ns() - max(look[1], look[2]) < _SETTLING_NS

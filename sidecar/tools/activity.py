@@ -1,6 +1,7 @@
-"""What was asked through every door of this process, what it got and what it was refused: a bounded log in memory.
+"""The activity log: a bounded, in-memory record of the calls made through every door of this process.
 
-Not here: who is attached and who is asked (`sessions.py`). Nothing of it is ever written to disk.
+It records what each call asked for, how many results it got and why it was refused or failed. Nothing is written to
+disk. Who is attached and who is asked is in `sessions.py`.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _MOST_TEXT = 300
 
 
 class ActivityParams(Params):
-    """Parameters of `sidecar/activity`; all of them narrow the list down."""
+    """Parameters of `sidecar/activity`; each of them narrows the list of calls."""
 
     agent: str = Field("", max_length=200, description="Only calls of the client with this name.", examples=["Claude"])
     tool: str = Field("", max_length=100, description="Only calls of this tool.", examples=["search_code"])
@@ -49,8 +50,11 @@ class ActivityParams(Params):
 
 
 class AttachedSession(CamelResult):
-    """A client that is attached now. `name` and `version` are what it calls itself; `asks`: questions reach a person
-    through it; `calls`: how many it has made."""
+    """A client that is attached now.
+
+    `name` and `version` are what the client calls itself. `asks`: a question can reach a person through it. `calls`:
+    how many calls it has made. `you`: it is the client that asked for this list.
+    """
 
     id: int
     door: Door
@@ -64,11 +68,12 @@ class AttachedSession(CamelResult):
 
 
 class ActivityEntry(CamelResult):
-    """One call. `asked` is its query, name or path; `paths` are the first five of what it got and `results` how many.
+    """One call.
 
-    `state` asking: a person is being asked; refused: the answer was no, or there was nobody to ask. `answered_by` names
-    the client through which a person answered. `message` says why it failed or was refused, or what is amiss with the
-    answer.
+    `asked` is its query, name or path. `results` is how many rows it returned and `paths` are the first five distinct
+    paths among them; both are null when the result is not a list. `state` is `asking` while a person is being asked,
+    and `refused` when the answer was no or nobody could be asked. `answered_by` names the client through which a person
+    answered. `message` says why the call failed or was refused, or repeats the notice of its result.
     """
 
     id: int
@@ -91,8 +96,8 @@ class ActivityEntry(CamelResult):
 class ActivityResult(CamelResult):
     """What `sidecar/activity` returns: sessions oldest first, entries latest first.
 
-    `revision`: give it as `after` next time. `capacity`: how many calls are remembered; 0 means that the log is off.
-    `forgotten`: how many calls have fallen out of the log.
+    Send `revision` as `after` next time to get only what has changed since. `capacity`: how many calls are remembered;
+    0 means that the log is off. `forgotten`: how many calls have dropped out of the log.
     """
 
     sessions: list[AttachedSession]
@@ -103,8 +108,8 @@ class ActivityResult(CamelResult):
 
 
 class ActivityChanged(CamelResult):
-    """`sidecar/activityChanged`: something that `sidecar/activity` tells has changed. `running`: calls in flight;
-    `asking`: those of them that wait for a person."""
+    """`sidecar/activityChanged`: the answer of `sidecar/activity` has changed. `running`: calls in progress; `asking`:
+    those among them that wait for a person."""
 
     revision: int
     sessions: int
@@ -113,8 +118,8 @@ class ActivityChanged(CamelResult):
 
 
 class QuestionClosed(CamelResult):
-    """`sidecar/questionClosed`: the box of that `window/showMessageRequest` (its id and its message) needs no answer
-    any more. `answered_by`: the client through which a person answered in the meantime."""
+    """`sidecar/questionClosed`: the `window/showMessageRequest` with this id and message no longer needs an answer.
+    `answered_by` names the client through which a person has answered it, if one has."""
 
     request: str
     message: str
@@ -131,7 +136,7 @@ class FolderStatus(IndexStatus):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call as the log keeps it. Times in seconds since the epoch."""
+    """One call as the log keeps it. `started` is in seconds since the epoch, `took_ms` in milliseconds."""
 
     id: int
     revision: int
@@ -150,6 +155,7 @@ class Call:
     answered_by: str = ""
 
     def entry(self) -> ActivityEntry:
+        """The call as `sidecar/activity` returns it."""
         return ActivityEntry(
             id=self.id,
             revision=self.revision,
@@ -171,7 +177,8 @@ class Call:
 
 @dataclass
 class ActivityLog:
-    """Thread-safe. Keeps the latest `capacity` calls; with 0 it keeps nothing. `changed` is told of every change."""
+    """The latest `capacity` calls; none when `capacity` is 0. Thread-safe. `changed` is called after every change,
+    outside the lock."""
 
     capacity: int = DEFAULT_CAPACITY
     changed: Callable[[], None] = lambda: None
@@ -183,7 +190,7 @@ class ActivityLog:
     _lock: Lock = field(default_factory=partial(make_lock, Rank.CALL_LOG))
 
     def begin(self, session: int, agent: str, door: Door, tool: str, workspace: str, asked: str) -> int:
-        """Notes a call and returns its id, for `update`; 0 when the log is off."""
+        """Records a call and returns its id, for `update`. Returns 0 when the log is off."""
         if not self.capacity:
             return 0
         with self._lock:
@@ -198,7 +205,7 @@ class ActivityLog:
         return made.id
 
     def update(self, call: int, **facts: Any) -> None:
-        """Fields of `Call`. A call that has fallen out of the log is passed over."""
+        """Replaces fields of a recorded `Call`. Does nothing when the call is no longer in the log."""
         with self._lock:
             known = self._calls.get(call)
             if known is None:
@@ -208,11 +215,13 @@ class ActivityLog:
         self.changed()
 
     def count(self, *states: State) -> int:
+        """The number of recorded calls in any of these states."""
         with self._lock:
             return sum(call.state in states for call in self._calls.values())
 
     def select(self, params: ActivityParams, workspaces: Iterable[str]) -> list[ActivityEntry]:
-        """Latest first. `workspaces`: the folders that count, unless `params` says everywhere."""
+        """The recorded calls that match `params`, latest first, at most `params.limit`. `workspaces`: real paths of the
+        folders whose calls are wanted; ignored when `params.everywhere` is set."""
         since = _seconds(params.since)
         near = set(workspaces)
         with self._lock:
@@ -230,7 +239,7 @@ class ActivityLog:
 
 
 def activity_params(arguments: Mapping[str, object]) -> ActivityParams:
-    """Raises `InvalidParams` that names the field."""
+    """The parameters of `sidecar/activity`; null counts as not given. Raises `InvalidParams`, which names the field."""
     try:
         params = ActivityParams.model_validate({k: v for k, v in arguments.items() if v is not None})
         _seconds(params.since)
@@ -243,7 +252,8 @@ def activity_params(arguments: Mapping[str, object]) -> ActivityParams:
 
 
 def asked_of(arguments: Mapping[str, object]) -> str:
-    """What a call is about, in one line: never what it would keep, such as the text of a memory."""
+    """What a call asks for, on one line of at most 300 characters. Never contains what a call stores, such as the text
+    of a memory."""
     for name in ("query", "name", "pattern", "path", "file_path", "patterns", "keywords", "key"):
         value = arguments.get(name)
         if isinstance(value, str) and value:
@@ -254,7 +264,7 @@ def asked_of(arguments: Mapping[str, object]) -> str:
 
 
 def outcome_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of `Call` that a tool's result tells: how many, which paths first, what is amiss."""
+    """The `Call` fields that follow from a tool's result: state, number of rows, first paths and notice."""
     rows = next((value for key in _ROWS if isinstance(value := result.get(key), list)), None)
     facts: dict[str, Any] = {"state": "refused" if result.get("status") == "cancelled" else "done"}
     if rows is not None:
@@ -265,6 +275,7 @@ def outcome_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def iso(seconds: float) -> str:
+    """ISO 8601 in UTC with milliseconds, such as `2026-01-02T03:04:05.678Z`."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -281,7 +292,7 @@ def _path_of(row: object) -> str:
 
 
 def _seconds(text: str) -> float:
-    """Raises ValueError. A time without a zone is UTC."""
+    """Seconds since the epoch; 0 for an empty text. A time without a zone is UTC. Raises ValueError."""
     if not text:
         return 0.0
     moment = datetime.fromisoformat(text)

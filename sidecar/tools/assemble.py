@@ -1,6 +1,7 @@
-"""Puts the service together for a door. Light: the engine is imported by the first call that needs it.
+"""Builds the `Service` and the `Sessions` of a door. Cheap to import: the engine is imported by the first call that
+needs it.
 
-Not here: how the engine is put together (`engine/wiring.py`).
+How the engine itself is built is in `engine/wiring.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 
 OpenEngine: TypeAlias = Callable[[Mapping[str, object], Mapping[str, object], Mapping[str, str]], Workspaces]
-"""The workspaces for these flags, editor's settings and environment."""
+"""Opens the workspaces with these flags, editor settings and environment variables."""
 
 
 def make_service(
@@ -30,10 +31,10 @@ def make_service(
     unset_toolsets: str | Iterable[str] = DEFAULT_TOOLSETS,
     engine: OpenEngine | None = None,
 ) -> Service:
-    """The service over the real engine, or over `engine`. `flags` and `editor` hold settings by config.json's keys.
+    """The service over the real engine, or over `engine`. `flags` and `editor` hold settings under config.json's keys.
 
-    `toolsets` None: those of the settings, and `unset_toolsets` where no layer sets them.
-    Raises `ConfigInvalid` when SIDECAR_HOME is not an absolute path, `InvalidParams` for an unknown toolset.
+    With `toolsets` None, the toolsets come from the settings, or from `unset_toolsets` if no layer sets them. Raises
+    `ConfigInvalid` when SIDECAR_HOME is not an absolute path and `InvalidParams` for an unknown toolset.
     """
     flags, editor = flags or {}, editor or {}
     environment = os.environ if env is None else env
@@ -62,13 +63,13 @@ def make_service(
 
 
 def make_sessions(env: Mapping[str, str] | None = None) -> Sessions:
-    """The registry of a process; its log as long as the setting `activityLog` says."""
+    """The sessions of this process. The setting `activityLog` gives the capacity of their activity log."""
     environment = os.environ if env is None else env
     return Sessions(load_settings(None, user_config_file(environment), environment, {}, {}).activity_log)
 
 
 class LazyWorkspaces:
-    """`Workspaces` that come into being at the first `get`. Thread-safe."""
+    """`Workspaces` that opens the engine at the first `get`. Thread-safe."""
 
     def __init__(self, open_engine: Callable[[], Workspaces]) -> None:
         self._open_engine = open_engine
@@ -76,6 +77,7 @@ class LazyWorkspaces:
         self._lock = make_lock(Rank.LAZY_WORKSPACES)
 
     def get(self, root: str) -> Workspace:
+        """As `Workspaces.get`; the first call opens the engine."""
         with self._lock:
             if self._opened is None:
                 self._opened = self._open_engine()
@@ -83,6 +85,7 @@ class LazyWorkspaces:
         return opened.get(root)
 
     def close(self) -> None:
+        """Closes the engine if it is open. A later `get` opens it again."""
         with self._lock:
             opened, self._opened = self._opened, None
         if opened is not None:

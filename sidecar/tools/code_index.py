@@ -1,4 +1,5 @@
-"""The tools that make, describe and remove the index. The three that take time or destroy ask a person first."""
+"""The tools that create, rebuild, describe and delete an index. Creating, rebuilding and deleting ask a person
+first."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from sidecar.tools.status_result import IndexStatus, index_status
 
 
 class NoParams(Params):
-    """For tools that take none."""
+    """For tools without parameters."""
 
 
 class FileParams(Params):
@@ -50,6 +51,7 @@ class ExplainParams(Params):
 
 
 def create_index(context: Context, params: NoParams) -> CreateResult:
+    """Builds the workspace's index for the first time."""
     report = context.workspace.create(context.progress, context.cancelled)
     return CreateResult(
         status="created",
@@ -62,6 +64,7 @@ def create_index(context: Context, params: NoParams) -> CreateResult:
 
 
 def ask_to_create(context: Context, params: NoParams) -> Question:
+    """Raises `IndexExists` or `IndexingInProgress` instead of asking when the index cannot be created."""
     status = context.workspace.status()
     _refuse_while_indexing(status)
     if status.status != "not_found" and (status.generation or status.files):
@@ -78,6 +81,7 @@ def ask_to_create(context: Context, params: NoParams) -> Question:
 
 
 def create_declined(context: Context, params: NoParams, answer: Answer) -> CreateResult:
+    """The result of `create_index` when it was not allowed."""
     return CreateResult(
         status="cancelled",
         project_path=context.workspace.root,
@@ -91,6 +95,7 @@ def create_declined(context: Context, params: NoParams, answer: Answer) -> Creat
 
 
 def reindex_project(context: Context, params: NoParams) -> ReindexResult:
+    """Rebuilds the whole index; searches use the old one until the new one is complete."""
     report = context.workspace.rebuild(context.progress, context.cancelled)
     return ReindexResult(
         status="reindexed",
@@ -101,6 +106,7 @@ def reindex_project(context: Context, params: NoParams) -> ReindexResult:
 
 
 def ask_to_reindex(context: Context, params: NoParams) -> Question:
+    """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to rebuild now."""
     status = _existing(context)
     _refuse_while_indexing(status)
     return _question(
@@ -113,6 +119,7 @@ def ask_to_reindex(context: Context, params: NoParams) -> Question:
 
 
 def reindex_declined(context: Context, params: NoParams, answer: Answer) -> ReindexResult:
+    """The result of `reindex_project` when it was not allowed."""
     return ReindexResult(
         status="cancelled",
         project_path=context.workspace.root,
@@ -125,6 +132,7 @@ def reindex_declined(context: Context, params: NoParams, answer: Answer) -> Rein
 
 
 def reindex_file(context: Context, params: FileParams) -> ReindexFileResult:
+    """Brings one file of the index up to date."""
     report = context.workspace.reindex_file(params.file_path)
     return ReindexFileResult(status=report.status, file_path=report.path, chunks_created=report.chunks)
 
@@ -133,12 +141,14 @@ def reindex_file(context: Context, params: FileParams) -> ReindexFileResult:
 
 
 def delete_index(context: Context, params: NoParams) -> DeleteResult:
+    """Deletes the workspace's index; memories and added documents stay."""
     index_path = context.workspace.status().index_path
     context.workspace.delete()
     return DeleteResult(status="deleted", project_path=context.workspace.root, index_path=index_path)
 
 
 def ask_to_delete(context: Context, params: NoParams) -> Question:
+    """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to delete now."""
     status = _existing(context)
     _refuse_while_indexing(status)
     return _question(
@@ -153,6 +163,7 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
 
 
 def delete_declined(context: Context, params: NoParams, answer: Answer) -> DeleteResult:
+    """The result of `delete_index` when it was not allowed."""
     return DeleteResult(
         status="cancelled",
         project_path=context.workspace.root,
@@ -165,6 +176,7 @@ def delete_declined(context: Context, params: NoParams, answer: Answer) -> Delet
 
 
 def get_index_status(context: Context, params: NoParams) -> IndexStatus:
+    """The state of the workspace's index."""
     return index_status(context.workspace.status())
 
 
@@ -172,6 +184,7 @@ _WHEN_APPLIED = "Changes apply at the next indexing, indexingStrategy at the nex
 
 
 def get_config(context: Context, params: NoParams) -> ConfigResult:
+    """The settings in force, where their config file is and which of its values cannot be used."""
     answer = context.workspace.config()
     if answer.exists:
         message = f"The config file is {answer.config_path}. {_WHEN_APPLIED}"
@@ -193,6 +206,7 @@ def get_config(context: Context, params: NoParams) -> ConfigResult:
 
 
 def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
+    """Why a path is or is not indexed."""
     told = context.workspace.explain(params.path)
     return PathExplanation(
         path=told.path,
@@ -222,7 +236,7 @@ def _existing(context: Context) -> StatusAnswer:
 
 
 def _is_damaged(status: StatusAnswer) -> bool:
-    """It cannot be opened: nobody knows what it holds."""
+    """Whether the index cannot be opened, so that its contents are unknown."""
     return status.status == "failed" and not status.generation
 
 
@@ -261,7 +275,7 @@ def _question(
 
 
 def why_cancelled(answer: Answer, state: str) -> str:
-    """What a declined call tells the caller: how things stand, why, and how to allow it."""
+    """The message of a declined call: `state` (how things stand now), why the call was declined and how to allow it."""
     if answer == "nobody":
         return (
             f"{state} Nobody could be asked. A person can run it from the editor or the terminal, or allow it with "

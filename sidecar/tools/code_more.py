@@ -1,4 +1,5 @@
-"""More ways into the code than the specification of the nine tools has: by a place in it, and by a name."""
+"""Two searches of code beyond the specification's nine tools: code like the code at a place, and definitions by
+name."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ class SimilarParams(Params):
 
 
 class SimilarResult(CamelResult):
-    """Scores are (1 + cosine) / 2; `total_results` counts what is at all similar."""
+    """Scores are (1 + cosine) / 2, so 0.5 means unrelated. `total_results` counts the chunks found that score at least
+    0.5, before the limit."""
 
     results: list[SearchHit]
     total_results: int
@@ -51,7 +53,8 @@ class SymbolsParams(Params):
 
 
 class Symbol(CamelResult):
-    """A definition. Lines are 1-based, end inclusive; `line` is the source where it starts."""
+    """A definition. Lines are 1-based and `end_line` is inclusive; `line` is the source text of the line where the
+    definition starts."""
 
     path: str
     name: str
@@ -64,7 +67,7 @@ class Symbol(CamelResult):
 
 
 class SymbolsResult(CamelResult):
-    """Best first; `total_symbols` is before the limit."""
+    """Definitions, best first. `total_symbols` is their number before the limit."""
 
     symbols: list[Symbol]
     total_symbols: int
@@ -73,6 +76,7 @@ class SymbolsResult(CamelResult):
 
 
 def find_similar(context: Context, params: SimilarParams) -> SimilarResult:
+    """Raises `InvalidParams` when `end_line` is given and lies before `line`."""
     if 0 < params.end_line < params.line:
         raise InvalidParams(f"end_line: {params.end_line} is before line {params.line}.")
     answer = context.workspace.find_similar(params.path, params.line, params.end_line, params.limit, context.cancelled)
@@ -97,6 +101,7 @@ def find_similar(context: Context, params: SimilarParams) -> SimilarResult:
 
 
 def search_symbols(context: Context, params: SymbolsParams) -> SymbolsResult:
+    """Finds definitions by name. Kinds are compared in lower case."""
     start = time.perf_counter()
     answer = context.workspace.find_symbols(params.name, [kind.lower() for kind in params.kinds], params.limit)
     return SymbolsResult(

@@ -1,6 +1,6 @@
-"""The tools that look things up: search_code, search_docs, search_by_path.
+"""The search tools: search_code, search_docs and search_by_path.
 
-Ranking, matching and what counts as stale are the engine's; here are names, limits and shapes.
+This module defines names, limits and shapes. Ranking, matching and the rule for stale answers are the engine's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ MAX_GLOB = 200
 
 
 def whole(value: Any) -> Any:
-    """JSON has one kind of number: 5.0 is the whole number 5. True is not 1."""
+    """Turns a float with an integer value into an int, since JSON does not tell 5.0 from 5. Returns every other value
+    as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -67,15 +68,19 @@ class SearchDocsParams(SearchCodeParams):
 
 
 class ExcerptLine(CamelResult):
-    """A line that shows why its result was found. Every second piece, from the second on, is a word of the query."""
+    """A line that shows why the result was found. `pieces` alternates: the second, fourth, ... pieces are words of the
+    query."""
 
     line: int
     pieces: list[str]
 
 
 class SearchHit(CamelResult):
-    """One result. Lines are 1-based, end inclusive; the score is 0-1. `shares`: the score's parts by words (`word`), by
-    meaning (`meaning`) and by everything else (`prior`)."""
+    """One result. Lines are 1-based, `end_line` is inclusive, and `score` is 0-1.
+
+    `shares` splits the score into what words (`word`), meaning (`meaning`) and everything else (`prior`) contributed.
+    The fields from `parts` on are set only when the call asks for `explain`.
+    """
 
     path: str
     content: str
@@ -92,8 +97,12 @@ class SearchHit(CamelResult):
 
 
 class SearchResult(CamelResult):
-    """`total_results` counts these results; `available`, what could be paged to, is there only when that is more.
-    `notice` is there only when the answer is partial or stale, `model` (which compared the meanings) with `explain`."""
+    """`total_results` counts the results returned; `available`, how many there are to page through, is set only if
+    larger.
+
+    `notice` is set only when the answer is partial or stale; `stages_ms` and `model` (the model that compared the
+    meanings) only with `explain`.
+    """
 
     results: list[SearchHit]
     query: str
@@ -107,7 +116,7 @@ class SearchResult(CamelResult):
 
 
 class CompactHit(CamelResult):
-    """`l`: path:start-end, `t`: text, `s`: score to two decimals."""
+    """`l`: path:start-end, `t`: text, `s`: score, rounded to two decimals."""
 
     l: str  # noqa: E741
     t: str
@@ -115,7 +124,7 @@ class CompactHit(CamelResult):
 
 
 class CompactResult(CamelResult):
-    """`r`: results, `n`: how many, `ms`: time taken."""
+    """`r`: results, `n`: their number, `ms`: time taken in milliseconds."""
 
     r: list[CompactHit]
     n: int
@@ -136,8 +145,8 @@ class SearchByPathParams(Params):
 
 
 class PathMatches(CamelResult):
-    """Matching paths in alphabetical order; `total_matches` is before the limit. `notice` is there only when the index
-    is behind the files."""
+    """Matching paths in alphabetical order. `total_matches` is their number before the limit; `notice` is set only when
+    the index is behind the files."""
 
     matches: list[str]
     pattern: str
@@ -146,10 +155,12 @@ class PathMatches(CamelResult):
 
 
 def search_code(context: Context, params: SearchCodeParams) -> SearchResult | CompactResult:
+    """Searches the code collection. Raises `InvalidQuery` for a blank query."""
     return _search(context, params, "code")
 
 
 def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | CompactResult:
+    """As `search_code`, over the docs collection. Raises `DocsIndexNotFound` when there is no index."""
     try:
         return _search(context, params, "docs")
     except IndexNotFound as error:
@@ -157,6 +168,7 @@ def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | Co
 
 
 def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
+    """Finds indexed paths that match a glob."""
     answer = context.workspace.find_paths(params.pattern, params.limit)
     return PathMatches(
         matches=list(answer.paths), pattern=params.pattern, total_matches=answer.total, notice=answer.notice or None
@@ -184,7 +196,7 @@ def _search(context: Context, params: SearchCodeParams, collection: Collection) 
 
 
 def _default_alpha(context: Context, params: SearchCodeParams) -> float:
-    """The workspace's `hybridSearch.defaultAlpha`; 0.5 unless its config says otherwise."""
+    """The workspace's `hybridSearch.defaultAlpha` in hybrid mode, else the parameter's default."""
     if params.mode != "hybrid":
         return params.alpha
     hybrid = context.workspace.config().config.get("hybridSearch")

@@ -1,6 +1,6 @@
-"""Calls a tool for a session and brings its question to a person. How a person is asked is the surface's `ask`.
+"""Runs a tool for a session and takes its question to a person. The surface's `ask` says how its client is asked.
 
-Not here: who is attached (`sessions.py`) and what the log keeps of it (`activity.py`).
+Who is attached is in `sessions.py`; what the log records of a call is in `activity.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ASKED_BY_EDITORS_THEMSELVES = frozenset({"get_index_status", "get_config"})
 
 
 def nothing_given(question: Question) -> Answer | None:
-    """The caller has brought no answer along."""
+    """The call brings no answer with it."""
     return None
 
 
@@ -40,11 +40,12 @@ async def call_with_questions(
     asked_by: str = "",
     session: Session | None = None,
 ) -> dict[str, object]:
-    """The tool's result. Raises `SidecarError` only, and what `ask` raises.
+    """Runs a tool, asks its questions and returns the tool's result.
 
-    `session`: whom the call comes from; its registry knows which editors are asked and shown the work. `ask` asks the
-    caller itself and returns `nobody` where it cannot; `given` is the answer that a call brings along which was asked
-    before. `asked_by`: the name for a person to read, where it is not the session's.
+    Raises only `SidecarError` and what `ask` raises. `session` is the caller's; its `Sessions` decides which editors
+    are asked and which are shown the progress. `ask` asks the caller itself and returns `nobody` when it cannot.
+    `given` returns the answer that a repeated call brings with it, or None. `asked_by`: the caller's name as a person
+    is shown it, if it differs from the session's name.
     """
     caller = session or Sessions(0).attach("shell", asked_by)
     tool = service.tool(name)
@@ -85,7 +86,8 @@ def call_with_questions_sync(
     cancelled: IsCancelled = never_cancelled,
     asked_by: str = "",
 ) -> dict[str, object]:
-    """As `call_with_questions`, in the calling thread, for a process with no other door than this one."""
+    """As `call_with_questions`, in the calling thread, for a process that has only one door and keeps no activity
+    log."""
     answers: dict[str, Answer] = {}
     while True:
         outcome = service.call(
@@ -109,7 +111,7 @@ def _not_twice(question: Question, answers: Mapping[str, Answer]) -> None:
 
 
 class _CallRecord:
-    """One call in the log, and what ends it from elsewhere."""
+    """One call's entry in the activity log, and the flag that lets a person in another client cancel it."""
 
     def __init__(self, caller: Session, agent: str) -> None:
         self.agent = agent
@@ -121,16 +123,17 @@ class _CallRecord:
         self._stopped_in = ""
 
     def stop(self, where: str) -> None:
-        """A person wants the work to end, in the client of this name."""
+        """Cancels the call. `where` is the name of the client in which a person cancelled it."""
         self._stopped_in = where
         self._stop.set()
 
     def stopped(self) -> bool:
+        """Whether a person has cancelled the call in another client."""
         return self._stop.is_set()
 
     @contextmanager
     def taking(self, tool: ToolSpec, arguments: Mapping[str, object], workspace: str) -> Iterator[None]:
-        """Logs the call, and its end by any exception."""
+        """Records the call when it begins, and its end when it raises."""
         self._caller.calls += 1
         self._started = time.monotonic()
         if self._caller.door != "lsp" or tool.name not in ASKED_BY_EDITORS_THEMSELVES:
@@ -151,12 +154,12 @@ class _CallRecord:
             self.end(state="cancelled", message="The caller has given up.")
             raise
         except BaseException:
-            # A surface whose protocol cannot ask in mid-call hands the question over and is called again.
+            # A surface whose protocol cannot ask during a call raises the question to its client, which calls again.
             self.end(state="refused", message="The question went to the caller, who may call again with an answer.")
             raise
 
     def end(self, **facts: object) -> None:
-        """Fields of the log's entry, `state` among them."""
+        """Updates the log entry with these fields (`state` is required) and the time taken."""
         self.state = str(facts["state"])
         self._log.update(self._entry, took_ms=(time.monotonic() - self._started) * 1000, **facts)
 
@@ -167,7 +170,7 @@ class _CallRecord:
         given: Callable[[Question], Answer | None],
         ask: Callable[[Question], Awaitable[Answer]],
     ) -> Answer:
-        """A person's answer, from wherever it comes."""
+        """A person's answer: the one that the call brings with it, else one obtained by asking."""
         brought = given(question)
         if brought is not None:
             answered = Answered(brought, self._caller.name)

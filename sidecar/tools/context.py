@@ -1,4 +1,4 @@
-"""What a tool is given besides its parameters, and what the service asks of the engine. Values only, no policy."""
+"""What a tool gets besides its parameters, and what the service needs of the engine. Types only, no policy."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sidecar.model import IsCancelled, Progress, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One call's surroundings: the workspace it is about, where it reports to, and who asked for it.
+    """The context of one call: its workspace, how to report progress, how to learn that it is cancelled, and who asked.
 
-    `asked_by` is the caller's name for a person to read (`Claude Code`, `the editor`); may be empty.
+    `asked_by` is the caller's name as a person is shown it (`Claude Code`, `the editor`); it may be empty.
     """
 
     workspace: Workspace
@@ -22,12 +22,13 @@ class Context:
 
 
 class Workspaces(Protocol):
-    """The open workspaces of this process. The concrete one is built in `engine/wiring.py`."""
+    """The open workspaces of this process. `engine/wiring.py` builds the real implementation."""
 
     def get(self, root: str) -> Workspace:
-        """Open the workspace (cheap: heavy parts load on first use) or return the open one.
+        """The workspace of folder `root`; opens it if it is not open. Opening is cheap: heavy parts load on first use.
 
         Raises `WorkspaceNotFound` when `root` is not a folder.
         """
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes every open workspace."""

@@ -1,4 +1,4 @@
-"""What `doctor` checks, for surfaces; the engine does the looking."""
+"""The checks of `sidecar doctor`, for surfaces; `engine/doctor.py` performs them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def run_checks(flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """One `{name, ok, found, advice}` per check; advice is empty when all is well. Raises nothing."""
+    """One `{name, ok, found, advice}` per check; `advice` is empty when nothing needs to be done. Never raises."""
     from sidecar.engine.doctor import check_everything
 
     environment = os.environ if env is None else env

@@ -1,4 +1,5 @@
-"""How a family of tools spells its answers: field case, the shape of an error. Spec words live nowhere lower."""
+"""How a family of tools spells its answers: the case of fields and the shape of errors. No layer below knows these
+spellings."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ def camel(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Parameters keep the names of their model (snake_case); `field_case` spells the fields of results.
+    """How one family of tools spells results and errors. Parameters are snake_case in every dialect.
 
-    `error_body` makes the body that the family's specification demands of a failure, from a code and the sentence for
-    the user; None: the house's own. `nulls`: null stays where it says something (the models of the results decide);
-    else every field that is None is left out.
+    `field_case` spells the fields of results. `error_body` builds the error body that the family's specification
+    requires, from an error code and the message for the user; None means sidecar's standard error body. `nulls`: the
+    result models decide which null fields stay; otherwise every field that is None is left out.
     """
 
     name: str
@@ -33,18 +34,20 @@ class Dialect:
     nulls: bool = False
 
     def shape(self, result: BaseModel) -> dict[str, Any]:
-        """JSON-ready."""
+        """The result as JSON-ready values."""
         return result.model_dump(mode="json", by_alias=True, exclude_none=not self.nulls)
 
     def shape_error(self, error: SidecarError) -> dict[str, Any]:
+        """The error as JSON-ready values: the family's error body, else the standard one."""
         return error.as_dict() if self.error_body is None else self.error_body(error.code, error.message)
 
     def with_both(self, own: Mapping[str, Any], code: str, message: str) -> dict[str, Any]:
-        """A failure in the house's spelling (`own`) and in the family's at once, where a protocol has room for it."""
+        """`own`, the standard error body, merged with the family's, for protocols whose errors can carry both. `own`
+        wins where both have a key."""
         return dict(own) if self.error_body is None else {**self.error_body(code, message), **own}
 
     def error_text(self, error: SidecarError) -> str:
-        """What a model reads of a failed call: the family's body, else the code and the sentence."""
+        """What a language model reads of a failed call: the family's error body, else the code and the message."""
         if self.error_body is None:
             return f"{error.code}: {error.message}"
         return shown.as_json(self.shape_error(error))
@@ -61,7 +64,7 @@ class CamelResult(BaseModel):
 
 
 def snake(name: str) -> str:
-    """Fields of results keep the names of their model."""
+    """Returns `name` unchanged: model fields are snake_case already."""
     return name
 
 
@@ -72,7 +75,8 @@ class SnakeResult(BaseModel):
 
     @model_serializer(mode="wrap")
     def leave_out_what_is_not_there(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without optional fields that are None; null where a field is required or in what a caller supplied."""
+        """Leaves out optional fields that are None. A required field stays null, and so do nulls inside a value that
+        the caller supplied."""
         fields = type(self).model_fields
         values: dict[str, Any] = serialize(self)
         return {name: value for name, value in values.items() if value is not None or fields[name].is_required()}
@@ -83,10 +87,10 @@ def _kv_memory_error(code: str, message: str) -> dict[str, Any]:
 
 
 MEMORY = Dialect(name="memory", field_case=snake, error_body=_kv_memory_error)
-"""`{"success": true, "data": ...}`, and `{"success": false, "message": ...}` for a failure."""
+"""Results are `{"success": true, "data": ...}`, errors `{"success": false, "message": ..., "code": ...}`."""
 
 SEMANTIC = Dialect(name="semantic", field_case=snake)
-"""Fields in snake_case; a failure is the protocol's error with one sentence."""
+"""Results in snake_case; errors have the standard body."""
 
 
 def _document_error(_: str, message: str) -> dict[str, Any]:
@@ -94,7 +98,7 @@ def _document_error(_: str, message: str) -> dict[str, Any]:
 
 
 DOCUMENTS = Dialect(name="documents", field_case=snake, error_body=_document_error, nulls=True)
-"""`{"error": sentence}` for a failure; null is a value that a caller's metadata may hold."""
+"""Errors are `{"error": sentence}`. Nulls stay, because a caller's metadata may hold them."""
 
 
 def _inline_error(_: str, message: str) -> dict[str, Any]:
@@ -102,4 +106,4 @@ def _inline_error(_: str, message: str) -> dict[str, Any]:
 
 
 INLINE = Dialect(name="inline", field_case=snake, error_body=_inline_error, nulls=True)
-"""`{"status": "ok", ...}`, and `{"status": "error", "error": sentence}` for a failure."""
+"""Results are `{"status": "ok", ...}`, errors `{"status": "error", "error": sentence}`."""

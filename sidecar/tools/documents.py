@@ -1,7 +1,7 @@
 """The tools of named document indexes: search one, add a document, create an index.
 
-What a query means and how documents rank is the engine's. `search_index` is a name that indexing by patterns uses too:
-`search_index.py` tells the two apart.
+The engine parses queries and ranks documents. Pattern indexing also has a tool named `search_index`; `search_index.py`
+tells the two apart.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SearchDocumentIndexParams(Params):
 
 
 class DocumentResult(SnakeResult):
-    """One document. The score is TF-IDF, unbounded."""
+    """One document. `score` is TF-IDF, which has no upper bound."""
 
     doc_id: str
     score: float
@@ -48,7 +48,7 @@ class DocumentResult(SnakeResult):
 
 
 class QueryParsed(SnakeResult):
-    """The query's parts as they were typed, without their operators."""
+    """The parts of the query as typed, without their operators."""
 
     terms: list[str]
     must: list[str]
@@ -57,7 +57,7 @@ class QueryParsed(SnakeResult):
 
 
 class DocumentSearchResult(SnakeResult):
-    """`total_matches` is before `k`."""
+    """`total_matches` is the number of matches before the limit `k`."""
 
     results: list[DocumentResult]
     total_matches: int
@@ -93,7 +93,8 @@ class AddDocumentParams(Params):
     @model_validator(mode="before")
     @classmethod
     def refuse(cls, given: Any) -> Any:
-        """The specification has one sentence for content that is missing, blank or no text at all."""
+        """Raises `BlankContent` for content that is missing, blank or not a text (the specification has one message for
+        all three) and `InvalidParams` for metadata that is not plain JSON."""
         content = given.get("content")
         if not isinstance(content, str) or not content.strip():
             raise BlankContent
@@ -103,7 +104,7 @@ class AddDocumentParams(Params):
 
 
 class AddedDocument(SnakeResult):
-    """`token_count` counts repetitions."""
+    """`token_count` counts repeated tokens too."""
 
     status: Literal["indexed", "re-indexed"]
     doc_id: str
@@ -111,14 +112,15 @@ class AddedDocument(SnakeResult):
 
 
 class TokenizerConfig(Params):
-    """How an index takes texts apart."""
+    """How an index splits texts into tokens."""
 
     lowercase: bool = Field(True, description="Upper and lower case are the same.", examples=[True])
     min_length: Whole = Field(2, ge=1, le=100, description="Shorter words are left out.", examples=[3])
 
 
 class CreateDocumentIndexParams(Params):
-    """Parameters of `search_create_index`. Any backend is taken here: the engine has the sentence for a wrong one."""
+    """Parameters of `search_create_index`. Any backend name passes here: the engine raises the error for an unknown
+    one."""
 
     index_name: str = Field(
         min_length=1, max_length=MAX_NAME, description="Letters, digits, - and _.", examples=["project_docs"]
@@ -134,13 +136,16 @@ class CreateDocumentIndexParams(Params):
 
 
 class CreatedDocumentIndex(SnakeResult):
+    """What `search_create_index` returns."""
+
     status: Literal["created"]
     index_name: str
     backend: str
 
 
 def run_search_documents_index(context: Context, params: Any) -> DocumentSearchResult | NoDocuments:
-    """`params` has `query`, `k` and `index_name`."""
+    """Searches a document index. `params` needs `query`, `k` and `index_name`. Returns `NoDocuments` for an empty
+    query."""
     answer = context.workspace.documents.search(params.index_name, params.query, params.k, context.cancelled)
     if answer.parsed is None:
         return NoDocuments(results=[], total_matches=0)
@@ -154,6 +159,7 @@ def run_search_documents_index(context: Context, params: Any) -> DocumentSearchR
 
 
 def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
+    """Adds a document, or replaces the one with the same id."""
     replaced, tokens = context.workspace.documents.add(
         params.index_name, params.doc_id, params.content, params.metadata
     )
@@ -161,6 +167,7 @@ def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
 
 
 def create_document_index(context: Context, params: CreateDocumentIndexParams) -> CreatedDocumentIndex:
+    """Creates a named document index. Raises `InvalidParams` for a blank name."""
     if not params.index_name.strip():
         raise InvalidParams("index_name: must have letters or digits.")
     tokenizer = params.tokenizer_config
@@ -169,7 +176,8 @@ def create_document_index(context: Context, params: CreateDocumentIndexParams) -
 
 
 def is_plain_json(value: object) -> bool:
-    """Not every parser of JSON is strict: NaN, or half a character, would come back as something no client can read."""
+    """Whether a value nests at most `MAX_DEPTH` deep and is strict JSON: some parsers accept NaN or half of a surrogate
+    pair, which no client could read back."""
     layer = [value]
     for _ in range(MAX_DEPTH + 1):
         if not (layer := [inner for outer in layer for inner in _inside(outer)]):

@@ -1,4 +1,4 @@
-"""Which words of a result a person should see first. Light: a surface that shows colours imports it, no other."""
+"""Which words of a result to highlight. Cheap to import; only surfaces that show colours need it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 
 def hit_words(query: str) -> Callable[[str], list[tuple[int, int]]]:
-    """Finds the words of a text that the query's words find, each as start and end in characters."""
+    """Returns a function that finds the words of a text that match the query, as pairs of start and end in
+    characters."""
     from sidecar.engine.search.excerpt import hit_words as find
 
     return find(query)

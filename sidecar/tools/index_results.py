@@ -1,4 +1,5 @@
-"""What the tools that make, describe and remove the index return. Status has a file of its own (`status_result.py`)."""
+"""The results of the tools that create, rebuild, describe and delete an index. The status result is in
+`status_result.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from sidecar.tools.dialect import CamelResult
 
 
 class BuildStats(CamelResult):
-    """Counts of the code collection, and the whole build's time and errors."""
+    """`files_indexed` and `chunks_created` count the code collection; the other fields are about the whole build."""
 
     files_indexed: int
     chunks_created: int
@@ -32,6 +33,8 @@ class DocsStats(CamelResult):
 
 
 class CreateResult(CamelResult):
+    """What `create_index` returns. `message`: why it was cancelled, or a notice about the build."""
+
     status: Literal["created", "cancelled"]
     project_path: str
     index_path: str
@@ -41,6 +44,8 @@ class CreateResult(CamelResult):
 
 
 class ReindexResult(CamelResult):
+    """What `reindex_project` returns. `message`: why it was cancelled."""
+
     status: Literal["reindexed", "cancelled"]
     project_path: str
     stats: BuildStats
@@ -49,12 +54,16 @@ class ReindexResult(CamelResult):
 
 
 class ReindexFileResult(CamelResult):
+    """What `reindex_file` returns; `removed` means that the file was no longer on disk."""
+
     status: Literal["reindexed", "removed"]
     file_path: str
     chunks_created: int
 
 
 class DeleteResult(CamelResult):
+    """What `delete_index` returns. `message`: why it was cancelled."""
+
     status: Literal["deleted", "cancelled"]
     project_path: str
     index_path: str
@@ -62,7 +71,8 @@ class DeleteResult(CamelResult):
 
 
 class ConfigResult(CamelResult):
-    """`config` holds the values in force, with the config file's own spelling of the keys."""
+    """`config` holds the values in force under the keys of config.json, or is left out while that file does not exist.
+    `origins` maps each key to the layer that set it."""
 
     exists: bool
     config_path: str
@@ -74,7 +84,8 @@ class ConfigResult(CamelResult):
 
 
 class PathExplanation(CamelResult):
-    """Why a path is or is not in the index. `indexed`: whether it belongs there; `in_index`: whether it is there."""
+    """Why a path is or is not in the index. `indexed`: whether it belongs in the index; `in_index`: whether it is there
+    now."""
 
     path: str
     indexed: bool

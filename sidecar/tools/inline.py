@@ -1,4 +1,4 @@
-"""The tools of one-shot search: over texts that come with the call. Nothing is kept, no workspace is looked at."""
+"""The one-shot search tools: they search texts that come with the call. They keep nothing and touch no workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidecar.tools.spec import Params, ToolSpec
 
 FAMILY = "inline"
 PREFIX = "codomyrmex."
-"""The specification's own system puts it before the names; a dot in a listed name is refused by some hosts."""
+"""The specification's prefix of tool names; used in aliases only, as some hosts refuse a dot in a listed name."""
 MAX_TEXTS = 100_000
 SNIPPET = 200
 
@@ -45,7 +45,7 @@ class FuzzyParams(Params):
 
 
 class TextResult(SnakeResult):
-    """`doc_id` is the text's place, counted from 0; the score is TF-IDF, unbounded."""
+    """`doc_id` is the position of the text in `documents`, from 0; `score` is TF-IDF, which has no upper bound."""
 
     doc_id: str
     score: float
@@ -54,12 +54,16 @@ class TextResult(SnakeResult):
 
 
 class TextsResult(SnakeResult):
+    """What `search_documents` returns, best first."""
+
     status: Literal["ok"]
     query: str
     results: list[TextResult]
 
 
 class TextIndexResult(SnakeResult):
+    """What `search_index_query` returns, best first. `index_size` is the number of texts."""
+
     status: Literal["ok"]
     query: str
     index_size: int
@@ -67,14 +71,14 @@ class TextIndexResult(SnakeResult):
 
 
 class FuzzyResult(SnakeResult):
-    """The score is a similarity, 0-1."""
+    """`score` is a similarity, 0-1."""
 
     candidate: str
     score: float
 
 
 class FuzzyMatches(SnakeResult):
-    """`best_match` is null when nothing is similar enough."""
+    """`best_match` is null when no candidate reaches the threshold."""
 
     status: Literal["ok"]
     query: str
@@ -83,15 +87,18 @@ class FuzzyMatches(SnakeResult):
 
 
 def search_documents(context: Context, params: SearchTextsParams) -> TextsResult:
+    """Ranks the given texts by the query."""
     return TextsResult(status="ok", query=params.query, results=_search(context, params))
 
 
 def search_index_query(context: Context, params: QueryTextsParams) -> TextIndexResult:
+    """As `search_documents`; also says how many texts there were."""
     results = _search(context, params)
     return TextIndexResult(status="ok", query=params.query, index_size=len(params.documents), results=results)
 
 
 def search_fuzzy(context: Context, params: FuzzyParams) -> FuzzyMatches:
+    """The candidates whose similarity to the query reaches the threshold, best first."""
     from sidecar.engine.extras.oneshot import match_fuzzy
     from sidecar.engine.wiring import similarity
 

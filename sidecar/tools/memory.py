@@ -1,6 +1,7 @@
-"""The tools over what an agent keeps about the workspace: save, get, list, delete, and two searches.
+"""The tools for what an agent remembers about the workspace: save, get, list, delete and two searches.
 
-Names, limits and shapes; how memories are found is the engine's affair. Results are `{"success": true, "data": ...}`.
+This module defines names, limits and shapes; the engine stores and finds memories. Results are `{"success": true,
+"data": ...}`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ TAKEN_FOR_NOTHING = frozenset({"session", "sortLinks", "output_format"})
 
 
 def upper(value: Any) -> Any:
+    """Upper-cases a text; returns every other value as it is."""
     return value.upper() if isinstance(value, str) else value
 
 
@@ -72,12 +74,16 @@ class ListParams(Params):
 
 
 class SearchedAsElsewhere(Params):
-    """What clients of the original program send along is taken where it changes nothing: memories here belong to the
-    workspace and have no sessions and no links, and an answer is JSON."""
+    """Accepts and drops the parameters that clients of the original program send and that mean nothing here.
+
+    Memories belong to the workspace and have no sessions or links, and answers are always JSON. Raises `InvalidParams`
+    for another `output_format`.
+    """
 
     @model_validator(mode="before")
     @classmethod
     def leave_out(cls, given: Any) -> Any:
+        """Drops the foreign parameters before the others are validated."""
         if not isinstance(given, dict):
             return given
         if given.get("output_format", "json") != "json":
@@ -148,7 +154,7 @@ class SavedResult(SnakeResult):
 
 
 class Pagination(SnakeResult):
-    """`total` counts all pages."""
+    """`total` counts the entries of all pages."""
 
     total: int
     limit: int
@@ -156,19 +162,21 @@ class Pagination(SnakeResult):
 
 
 class ListData(SnakeResult):
+    """One page of memories."""
+
     memories: list[MemoryHead]
     pagination: Pagination
 
 
 class ListResult(SnakeResult):
-    """Last changed first."""
+    """Memories, last changed first."""
 
     success: Literal[True] = True
     data: ListData
 
 
 class FoundMemory(SnakeResult):
-    """`relevance` is 0-1 and rises with the match; `score` repeats it."""
+    """`relevance` is 0-1, higher for a better match; `score` is the same number."""
 
     key: str
     summary: str
@@ -180,7 +188,7 @@ class FoundMemory(SnakeResult):
 
 
 class SearchData(SnakeResult):
-    """`notice` is there only when something was not searched."""
+    """One page of hits. `notice` is set only when part of the search could not be done."""
 
     results: list[FoundMemory]
     pagination: Pagination
@@ -188,17 +196,21 @@ class SearchData(SnakeResult):
 
 
 class MemorySearchResult(SnakeResult):
-    """Best first."""
+    """Memories found, best first."""
 
     success: Literal[True] = True
     data: SearchData
 
 
 class DeletedKey(SnakeResult):
+    """The key that `memory_delete` was called with."""
+
     key: str
 
 
 class DeletedResult(SnakeResult):
+    """What `memory_delete` returns. `message`: why it was cancelled."""
+
     success: Literal[True] = True
     status: Literal["deleted", "cancelled"]
     data: DeletedKey
@@ -209,6 +221,11 @@ class DeletedResult(SnakeResult):
 
 
 def memory_save(context: Context, params: SaveParams) -> SavedResult:
+    """Creates a memory, or replaces the one with the same key.
+
+    Without a summary, the text's first line that is not blank is used, cut to 120 characters. Raises `InvalidParams`
+    for a blank key or text and for control characters in the key.
+    """
     key = params.key.strip()
     for name, value in (("key", key), ("text", params.text.strip())):
         if not value:
@@ -222,23 +239,27 @@ def memory_save(context: Context, params: SaveParams) -> SavedResult:
 
 
 def memory_get(context: Context, params: KeyParams) -> MemoryResult:
+    """Raises `MemoryNotFound` when no memory has the key."""
     memory = _existing(context, params)
     return MemoryResult(data=MemoryRecord(**_head(memory).model_dump(), text=memory.text))
 
 
 def memory_list(context: Context, params: ListParams) -> ListResult:
+    """One page of the memories whose key begins with `namespace` and that have all the tags."""
     memories, total = context.workspace.memories.page(params.namespace, params.tags, params.limit, params.offset)
     pagination = Pagination(total=total, limit=params.limit, offset=params.offset)
     return ListResult(data=ListData(memories=[_head(memory) for memory in memories], pagination=pagination))
 
 
 def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
+    """Raises `MemoryNotFound` when no memory has the key."""
     key = _existing(context, params).key
     context.workspace.memories.delete(key)
     return DeletedResult(status="deleted", data=DeletedKey(key=key))
 
 
 def ask_to_delete(context: Context, params: KeyParams) -> Question:
+    """Raises `MemoryNotFound` instead of asking when there is no such memory."""
     memory = _existing(context, params)
     asker = shown.quoted(context.asked_by) if context.asked_by else "A caller"
     key, root = shown.quoted(memory.key), shown.quoted(context.workspace.root)
@@ -255,6 +276,7 @@ def ask_to_delete(context: Context, params: KeyParams) -> Question:
 
 
 def delete_declined(context: Context, params: KeyParams, answer: Answer) -> DeletedResult:
+    """The result of `memory_delete` when it was not allowed."""
     return DeletedResult(
         status="cancelled",
         data=DeletedKey(key=params.key.strip()),
@@ -263,6 +285,7 @@ def delete_declined(context: Context, params: KeyParams, answer: Answer) -> Dele
 
 
 def memory_search(context: Context, params: SearchParams) -> MemorySearchResult:
+    """Finds memories by meaning and by word."""
     page = context.workspace.memories.search(
         params.query, params.limit, params.offset, params.namespace, context.cancelled
     )
@@ -270,6 +293,7 @@ def memory_search(context: Context, params: SearchParams) -> MemorySearchResult:
 
 
 def memory_fulltext_search(context: Context, params: FulltextParams) -> MemorySearchResult:
+    """Finds memories with all (AND) or any (OR) of the keywords."""
     given = params.keywords.split(",") if isinstance(params.keywords, str) else params.keywords
     keywords = [keyword.strip() for keyword in given if keyword.strip()]
     page = context.workspace.memories.find_keywords(

@@ -1,4 +1,4 @@
-"""Which embedding models there are, and downloading one, for surfaces; the engine does it."""
+"""The list of embedding models and the download of one, for surfaces; `engine/models` does the work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ModelList:
-    """The models as JSON-ready values. Raises `ModelLoadFailed` when the catalog cannot be read."""
+    """The models as JSON-ready values. `every` and `one` raise `ModelLoadFailed` when the catalog cannot be read."""
 
     def __init__(self, flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> None:
         from sidecar.engine.models.catalog import ModelCatalog
@@ -21,15 +21,15 @@ class ModelList:
         self._models = ModelCatalog(flags, os.environ if env is None else env, root)
 
     def every(self) -> list[dict[str, Any]]:
-        """Those that ship, those that can be downloaded, and the folder in use where it is one."""
+        """The models that ship, those that can be downloaded, and the folder in use if `model` names a folder."""
         return [_brief(model) for model in self._models.every()]
 
     def one(self, name: str) -> dict[str, Any]:
-        """Everything about one. Raises `InvalidParams` where there is none of this id."""
+        """All that is known about one model. Raises `InvalidParams` when no model has this id."""
         return _whole(self._models.one(name))
 
     def download(self, name: str, progress: Progress, cancelled: IsCancelled) -> dict[str, Any]:
-        """`{status: downloaded | present, model}`. Raises what `engine.models.Models.download` does."""
+        """`{status: downloaded | present, model}`. Raises what `engine.models.catalog.ModelCatalog.download` raises."""
         model, new = self._models.download(name, progress, cancelled)
         return {"status": "downloaded" if new else "present", "model": _whole(model)}
 

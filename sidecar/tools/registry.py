@@ -1,4 +1,4 @@
-"""Every tool there is, named one by one and by toolset: adding a tool adds a line here."""
+"""Every tool, by toolset. To add a tool, add a line here."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
         "semantic": (search_index.SEARCH_INDEX_PATTERNS, semantic.SEARCH_QUERY),
     }
 )
-"""What can be switched on by name, in the order of listing. `all` means every one of them."""
+"""The tools of each toolset, in the order in which they are listed. The name `all` selects every toolset."""
 
 SHARED_NAMES: Mapping[str, ToolSpec] = MappingProxyType({"search_index": search_index.SEARCH_INDEX})
-"""The tool that stands for a name which two enabled toolsets use: `search_index` of documents and of semantic."""
+"""The tool to list for a name that two enabled toolsets share: `search_index` is in documents and in semantic."""
 
 DEFAULT_TOOLSETS = ("code",)
 
 
 def tools_of(toolsets: str | Iterable[str] = DEFAULT_TOOLSETS) -> tuple[ToolSpec, ...]:
-    """The tools of these toolsets, each name once. `toolsets`: names, or one text of names with commas between.
+    """The tools of these toolsets, each name once. `toolsets`: names, or one text with commas between the names.
 
-    Raises `InvalidParams` for an unknown name and for no name at all.
+    Raises `InvalidParams` for an unknown toolset and when no toolset is named.
     """
     given = toolsets.split(",") if isinstance(toolsets, str) else toolsets
     wanted = {name.strip().lower() for name in given} - {""}
@@ -65,6 +65,6 @@ def _advice(name: str) -> str:
 
 
 DEFAULT_TOOLS = tools_of(DEFAULT_TOOLSETS)
-"""What an agent sees unless it is told otherwise."""
+"""The tools that an agent gets when nothing sets its toolsets."""
 
 ALL_TOOLS = tools_of("all")

@@ -1,7 +1,8 @@
-"""`search_index`, which means two things: it searches a named document index (000), or indexes files by patterns (004).
+"""The tool name `search_index`, which two families use: it searches a named document index or indexes files by
+patterns.
 
-With one of the two families enabled it has that family's pure schema. With both, flat optional parameters decide: some
-hosts refuse a schema with `oneOf` at the top.
+With one family enabled, the tool has that family's own schema. With both, it has one flat schema of optional
+parameters, and the parameters given decide: some hosts refuse a schema with `oneOf` at the top.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class SearchIndexParams(Params):
 def search_index(
     context: Context, params: SearchIndexParams
 ) -> PatternIndexResult | DocumentSearchResult | NoDocuments:
+    """Runs the tool that the parameters mean. Raises `InvalidParams` for parameters of both tools or of neither."""
     given = params.model_dump(exclude_none=True)
     if ("query" in given) == ("patterns" in given):
         raise InvalidParams(f"{_EITHER}, {'not both' if 'query' in given else 'one of them is required'}.")
@@ -79,7 +81,7 @@ def search_index(
 
 
 def which(arguments: Mapping[str, object]) -> ToolSpec | None:
-    """The tool of the family that these arguments mean; None for what is neither or both."""
+    """The family's tool that these arguments mean; None when they have neither or both of `query` and `patterns`."""
     searches, indexes = (arguments.get(name) is not None for name in ("query", "patterns"))
     if searches == indexes:
         return None

@@ -1,6 +1,6 @@
-"""The tools of pattern indexing and pure semantic search, on the workspace's own index.
+"""The tools that index by glob patterns and search by meaning alone, on the workspace's own index.
 
-`search_index` by patterns is registered by `search_index.py`, which shares its name with the named document indexes.
+`search_index.py` registers `search_index` by patterns, because the named document indexes use that name too.
 """
 
 from __future__ import annotations
@@ -75,12 +75,14 @@ class QueryParams(Params):
 
 
 class FailedFile(SnakeResult):
+    """A file that could not be indexed, and why."""
+
     path: str
     error: str
 
 
 class PatternIndexResult(SnakeResult):
-    """Files count once per pattern that they match; `total_chunks` are those made by this call."""
+    """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call."""
 
     message: str
     indexed_files: int
@@ -92,7 +94,7 @@ class PatternIndexResult(SnakeResult):
 
 
 class SemanticHit(SnakeResult):
-    """Lines are 1-based, end inclusive. `similarity_score` is (1 + cosine) / 2."""
+    """Lines are 1-based and `line_end` is inclusive. `similarity_score` is (1 + cosine) / 2."""
 
     file_path: str
     chunk_text: str
@@ -105,7 +107,7 @@ class SemanticHit(SnakeResult):
 
 
 class SemanticResult(SnakeResult):
-    """`total_results` is how many are returned; `notice` is there only when the answer is partial or stale."""
+    """`total_results` is the number of results returned; `notice` is set only when the answer is partial or stale."""
 
     results: list[SemanticHit]
     query: str
@@ -115,6 +117,8 @@ class SemanticResult(SnakeResult):
 
 
 def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResult:
+    """Indexes the files that match the patterns. Lists at most 50 failures. Raises `InvalidParams` for an empty
+    list."""
     if not params.patterns:
         raise InvalidParams(NO_PATTERNS)
     start = time.perf_counter()
@@ -132,6 +136,8 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
 
 
 def search_query(context: Context, params: QueryParams) -> SemanticResult:
+    """Searches by meaning alone. Without an index the result is empty and its notice says so. Raises `InvalidQuery` for
+    a blank query."""
     if not params.query.strip():
         raise InvalidQuery("Search query cannot be empty.")
     start = time.perf_counter()
@@ -149,14 +155,16 @@ def search_query(context: Context, params: QueryParams) -> SemanticResult:
 
 
 def chunk_type(kind: str, text: str) -> str:
-    """Function, Class, Module, Import or PlainText."""
+    """The specification's chunk type: Function, Class, Module, Import or PlainText. A chunk of kind `code` with only
+    import lines is an Import."""
     if kind == "code" and all(_IMPORT.match(line) for line in text.split("\n") if line.strip()):
         return "Import"
     return CHUNK_TYPES.get(kind, "PlainText")
 
 
 def excerpt(text: str, query: str) -> str:
-    """A hundred characters either side of the query where it stands in the text, else the first two lines."""
+    """The first occurrence of the query with up to 100 characters on either side; without one, the first two lines, at
+    most 200 characters."""
     at = text.lower().find(query.strip().lower())
     if at < 0:
         return "\n".join(text.strip("\n").split("\n")[:2])[:MAX_EXCERPT]

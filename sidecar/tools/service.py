@@ -1,6 +1,6 @@
-"""The one place where a tool is called: look up, validate, ask, run, shape. And the one bridge to the event loop.
+"""The one place where tools are called (look up, validate, ask, run, shape) and where calls leave the event loop.
 
-Not here: what tools do (the families' files), who is asked and how (surfaces, through `confirm.py`).
+What each tool does is in the file of its family; who is asked and how is the surface's business, through `confirm.py`.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ QUESTION_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A tool's result, JSON-ready and shaped by its dialect."""
+    """A tool's result: JSON-ready, in the shape of its dialect."""
 
     value: dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What was asked, before anything is looked at."""
+    """A call as it came in, before anything is checked."""
 
     name: str
     arguments: Mapping[str, object]
@@ -53,7 +53,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Gated:
-    """A call that has passed validation and its question: what is left to do."""
+    """A call that has passed validation and its question. It is run, or declined if `declined_by` is set."""
 
     tool: ToolSpec
     meant: ToolSpec
@@ -65,8 +65,9 @@ class _Gated:
 class Service:
     """Every tool on every workspace of this process. Thread-safe.
 
-    `confirm`: `auto` asks where somebody can be asked, and else refuses only what destroys; `always` refuses when
-    nobody can be asked; `never` does not ask. `question_seconds`: how long an editor is given to answer.
+    `confirm` is `auto`, `always` or `never`. With `auto` and `always` a tool's question is asked; if nobody can be
+    asked, `auto` refuses only destructive tools and `always` refuses all. `never` asks nothing. `question_seconds`: how
+    long an editor may take to answer.
     """
 
     def __init__(
@@ -86,20 +87,21 @@ class Service:
         self._writers_lock = make_lock(Rank.TOOL_WRITERS)
 
     def tool(self, name: str) -> ToolSpec:
-        """By name, alias or LSP method. Raises `UnknownTool`, which names the nearest known one."""
+        """The tool with this name, alias or LSP method. Raises `UnknownTool`, which suggests the nearest name."""
         found = self._named.get(name) if isinstance(name, str) else None
         if found is None:
             raise UnknownTool(_no_such_tool(str(name), [tool.name for tool in self.tools]))
         return found
 
     def workspace(self, root: str) -> Workspace:
-        """For open buffers and for those who listen to a workspace's status."""
+        """The workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
         return self._workspaces.get(root)
 
     def refresh(
         self, workspace: str, progress: Progress = no_progress, cancelled: IsCancelled = never_cancelled
     ) -> BuildReport:
-        """Create the index or bring it up to date: no tool, since only a person who typed it wants this unasked.
+        """Creates the index or updates it, without a question. This is not a tool: only a person who typed the command
+        may skip the question.
 
         Raises `SidecarError` only.
         """
@@ -116,9 +118,10 @@ class Service:
         cancelled: IsCancelled = never_cancelled,
         asked_by: str = "",
     ) -> Done | Question:
-        """A result, or the question that must be answered first; making the call again with the answer is harmless.
+        """The tool's result, or the question that must be answered before it runs.
 
-        Raises `SidecarError` only. Nothing with side effects happens before the question is answered.
+        To go on, call again with the question's id and the answer in `answers`. Nothing with side effects happens
+        before the question is answered. Raises `SidecarError` only.
         """
 
         def whole_call() -> Done | Question:
@@ -138,11 +141,11 @@ class Service:
         cancelled: IsCancelled = never_cancelled,
         asked_by: str = "",
     ) -> Done | Question:
-        """As `call`, off the event loop. Cancelling the task makes `cancelled` true for the tool.
+        """As `call`, in a worker thread. Cancelling the task makes `cancelled` true for the tool.
 
-        Readers share a pool; what writes runs one at a time per workspace. Validation and the question always run
-        with the readers, so that a second `create_index` is refused at once and does not wait for the first.
-        `progress` is called from the tool's thread.
+        Read-only tools and those marked `alongside` share a pool of threads; the others run one at a time per
+        workspace. Validation and the question always run in the shared pool, so that a second `create_index` is refused
+        at once instead of waiting for the first. `progress` is called from the tool's thread.
         """
         stop = threading.Event()
 
@@ -166,7 +169,7 @@ class Service:
             raise
 
     def close(self) -> None:
-        """Stops taking calls, lets the running ones end, closes every workspace."""
+        """Refuses further calls, closes every workspace and waits for the running calls to end."""
         with self._writers_lock:
             pools = [self._readers, *self._writers.values()]
         for pool in pools:
@@ -208,7 +211,8 @@ def _finish(gated: _Gated) -> Done:
 
 
 def _guarded(name: str, workspace: str, work: Callable[[], T]) -> T:
-    """Whatever is not ours becomes `Internal`, logged with an id that the caller is told."""
+    """Turns every exception that is not a `SidecarError` into `Internal` and logs it under an id that the caller is
+    given."""
     try:
         return work()
     except SidecarError:

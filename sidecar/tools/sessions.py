@@ -1,8 +1,8 @@
-"""Who is attached to this process through which door, who of them is asked, and who is told.
+"""Which clients are attached to this process, which of them are asked a question and which are notified.
 
-One `Sessions` per process; each door attaches a `Session` for each of its clients and calls tools through it
-(`confirm.py`). Not here: how an editor shows a question or a progress bar (`surfaces/lsp`), what was asked
-(`activity.py`).
+There is one `Sessions` per process. Each door attaches a `Session` for each of its clients and calls tools through it
+(`confirm.py`). How an editor shows a question or a progress bar is in `surfaces/lsp`; the log of calls is in
+`activity.py`.
 """
 
 from __future__ import annotations
@@ -35,41 +35,51 @@ T = TypeVar("T")
 
 
 class Job(Protocol):
-    """Work that is shown to a person: call it as a `Progress`, then finish it. From any thread."""
+    """Work that is shown to a person: call it to report progress, then call `finish`. Callable from any thread."""
 
-    def __call__(self, done: int, total: int, message: str) -> None: ...
+    def __call__(self, done: int, total: int, message: str) -> None:
+        """Reports progress, as a `Progress` does."""
 
-    def finish(self, message: str) -> None: ...
+    def finish(self, message: str) -> None:
+        """Ends the display; `message` says how the work ended."""
 
 
 @dataclass
 class Closing:
-    """Why a question that stands in an editor is taken back; filled in before its asking is cancelled."""
+    """Why a question shown in an editor is withdrawn. Set before the task that asks it is cancelled."""
 
     reason: Literal["answered", "cancelled"] = "cancelled"
     by: str = ""
 
 
 class Editor(Protocol):
-    """What a session with a person in front of it can do. Called on the loop on which it was attached."""
+    """What a session with a person in front of it can do. Its methods are called on the event loop on which it was
+    attached."""
 
-    def can_ask(self) -> bool: ...
+    def can_ask(self) -> bool:
+        """Whether a question can be shown to the person now."""
 
     async def ask(self, question: Question, closing: Closing) -> Answer:
-        """`nobody` when the client is gone or cannot show it, `timeout` when it does not answer in time. Cancelling
-        withdraws the question, for the reason that `closing` says by then."""
+        """The person's answer; `nobody` when the client is gone or cannot show a question, `timeout` when no answer
+        comes in time.
+
+        Cancelling the task withdraws the question, for the reason that `closing` then holds.
+        """
 
     def begin(self, title: str, cancel: Callable[[], None]) -> Job:
-        """Shows work that somebody else has asked for; `cancel` is called when the person wants it to end."""
+        """Shows work that another client has started. `cancel` is called when the person cancels it."""
 
     def activity_changed(self) -> None:
-        """`Sessions.activity` would answer otherwise now; called often."""
+        """Called, often, when the answer of `Sessions.activity` has changed."""
 
 
 @dataclass(eq=False)
 class Session:
-    """One attached client. `name` and `version` are as a person is shown
-    them, known once it has said them; `workspaces` may change."""
+    """One attached client.
+
+    `name` and `version` are made safe to show to a person; both are empty until the client has given them. `workspaces`
+    are real paths and may change.
+    """
 
     id: int
     door: Door
@@ -83,38 +93,39 @@ class Session:
     calls: int = 0
 
     def introduce(self, name: str, version: str, workspaces: Iterable[str]) -> None:
-        """What the client says of itself from now on."""
+        """Sets the name, version and workspaces that the client gives."""
         said = (shown.short(name), shown.short(version), _normal(workspaces))
         if said != (self.name, self.version, self.workspaces):
             self.name, self.version, self.workspaces = said
             self.home.changed()
 
     def covers(self, workspace: str) -> bool:
-        """Whether the workspace lies in one of its folders, by whatever links it is named."""
+        """Whether the workspace is one of the session's folders or lies in one, with symbolic links resolved."""
         root = os.path.realpath(workspace)
         return any(Path(root).is_relative_to(folder) for folder in self.workspaces)
 
     def can_ask(self) -> bool:
+        """Whether a question can be shown to a person at this client."""
         return self.editor is not None and self.editor.can_ask()
 
     def detach(self) -> None:
-        """The client is gone; harmless when called again."""
+        """Removes the session when its client is gone. Calling it again does nothing."""
         self.home.detach(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """An answer, and the name of the client through which it came; empty where nobody gave one."""
+    """An answer and the name of the client that gave it; `by` is empty when nobody answered."""
 
     answer: Answer
     by: str = ""
 
 
 class Sessions:
-    """Every client of this process. Thread-safe; questions are asked on an event loop."""
+    """Every client of this process. Thread-safe, except that questions are asked on an event loop."""
 
     def __init__(self, log_capacity: int | None = None, now: Callable[[], float] = time.time) -> None:
-        """`log_capacity`: how many calls `activity` remembers; 0 turns that off, None is the default."""
+        """`log_capacity`: how many calls `activity` remembers; 0 turns the log off, None means the default."""
         self.log = ActivityLog(changed=self.changed, now=now)
         if log_capacity is not None:
             self.log.capacity = log_capacity
@@ -134,7 +145,7 @@ class Sessions:
         workspaces: Iterable[str] = (),
         editor: Editor | None = None,
     ) -> Session:
-        """A client has come. With `editor` on that editor's event loop."""
+        """Adds a client. With `editor`, it must be called on that editor's event loop."""
         loop = asyncio.get_running_loop() if editor is not None else None
         said = (shown.short(name), shown.short(version), _normal(workspaces))
         session = Session(next(self._ids), door, *said, self._now(), editor, loop, self)
@@ -144,18 +155,20 @@ class Sessions:
         return session
 
     def detach(self, session: Session) -> None:
+        """Removes a client. Does nothing when it is not attached."""
         with self._lock:
             there = self._attached.pop(session.id, None)
         if there is not None:
             self.changed()
 
     def attached(self) -> list[Session]:
-        """Oldest first."""
+        """The attached clients, oldest first."""
         with self._lock:
             return list(self._attached.values())
 
     def activity(self, params: ActivityParams, asker: Session | None = None) -> ActivityResult:
-        """Who is attached and what they asked; narrowed to the asker's folders unless `params` says otherwise."""
+        """The attached clients and their calls. Unless `params.everywhere` is set or `asker` is None, only those of the
+        asker's folders."""
         near = set(asker.workspaces) if asker else set()
         everywhere = params.everywhere or asker is None
         seen = [s for s in self.attached() if everywhere or s is asker or near & set(s.workspaces)]
@@ -185,8 +198,12 @@ class Sessions:
     async def ask(
         self, question: Question, workspace: str, asker: Session | None, own: Callable[[Question], Awaitable[Answer]]
     ) -> Answered:
-        """Asks an editor that asks for itself there; else every editor of the workspace at once, whose first answer
-        counts; else the caller through `own`. Cancelling withdraws every question."""
+        """Brings a question to a person.
+
+        If the asker is itself an editor that can ask, it alone is asked, through `own`. Otherwise every editor of the
+        workspace is asked at once and the first answer counts. If none answers, the asker is asked through `own`.
+        Cancelling the task withdraws every question.
+        """
         if asker is not None and asker.can_ask():
             return Answered(await own(question), asker.name)
         unanswered = False
@@ -197,11 +214,11 @@ class Sessions:
                 return answered
             unanswered = answered.answer == "timeout"
         answer = await own(question)
-        # Somebody was there and kept silent: that is a no, and not the same as nobody.
+        # An editor was asked and did not answer. That is a no, while a call that nobody can be asked about may go on.
         return Answered("timeout" if answer == "nobody" and unanswered else answer, asker.name if asker else "")
 
     def editors(self, workspace: str) -> list[Session]:
-        """Those that have the workspace open; where there are none, those that have a folder around it open."""
+        """The editors that have the workspace open; if there are none, those that have a folder around it open."""
         root = os.path.realpath(workspace)
         editors = [s for s in self.attached() if s.editor is not None]
         return [s for s in editors if root in s.workspaces] or [s for s in editors if s.covers(root)]
@@ -216,7 +233,7 @@ class Sessions:
             waiting = set(asked)
             while waiting:
                 done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                # Of two answers that came together, a no counts.
+                # When two answers arrive together, a no counts before a yes.
                 for future in sorted(done, key=lambda one: _answer_of(one) == "accept"):
                     said = _answer_of(future)
                     if said not in ("nobody", "timeout"):
@@ -232,8 +249,10 @@ class Sessions:
     # ------------------------------------------------------------ telling
 
     def begin(self, workspace: str, title: str, asker: Session | None, cancel: Callable[[str], None]) -> list[Job]:
-        """Shows work in every editor of the workspace but the asker's own, which shows it anyway. `cancel` is called
-        with the name of the editor in which a person ends it."""
+        """Shows work in every editor of the workspace except the asker, which shows it itself.
+
+        `cancel` is called with the name of the editor in which a person cancels the work.
+        """
         jobs: list[Job] = []
         for session in self.editors(workspace):
             if session is not asker and session.editor is not None and session.loop is not None:
@@ -241,12 +260,13 @@ class Sessions:
         return jobs
 
     def changed(self) -> None:
-        """Tells the editors that `activity` would answer otherwise now."""
+        """Notifies the editors that the answer of `activity` has changed."""
         for session in self.attached():
             if session.editor is not None and session.loop is not None:
                 _call_on(session.loop, session.editor.activity_changed)
 
     def summary(self) -> ActivityChanged:
+        """The counts that `sidecar/activityChanged` sends."""
         return ActivityChanged(
             revision=self.log.revision,
             sessions=len(self.attached()),
@@ -256,7 +276,7 @@ class Sessions:
 
 
 class _RemoteJob:
-    """A job of an editor that lives on another loop or thread than the caller."""
+    """A job of an editor whose event loop is not the caller's."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, editor: Editor, title: str, cancel: Callable[[], None]) -> None:
         self._loop = loop
@@ -283,12 +303,12 @@ class _RemoteJob:
 
 
 def _normal(paths: Iterable[str]) -> tuple[str, ...]:
-    """As the engine spells workspaces, so that two doors mean the same folder."""
+    """Real paths without repetitions, as the engine names workspaces, so that two doors mean the same folder."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths))
 
 
 def shared_progress(progress: Progress, jobs: list[Job]) -> Progress:
-    """Reports to the caller and to everybody who watches."""
+    """A `Progress` that reports to the caller and to every job."""
     if not jobs:
         return progress
 
@@ -307,7 +327,7 @@ async def _on_its_loop(session: Session, work: Coroutine[Any, Any, T]) -> T:
 
 
 def _answer_of(future: asyncio.Future[Answer]) -> Answer:
-    """A client whose asking broke is nobody."""
+    """The answer of a finished task; `nobody` when asking failed or was cancelled."""
     if future.cancelled() or future.exception() is not None:
         return "nobody"
     return future.result()
@@ -317,4 +337,4 @@ def _call_on(loop: asyncio.AbstractEventLoop, call: Callable[..., None], *argume
     try:
         loop.call_soon_threadsafe(call, *arguments)
     except RuntimeError:
-        return  # the loop has ended, and with it whoever would be told
+        return  # the loop is closed, so its client is gone

@@ -1,8 +1,8 @@
-"""One engine for many sessions, each with settings of its own. Decision: docs/decisions/0005-one-daemon.md.
+"""One engine for many sessions, each with its own settings. Decision: docs/decisions/0005-one-daemon.md.
 
-The settings that shape an index (all but `toolsets` and `confirm`, which are each session's own) come, for one
-workspace, from the first of its sessions that sets any; when that one leaves, from the next. So an agent without
-settings does not hold those of an editor down, and two sessions never pull one index to and fro.
+`toolsets` and `confirm` are always each session's own. The other settings shape the index, so one session decides them
+for each workspace: the first that sets any of them, and when it leaves, the next. A session without settings therefore
+never overrides an editor's, and two sessions never switch one index back and forth.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ if TYPE_CHECKING:
     from sidecar.engine.workspaces import OpenWorkspaces
 
 OWN = frozenset({"toolsets", "confirm"})
-"""What each session decides for itself."""
+"""Keys of the settings that each session decides for itself."""
 
 
 @dataclass(eq=False)
 class _Claim:
-    """One session's settings, as they would be in force if it were alone."""
+    """One session's settings. `read` returns the settings as they would be if it were alone; `sets` are the keys it
+    sets, without `OWN`."""
 
     read: Callable[[Path], Settings]
     sets: frozenset[str]
 
 
 class SharedEngine:
-    """Makes `Workspaces` that share the open indexes and the loaded models. Thread-safe."""
+    """Makes `View`s: `Workspaces` that share the open indexes and the loaded models. Thread-safe."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        """`env` without the settings of whoever started this process."""
+        """`env` must not hold settings of the client that started this process."""
         self._env = env
         self._user_file = user_config_file(env)
         self._home = data_home(env)
@@ -48,13 +49,14 @@ class SharedEngine:
         self._engine: OpenWorkspaces | None = None
 
     def open(self, flags: Mapping[str, object], editor: Mapping[str, object], env: Mapping[str, str]) -> View:
-        """The workspaces as one session sees them, with these settings. Closing it leaves the engine open."""
+        """The workspaces as a session with these settings sees them. Closing the view leaves the engine open."""
         read = self._reader(flags, editor, env)
         alone = load_settings(None, None, env, editor, flags)
         claim = _Claim(read, frozenset(key for key, origin in alone.origins.items() if origin != "default") - OWN)
         return View(self, claim)
 
     def get(self, root: str) -> Workspace:
+        """As `Workspaces.get`; the first call builds the engine."""
         with self._opening:
             if self._engine is None:
                 self._engine = self._make()
@@ -62,27 +64,31 @@ class SharedEngine:
         return engine.get(root)
 
     def close(self) -> None:
+        """Closes the engine if it is open."""
         with self._opening:
             engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
 
     def settings(self, config: Path) -> Settings:
-        """Those in force for the index whose config.json this is."""
+        """The settings in force for the index with this config.json."""
         return self._holder(config)(config)
 
     def config_of(self, root: str) -> Path:
+        """The path of the config.json of this workspace's index."""
         from sidecar.engine.index.layout import IndexLayout
 
         return IndexLayout(self._home, root).config
 
     def claim(self, config: Path, claim: _Claim) -> None:
+        """Adds a session's settings for an index, after those already there."""
         with self._lock:
             claims = self._claims.setdefault(config, [])
             if claim not in claims:
                 claims.append(claim)
 
     def yield_up(self, config: Path, claim: _Claim) -> None:
+        """Removes a session's settings for an index."""
         with self._lock:
             claims = [other for other in self._claims.get(config, ()) if other is not claim]
             if claims:
@@ -108,7 +114,7 @@ class SharedEngine:
 
 
 class View(Workspaces):
-    """The shared workspaces as one session uses them."""
+    """The shared workspaces as one session sees them."""
 
     def __init__(self, shared: SharedEngine, claim: _Claim) -> None:
         self._shared = shared
@@ -116,6 +122,7 @@ class View(Workspaces):
         self._used: set[Path] = set()
 
     def get(self, root: str) -> Workspace:
+        """As `Workspaces.get`; the first call for a workspace claims its settings."""
         config = self._shared.config_of(root)
         if config not in self._used:
             self._shared.claim(config, self._claim)
@@ -123,12 +130,14 @@ class View(Workspaces):
         return self._shared.get(root)
 
     def ignored(self, root: str) -> dict[str, tuple[object, object]]:
-        """What this session sets and another one's settings override there: its value and the one in force, by key."""
+        """The settings of this session that another session's override in a workspace: by key, its own value and the
+        one in force."""
         config = self._shared.config_of(root)
         own, held = self._claim.read(config).as_config(), self._shared.settings(config).as_config()
         return {key: (_at(own, key), _at(held, key)) for key in self._claim.sets if _at(own, key) != _at(held, key)}
 
     def close(self) -> None:
+        """Gives up the session's claims on settings."""
         for config in self._used:
             self._shared.yield_up(config, self._claim)
         self._used.clear()

@@ -1,7 +1,7 @@
 """What a tool is: one frozen `ToolSpec` from which schemas, requests, commands and documentation are derived.
 
-Not here: the tools themselves (one file per family), the policy of asking (`service.py`), validation messages
-(`validate.py`).
+The tools themselves are in one file per family, the rule for when to ask in `service.py`, validation messages in
+`validate.py`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from sidecar.tools.context import Context
 from sidecar.tools.dialect import CODE_SEARCH, Dialect, camel
 
 Answer: TypeAlias = Literal["accept", "decline", "cancel", "timeout", "nobody"]
-"""`nobody`: there was nobody who could be asked."""
+"""`nobody`: no client could show the question to a person."""
 
 DESCRIPTIONS = Path(__file__).parent / "descriptions"
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked before a tool goes on.
+    """What a person is asked before a tool runs.
 
-    `id` is the same when the same call is made again. `message` names the asker and the workspace, `detail` what will
-    be lost or take time. `accept` and `decline` are button titles. All four are shown as they are.
+    `id` is the same when the same call is repeated. `message` names the asker and the workspace; `detail` says what
+    will be lost or take time; `accept` and `decline` are button titles. All four are made safe to show as they are.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Question:
 
 
 class Params(BaseModel):
-    """Base of every tool's parameters: JSON types are taken strictly and unknown names are refused."""
+    """Base class of the parameters of a tool. JSON types are taken strictly and unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -59,13 +59,15 @@ Meaning: TypeAlias = "Callable[[Mapping[str, object]], ToolSpec | None]"
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """One tool. `question` may raise what the tool would raise (an index exists already): nobody is asked in vain.
+    """One tool.
 
-    `parameter_aliases` maps other accepted names of parameters to the real ones; `other_results` are shapes that
-    `run` may return instead of `result` (the compact form of a search). `described_in` is the file of the description,
-    without `.md`, where it is not called like the tool. `rest` are the paths where GET answers as well; one that two
-    enabled tools claim belongs to the one that is listed later. `alongside`: it changes something, but nothing that a
-    build of the index would be in the way of. `meaning`: of a name that two tools share, which one the arguments mean.
+    `question` returns what to ask before the tool runs, or None; it raises errors that the tool would raise (such as
+    `IndexExists`), so that nobody is asked for nothing. `declined` makes the result when the answer is no.
+    `parameter_aliases` maps accepted names of parameters to the real ones. `other_results` are shapes that `run` may
+    return instead of `result`, such as the compact form of a search. `described_in` is the name of the description
+    file, without `.md`, where it differs from `name`. `rest` are further paths that answer GET; a path that two enabled
+    tools claim goes to the one listed later. `alongside`: the tool writes, but can run during a build of the index.
+    `meaning` chooses the tool that the arguments mean when two tools share a name.
     """
 
     name: str
@@ -89,26 +91,28 @@ class ToolSpec:
     meaning: Meaning | None = None
 
     def meant_by(self, arguments: object) -> ToolSpec:
-        """The tool whose spelling of results and errors holds, and beside what it may run."""
+        """The tool that these arguments mean. Its dialect, `read_only` and `alongside` apply to the call."""
         chosen = self.meaning(arguments) if self.meaning and isinstance(arguments, Mapping) else None
         return chosen or self
 
     @property
     def lsp_method(self) -> str:
+        """The LSP request, such as `sidecar/searchCode`."""
         return f"sidecar/{camel(self.name)}"
 
     @property
     def title(self) -> str:
+        """The name as a person reads it, such as `Search code`."""
         return self.name.replace("_", " ").capitalize()
 
     @cached_property
     def description(self) -> str:
-        """The text an agent reads: when to use the tool, and an example."""
+        """The text that an agent reads: when to use the tool, with an example."""
         return (DESCRIPTIONS / f"{self.described_in or self.name}.md").read_text(encoding="utf-8").strip()
 
     @cached_property
     def listed_schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """`input_schema()` and `output_schema()`, made once: not to be changed."""
+        """`input_schema()` and `output_schema()`, computed once. Do not modify them."""
         return self.input_schema(), self.output_schema()
 
     def input_schema(self) -> dict[str, Any]:
@@ -118,17 +122,17 @@ class ToolSpec:
         return inlined
 
     def output_schema(self) -> dict[str, Any]:
-        """JSON schema of every result that the tool may return: one object, required is what all of them have."""
+        """JSON schema that covers every result shape: one object that requires only the fields all shapes require."""
         return _merged(list(self.result_schemas().values()))
 
     def result_schemas(self) -> dict[str, dict[str, Any]]:
-        """JSON schema of each shape that a result may have, by the shape's name."""
+        """JSON schema of each result shape, by the name of its class."""
         shapes = (self.result, *self.other_results)
         return {shape.__name__: _bare(shape.model_json_schema(by_alias=True)) for shape in shapes}
 
 
 def _bare(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without pydantic's titles and class docstrings: an agent pays for every word."""
+    """Removes pydantic's titles and the class docstrings, because an agent pays for every word."""
     bare: dict[str, Any] = _plain(schema)
     bare.pop("description", None)
     for definition in bare.get("$defs", {}).values():
@@ -137,7 +141,7 @@ def _bare(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(node: Any) -> Any:
-    """Without titles; a field that may be None is an optional one, since None is left out."""
+    """Removes titles and turns a nullable field into an optional one, since None is left out of results."""
     if isinstance(node, dict):
         choices = node.get("anyOf")
         if isinstance(choices, list) and len(choices) == 2 and choices[1] == {"type": "null"}:
@@ -156,7 +160,7 @@ def _plain(node: Any) -> Any:
 
 
 def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
-    """With each reference replaced by what it refers to: not every host follows them."""
+    """Replaces each reference by what it refers to, because not every host follows references."""
     if isinstance(node, list):
         return [_inlined(item, definitions) for item in node]
     if not isinstance(node, dict):

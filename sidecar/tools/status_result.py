@@ -1,4 +1,4 @@
-"""What `get_index_status` returns: the specification's fields, and what else is true of an index."""
+"""The result of `get_index_status`: the specification's fields and sidecar's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_LISTED = 50
 
 
 class HybridSearch(CamelResult):
-    """`fts_engine` is always native: the lexical index lives in SQLite beside the manifest."""
+    """`fts_engine` is always `native`: the lexical index is in SQLite, in the manifest."""
 
     enabled: bool
     fts_engine: Literal["js", "native"]
@@ -21,7 +21,7 @@ class HybridSearch(CamelResult):
 
 
 class Withheld(CamelResult):
-    """A file kept out of the index because it holds, or is named like, a secret."""
+    """A file that is not indexed because it holds a secret or has the name of a file that does."""
 
     path: str
     rule: str
@@ -29,26 +29,28 @@ class Withheld(CamelResult):
 
 
 class Masked(CamelResult):
-    """A file that is indexed with some values hidden, because they look like secrets."""
+    """A file that is indexed with some values masked, because they look like secrets. `values` is their number."""
 
     path: str
     values: int
 
 
 class FileError(CamelResult):
+    """A file that could not be indexed, and why."""
+
     path: str
     error: str
 
 
 class CutFile(CamelResult):
-    """A file whose parser exceeded its limits, so that it is cut by lines and names no definitions until it changes."""
+    """A file whose parser exceeded its limits. Until it changes, it is cut by lines and defines no names."""
 
     path: str
     reason: str
 
 
 class StatusProgress(CamelResult):
-    """Files; `percent` is rounded down. `seconds_left` is there once the pace can be told."""
+    """Progress in files. `percent` is rounded down; `seconds_left` is set once it can be estimated."""
 
     done: int
     total: int
@@ -57,8 +59,10 @@ class StatusProgress(CamelResult):
 
 
 class StatusRefining(CamelResult):
-    """The second stage: `model` is to answer in place of the status's own; `done` of `total` chunks have its vector,
-    `percent` is rounded down. `note`: why it does not go on."""
+    """The model upgrade. `model` will answer in place of the status's `model`.
+
+    `done` of `total` chunks have its vector; `percent` is rounded down. `note`: why the upgrade is not progressing.
+    """
 
     model: str
     done: int
@@ -69,9 +73,12 @@ class StatusRefining(CamelResult):
 
 
 class IndexStatus(CamelResult):
-    """Counts are left out while there is no index. Coverage: the share of chunks that have their vector, 0-1.
-    `problems`: the settings that cannot be used, each with what is allowed. `refining`: while `model` answers, another
-    one's vectors are made in the background; the index is complete all the same."""
+    """The state of an index. Counts are left out while there is no index.
+
+    `coverage`: the share of chunks that have their vector, 0-1. `problems`: settings that cannot be used, each with the
+    allowed values. `refining`: a model upgrade in the background; `model` answers in the meantime and the index is
+    complete.
+    """
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
     project_path: str | None = None
@@ -109,7 +116,8 @@ class IndexStatus(CamelResult):
 
 
 def index_status(answer: StatusAnswer) -> IndexStatus:
-    """The lists of files stop at 50 entries; their counts do not."""
+    """The engine's answer as the tool returns it. Lists of files have at most 50 entries; the counts are of all
+    files."""
     status = IndexStatus(
         status=answer.status,
         project_path=answer.workspace,
@@ -185,7 +193,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
 
 
 def readable_size(size: int) -> str:
-    """Bytes for a person: `45MB`, `1.2GB`, `512B`."""
+    """A number of bytes as a person reads it: `45MB`, `1.2GB`, `512B`."""
     amount = float(size)
     for unit in ("B", "KB", "MB", "GB"):
         if amount < 1024 or unit == "GB":

@@ -1,6 +1,6 @@
-"""From what a caller sent to a tool's parameters, or an `InvalidParams` that names the field, the reason and the range.
+"""Turns a call's arguments into a tool's parameters, or raises an `InvalidParams` that names field, reason and range.
 
-What a tool finds wrong beyond its schema (a blank query, a malformed glob) is the tool's own affair.
+What the schema cannot express (a blank query, a malformed glob) is checked by the tool.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sidecar.tools.spec import Params, ToolSpec
 
 
 def validate(tool: ToolSpec, arguments: Mapping[str, object]) -> Params:
-    """The tool's parameters. `null` for a parameter counts as not given. Raises `InvalidParams`."""
+    """The tool's parameters. `null` counts as not given. Raises `InvalidParams`."""
     if not isinstance(arguments, Mapping):
         raise InvalidParams(f"The parameters of {tool.name} must be one JSON object.")
     given = _renamed(tool, {name: value for name, value in arguments.items() if value is not None})
@@ -47,7 +47,8 @@ def _explained(tool: ToolSpec, error: ValidationError) -> InvalidParams:
 
 
 def _place(loc: tuple[int | str, ...], schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """The dotted name of a parameter, and the fields among which it stands. Entries of a list are not named."""
+    """The dotted name of the parameter at `loc`, and the schema of the fields beside it. Entries of a list have no name
+    of their own."""
     if not loc:
         return "parameters", schema
     around, depth = schema, 1
@@ -90,7 +91,7 @@ def _shown(value: object) -> str:
 
 
 def describe(field: Mapping[str, Any]) -> str:
-    """A JSON schema of one parameter in words: `a whole number from 1 to 50`."""
+    """The JSON schema of one parameter in words, such as `a whole number from 1 to 50`."""
     if "enum" in field:
         return "one of " + ", ".join(f'"{choice}"' for choice in field["enum"])
     if "anyOf" in field:
