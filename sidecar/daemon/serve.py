@@ -39,7 +39,7 @@ The vector store's process ends with this one in any case.
 
 
 def serve(service: Service, serving: Serving) -> int:
-    """Serves in this process until it is told to end; closes the service and returns the exit status.
+    """Serves in this process until a signal ends it; closes the service and returns the exit status.
 
     Raises `InvalidParams` when it cannot listen, `WorkspaceNotFound`, and the errors of the token file.
     """
@@ -56,7 +56,7 @@ def serve(service: Service, serving: Serving) -> int:
 
 
 def serve_attached(first: socket.socket, attach: Callable[[], socket.socket], serving: Serving, root: str) -> int:
-    """Serves in the daemon until this process is told to end, and returns 0.
+    """Serves in the daemon until a signal ends this process, and returns 0.
 
     `first` is a session that the daemon has accepted and on which nothing has been sent. When the daemon ends, `attach`
     reaches another one at the next connection; connections wait until then. Raises `InvalidParams` when it cannot
@@ -108,7 +108,7 @@ def _hand_over(session: socket.socket, listener: socket.socket, secret: str) -> 
 
 
 def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: socket.socket) -> socket.socket | None:
-    """Returns a session with the next daemon once a client connects; None when this process is told to end."""
+    """Returns a session with the next daemon once a client connects; None when a signal ends this process."""
     while True:
         if waking in select.select([listener, waking], [], [])[0]:
             return None

@@ -78,7 +78,7 @@ class DaemonServer:
         self._started = time.time()
 
     async def serve(self, listener: socket.socket) -> str:
-        """Serves until the daemon is told to leave or has had no session for `idle_s`. Returns why it left."""
+        """Serves until the daemon is asked to leave or has had no session for `idle_s` seconds. Returns why it left."""
         loop = asyncio.get_running_loop()
         self._leaving: asyncio.Future[str] = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
