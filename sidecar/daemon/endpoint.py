@@ -3,7 +3,7 @@
 The lock, and the record in it, lie in the data folder. Every process that uses this folder finds them there, whatever
 its environment lacks (agents start their servers with hardly any variables). Only the lock says whether a daemon lives:
 the system releases it when its holder ends. The record says where the socket is, which may lie elsewhere because the
-path of a socket must be short. Every pipe imports this module, so it uses the standard library only.
+path of a socket must be short. Every pipe imports this module, so it imports no library.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def read_record(lock: Path) -> Record | None:
 def connect(record: Record | None) -> socket.socket | None:
     """Returns a connection to the daemon of this record.
 
-    Returns None when `record` is None, and when nothing or another user's process listens at its socket.
+    Returns None when `record` is None, and when nothing or another user's process listens at its socket. Raises OSError
+    when this process has no file descriptor left.
     """
     if record is None:
         return None

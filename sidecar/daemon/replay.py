@@ -21,7 +21,7 @@ REPLAY = "sidecar-again"
 
 
 class Replay:
-    """One session.
+    """One client's session, as a pipe remembers it.
 
     `over`: the client has ended it. `replayed`: no `initialize` that the pipe has sent itself awaits an answer.
     """

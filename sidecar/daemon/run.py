@@ -34,10 +34,11 @@ logger = logging.getLogger("sidecar.daemon")
 
 
 def run_daemon(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> int:
-    """Serves until the daemon leaves, and returns the exit status.
+    """Serves until the daemon leaves, which ends the process. Returns the exit status when it does not serve.
 
     With `ready_fd` it runs in the background, and one JSON line is written to `ready_fd` when the daemon accepts
-    sessions or cannot start. Without it the daemon runs in the foreground and raises SidecarError.
+    sessions, when another daemon does already, or when it cannot start. Without it the daemon runs in the foreground
+    and raises SidecarError.
     """
     if ready_fd is not None:
         _detach()

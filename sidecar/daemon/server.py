@@ -165,7 +165,7 @@ class DaemonServer:
 
     @contextlib.contextmanager
     def _counted(self, greeting: Handshake) -> Iterator[None]:
-        """Lists the session in the status and stops the idle timer while the block runs."""
+        """Lists the session in the status and stops the idle timer while the block runs; does nothing for `control`."""
         if greeting.kind == "control":
             yield
             return

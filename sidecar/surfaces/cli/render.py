@@ -1,6 +1,6 @@
 """Turns the tools' results into lines for a person. It takes JSON-ready values and writes nothing itself.
 
-A line may still contain line breaks and control characters; `Style.as_one_line` removes them when it is printed.
+A line may still contain line breaks and control characters; `Style.as_one_line` makes them visible when it is printed.
 """
 
 from __future__ import annotations

@@ -56,8 +56,9 @@ class Style:
 
     @classmethod
     def of(cls, stream: TextIO, no_color: bool) -> Style:
-        """Returns a style; its colours are on if the stream is a terminal and neither `no_color` nor the environment
-        objects.
+        """Returns a style for this stream, with colours if it is a terminal and nothing forbids them.
+
+        `no_color`, the variable NO_COLOR and TERM=dumb forbid them.
         """
         on = stream.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         return cls(on)

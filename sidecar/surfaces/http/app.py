@@ -42,7 +42,7 @@ from sidecar.tools.spec import Answer, Question, ToolSpec
 READING_SECONDS = 120.0
 """Time limit of a tool that only reads. A tool that writes has none; it runs for as long as the caller waits."""
 CLIENT_GONE = 499
-"""The status for the log when the caller has closed the connection."""
+"""Status of the response when the caller has closed the connection. Nobody reads it."""
 
 Arguments: TypeAlias = Callable[[Request, ToolSpec], Awaitable[Mapping[str, object]]]
 """Reads a request's parameters for a tool."""

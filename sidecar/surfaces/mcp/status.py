@@ -1,8 +1,7 @@
 """The state of the index as a resource that a client may read and subscribe to: `sidecar://index/status`.
 
-MCP has no other way to tell a client that something has changed at the server. It sends
-`notifications/resources/updated`, after `resources/subscribe` in protocols with a handshake, and after
-`subscriptions/listen` from 2026-07-28 on.
+This is how MCP tells a client that something has changed at the server: by `notifications/resources/updated`, after
+`resources/subscribe` in protocols with a handshake, and after `subscriptions/listen` from 2026-07-28 on.
 """
 
 from __future__ import annotations
