@@ -1,1 +1,1 @@
-"""Processes that serve more than one surface: they put surfaces together, and do nothing that a surface does."""
+"""The daemon and its clients. This package puts surfaces together and does nothing that a surface does."""

@@ -1,7 +1,7 @@
-"""Sessions for which no daemon can be had: this process serves them by the daemon's own doors, over pairs of sockets.
+"""Serves sessions in this process, by the daemon's own handlers over pairs of sockets, when no daemon can be reached.
 
-A pipe that has begun goes on so, without a word to its client. Not here: a session that has not begun, which needs no
-pipe then (`surfaces/cli/main.py`).
+A pipe whose daemon is gone for good continues in this way, and its client does not notice. Not here: a session that has
+not begun, which needs no pipe (`surfaces/cli/main.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class Alone:
         self._doors: Handlers | None = None
 
     def attach(self, greeting: Handshake) -> socket.socket:
-        """A session that has begun. Raises what a door raises before, such as ConfigInvalid."""
+        """Starts a session and returns the client's end of its socket pair.
+
+        Raises what the handler raises before the session begins, such as ConfigInvalid.
+        """
         ours, theirs = socket.socketpair()
         begun: Future[None] = Future()
         serving = threading.Thread(
@@ -48,11 +51,17 @@ class Alone:
         return ours
 
     def close(self) -> None:
+        """Closes the engine, if a session has made one."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
 
     def _serve(self, connection: socket.socket, greeting: Handshake, begun: Future[None]) -> None:
+        """Serves one session in its own thread and event loop.
+
+        `begun` gets the handler's error when the session does not begin.
+        """
+
         async def welcome(**_: object) -> None:
             begun.set_result(None)
 

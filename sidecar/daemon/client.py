@@ -1,6 +1,6 @@
-"""What the sidecar command does with the daemon: a pipe for an editor or an agent, calls for a shell, `sidecar daemon`.
+"""What the sidecar command does with the daemon: pipes for editors and agents, tool calls for shells, `sidecar daemon`.
 
-Light: every command starts here.
+Every command starts here, so this module imports little.
 """
 
 from __future__ import annotations
@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from sidecar.surfaces.cli.main import Serving
 
 STOPPING_S = 30.0
+"""A daemon gets this long to answer a control word, and to end after `stop`."""
 _POLL_S = 0.02
 
 
 class Client:
-    """`version` and `command` are this installation's; tests give others."""
+    """The daemon as this installation reaches it.
+
+    `version` and `command` are the installation's own, except in tests.
+    """
 
     def __init__(self, env: Mapping[str, str], version: str, command: Sequence[str] = COMMAND) -> None:
         self._env = env
@@ -43,10 +47,13 @@ class Client:
     # ------------------------------------------------------------ sessions
 
     def pipe(self, kind: str, **asked: Any) -> int | None:
-        """Serves the client at stdin and stdout; the exit status. None where no daemon can be had: nothing has been
-        read then. Raises the daemon's own error, such as ConfigInvalid."""
+        """Serves the client at stdin and stdout through the daemon, and returns the exit status.
+
+        Returns None when no daemon can be reached; nothing has been read from stdin then. Raises the daemon's own
+        error, such as ConfigInvalid.
+        """
         greeting = of_here("lsp" if kind == "lsp" else "mcp", self._env, **asked)
-        # An agent's handshake is answered while the daemon comes up, unless an option might be refused.
+        # An agent's handshake is answered while the daemon starts, unless the daemon might refuse an option.
         early = kind == "mcp" and not greeting.flags and self.place.record() is None and bool(self._hello().known())
         first = None if early else self._attached(greeting)
         if first is None and not early:
@@ -58,12 +65,12 @@ class Client:
         script, make_cutter = self._protocol(kind)
 
         with self._again(greeting) as again:
-            # An orderly leave takes the record away first; a crash leaves it.
+            # A daemon that leaves in order removes its record first; a crash leaves the record behind.
             pipe = Pipe(script, make_cutter, again, lambda: self.place.record() is None, fds)
             return pipe.run(first.connection if first is not None else None)
 
     def tools(self, **asked: Any) -> ShellClient | None:
-        """For a shell; None where no daemon runs."""
+        """Returns a shell's session with the running daemon, or None when no daemon runs or answers."""
         greeting = of_here("call", self._env, **asked)
         try:
             attached = self._daemon.attach_running(greeting)
@@ -97,7 +104,10 @@ class Client:
         return LspReplay(watch), HeaderCutter
 
     def _attached(self, greeting: Handshake) -> Attached | None:
-        """With a daemon that is started where there is none; None, and a line for a person, where none can be had."""
+        """Returns a session with the daemon, which is started when none runs.
+
+        Returns None when no daemon can be reached, and says why on stderr.
+        """
         try:
             return self._daemon.attach(greeting)
         except NotReachedError as error:
@@ -105,7 +115,10 @@ class Client:
             return None
 
     def serve(self, serving: Serving, **asked: Any) -> int | None:
-        """REST and MCP over HTTP, answered in the daemon; None where none can be had."""
+        """Serves REST and MCP over HTTP from the daemon, and returns the exit status.
+
+        Returns None when no daemon can be reached.
+        """
         greeting = of_here("rest", self._env, **{**asked, "workspace": serving.workspace})
         first = self._attached(greeting)
         if first is None:
@@ -117,7 +130,10 @@ class Client:
 
     @contextlib.contextmanager
     def _again(self, greeting: Handshake) -> Iterator[Callable[[], socket.socket]]:
-        """How a session that has begun goes on: with another daemon, and where none can be had in this process."""
+        """Yields a function that begins the session again with another daemon.
+
+        The function serves the session in this process when no daemon can be reached.
+        """
         made: list[Alone] = []
 
         def again() -> socket.socket:
@@ -138,7 +154,7 @@ class Client:
     # ------------------------------------------------------------ sidecar daemon
 
     def command(self, action: str, as_json: bool, lines: int, ready_fd: int | None, out: TextIO) -> int:
-        """`start`, `stop`, `status`, `logs`, `run`; the exit status. Raises SidecarError."""
+        """Runs `start`, `stop`, `status`, `logs` or `run`, and returns the exit status. Raises SidecarError."""
         if action == "run":
             from sidecar.daemon.run import run_daemon
 
@@ -184,7 +200,7 @@ class Client:
         return {"log": str(path), "lines": last}, "\n".join([shown.line(f"# {path}"), *map(shown.line, last)]) + "\n"
 
     def _ask(self, word: str) -> dict[str, Any] | None:
-        """A control word's answer; None where no daemon answers."""
+        """Sends a control word and returns the answer; None when no daemon answers."""
         try:
             attached = self._daemon.attach_running(Handshake("control", pid=os.getpid()))
         except (NotReachedError, SidecarError, ValueError):
@@ -201,12 +217,16 @@ class Client:
         return told if isinstance(told, dict) else None
 
     def _unreachable_pid(self) -> int | None:
-        """The process of a daemon that lives but does not answer."""
+        """Returns the process id of a daemon that is alive but does not answer, else None."""
         record = self.place.record()
         return record.pid if record is not None and is_locked(self.place.lock) else None
 
     def _wait_for_end(self, pid: int, told: bool) -> None:
-        """Until the lock is free. A daemon that does not hear is sent signals: one to leave, one to die."""
+        """Waits until the daemon's lock is free.
+
+        A daemon that was not reached, or that does not end in time, gets SIGTERM and then SIGKILL. Raises
+        DaemonUnavailable when it does not end even then.
+        """
         import signal
 
         if told and self._is_free_within(STOPPING_S):
@@ -228,6 +248,7 @@ class Client:
 
 
 def status_text(told: Mapping[str, Any]) -> str:
+    """Returns the daemon's status as lines for a person."""
     lines = [
         f"process   {told['pid']}, version {told['version']}, since {told['since']}",
         f"memory    {told['memoryBytes'] / 1e6:.0f} MB",

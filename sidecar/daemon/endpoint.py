@@ -1,9 +1,9 @@
-"""Where the daemon of one data folder and one version is found: its lock, its socket, and what it wrote about itself.
+"""Where the daemon of one data folder and one version is found: its lock, its socket and its record.
 
-The lock and the record in it lie in the data folder, so that every process that means this folder finds them whatever
-else its environment lacks (agents start their servers with hardly any). The lock alone says whether a daemon lives: the
-system drops it with its holder. The record is how others find the socket, which may lie elsewhere: a socket's path is
-short. Standard library only, and light: every pipe imports this.
+The lock, and the record in it, lie in the data folder. Every process that uses this folder finds them there, whatever
+its environment lacks (agents start their servers with hardly any variables). Only the lock says whether a daemon lives:
+the system releases it when its holder ends. The record says where the socket is, which may lie elsewhere because the
+path of a socket must be short. Every pipe imports this module, so it imports no library.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, without_locks
 
 LONGEST_SOCKET_PATH = 100
-"""Bytes: systems take 104 to 108, with the end mark."""
+"""Bytes. Systems allow 104 to 108 with the terminating zero."""
 _CONNECT_S = 5.0
 
 
 class Record(NamedTuple):
-    """What a daemon says about itself once it accepts sessions. `pid` is for people and for `daemon stop`."""
+    """What a daemon writes once it accepts sessions. `pid` is for people and for `daemon stop`."""
 
     pid: int
     socket: str
@@ -40,24 +40,31 @@ class Endpoint(NamedTuple):
 
     @property
     def folder(self) -> Path:
+        """The folder of the locks, which may hold the socket too."""
         return self.home / "run"
 
     @property
     def lock(self) -> Path:
-        """Held by the daemon all its life. A home on a network file system serves several machines: one daemon each."""
+        """The lock file that the daemon holds all its life.
+
+        It names the machine: a data folder on a network file system may serve several, with one daemon each.
+        """
         return self.folder / f"daemon-{self.version}-{os.uname().nodename[:40]}.lock"
 
     @property
     def starting(self) -> Path:
-        """Held by who starts a daemon."""
+        """The lock file of the process that starts a daemon."""
         return self.lock.with_suffix(".start")
 
     def record(self) -> Record | None:
-        """None where no daemon accepts sessions: there is none, or it is on its way up or out."""
+        """Returns the daemon's record.
+
+        Returns None when no daemon accepts sessions, because none runs or it is starting or leaving.
+        """
         return read_record(self.lock)
 
     def others(self) -> list[tuple[str, Record]]:
-        """Records of this machine's daemons of other versions, dead ones too, with their versions."""
+        """Returns versions and records of this machine's daemons of other versions, including dead ones."""
         found: list[tuple[str, Record]] = []
         ending = f"-{os.uname().nodename[:40]}.lock"
         with contextlib.suppress(OSError):
@@ -69,7 +76,10 @@ class Endpoint(NamedTuple):
         return found
 
     def sockets(self, env: Mapping[str, str]) -> Iterator[Path]:
-        """Where the socket may lie, the best place first; the folders are made. Raises PermissionDenied at the end."""
+        """Yields paths where the socket may lie, the best one first, and makes their folders.
+
+        Raises PermissionDenied when no path is left.
+        """
         import hashlib
 
         name = f"{self.version}-{hashlib.sha256(os.fsencode(self.home)).hexdigest()[:12]}.sock"
@@ -95,6 +105,7 @@ class Endpoint(NamedTuple):
 
 
 def read_record(lock: Path) -> Record | None:
+    """Returns the record in this lock file; None when the file is missing or holds no record."""
     try:
         told: Any = json.loads(lock.read_bytes())
         return Record(int(told["pid"]), str(told["socket"]), str(told["since"]))
@@ -103,7 +114,11 @@ def read_record(lock: Path) -> Record | None:
 
 
 def connect(record: Record | None) -> socket.socket | None:
-    """A connection to the daemon of this record; None where nobody, or somebody else, listens there."""
+    """Returns a connection to the daemon of this record.
+
+    Returns None when `record` is None, and when nothing or another user's process listens at its socket. Raises OSError
+    when this process has no file descriptor left.
+    """
     if record is None:
         return None
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -120,7 +135,10 @@ def connect(record: Record | None) -> socket.socket | None:
 
 
 def is_own_peer(connection: socket.socket) -> bool:
-    """Whether the process at the other end is the same user's; where the system cannot tell, the folder must do."""
+    """Whether the process at the other end belongs to the same user.
+
+    Where the system cannot say, returns True: only this user can enter the socket's folder.
+    """
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return True
@@ -129,7 +147,10 @@ def is_own_peer(connection: socket.socket) -> bool:
 
 
 def private_folder(folder: Path) -> None:
-    """Makes it, for its owner only. Raises PermissionDenied and DiskFull, each with the one sentence to show."""
+    """Makes the folder with access for its owner only.
+
+    Raises PermissionDenied and DiskFull, each with the sentence to show to the user.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = folder.lstat()
@@ -142,14 +163,17 @@ def private_folder(folder: Path) -> None:
 
 
 class Lock:
-    """An exclusive lock of the operating system on a file, from `take` until `release` or the process's end."""
+    """An exclusive lock of the operating system on a file, held from `take` until `release` or the process's end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._fd: int | None = None
 
     def take(self, *, wait: bool = False) -> bool:
-        """False when somebody else has it and `wait` is off. Raises PermissionDenied and DiskFull."""
+        """Takes the lock. Returns False when another process holds it and `wait` is off.
+
+        Raises PermissionDenied and DiskFull.
+        """
         import fcntl
 
         private_folder(self._path.parent)
@@ -167,7 +191,7 @@ class Lock:
         return True
 
     def write(self, text: str) -> None:
-        """What the file says from now on. Raises DiskFull and PermissionDenied."""
+        """Replaces what the locked file says. Raises DiskFull and PermissionDenied."""
         assert self._fd is not None
         try:
             os.ftruncate(self._fd, 0)
@@ -176,12 +200,13 @@ class Lock:
             raise disk_error(error, self._path) from error
 
     def is_current(self) -> bool:
-        """Whether the file is still there: without it somebody else may have another one locked."""
+        """Whether the locked file still lies at its path. If not, another process may hold a new file's lock."""
         with contextlib.suppress(OSError):
             return self._fd is not None and os.path.samestat(os.fstat(self._fd), self._path.stat())
         return False
 
     def release(self) -> None:
+        """Releases the lock if it is held."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
@@ -193,7 +218,7 @@ class Lock:
             raise disk_error(error, self._path) from error
 
     def _kept(self, fd: int) -> int | None:
-        """None when the file was deleted between opening and locking it: somebody else may have another one locked."""
+        """Returns the descriptor, or None when the file was replaced or deleted before it was locked."""
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(fd), self._path.stat()):
                 return fd
@@ -202,7 +227,7 @@ class Lock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a daemon lives there, accepting sessions or not."""
+    """Whether a daemon holds this lock, whether or not it accepts sessions."""
     if not path.exists():
         return False
     lock = Lock(path)
@@ -212,6 +237,7 @@ def is_locked(path: Path) -> bool:
 
 
 def disk_error(error: OSError, path: Path) -> SidecarError:
+    """Returns DiskFull or PermissionDenied for a failed write to `path`."""
     import errno
 
     kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else PermissionDenied

@@ -1,4 +1,4 @@
-"""What a session of each kind is served by: the same objects that serve it without a daemon, over one shared engine."""
+"""What serves a session of each kind: the same objects that serve it without a daemon, over one shared engine."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ logger = logging.getLogger("sidecar.daemon")
 
 
 class Handlers:
-    """Each method serves one session. `sessions` is the registry that all of them are in."""
+    """Each method serves one session. `sessions` is the registry that all of them are entered in."""
 
     def __init__(self, shared: SharedEngine, sessions: Sessions) -> None:
         self._shared = shared
         self._sessions = sessions
 
     async def lsp(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
+        """Serves an editor."""
         run, server = await _imported("sidecar.surfaces.lsp.run", "sidecar.surfaces.lsp.server")
         _check_flags(greeting)
 
@@ -40,6 +41,7 @@ class Handlers:
         await run.serve_connection(connection, server.make_server(service, sessions=self._sessions))
 
     async def mcp(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
+        """Serves an agent."""
         _check_flags(greeting)
         stdio, server = await _imported("sidecar.surfaces.mcp.stdio", "sidecar.surfaces.mcp.server")
         service = self._service(greeting)
@@ -53,6 +55,7 @@ class Handlers:
             await asyncio.get_running_loop().run_in_executor(None, service.close)
 
     async def call(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
+        """Serves a shell."""
         _check_flags(greeting)
         view = self._shared.open(greeting.flags, {}, greeting.env)
         service = self._service(greeting, view=view)
@@ -66,7 +69,7 @@ class Handlers:
             await asyncio.get_running_loop().run_in_executor(None, service.close)
 
     async def rest(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
-        """The client has the listening socket and hands it over; its end is the serving's."""
+        """Serves scripts on the listening socket that the client hands over, until the client closes its connection."""
         _check_flags(greeting)
         run, serve = await _imported("sidecar.surfaces.http.run", "sidecar.daemon.serve")
         service = self._service(greeting)
@@ -96,26 +99,33 @@ class Handlers:
 
 
 async def _imported(*names: str) -> list[Any]:
-    """Beside the loop: a protocol's library takes half a second, and other sessions are being served."""
+    """Imports modules in another thread.
+
+    A protocol's library takes half a second to import, and the event loop must serve the other sessions.
+    """
     import importlib
 
     return await asyncio.get_running_loop().run_in_executor(None, lambda: [importlib.import_module(n) for n in names])
 
 
 def _check_flags(greeting: Handshake) -> None:
+    """Raises ConfigInvalid when an option has a value that is not allowed."""
     problems = load_settings(None, None, {}, {}, greeting.flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
 
 
 def _overruled(view: View, greeting: Handshake) -> list[str]:
-    """One sentence for each variable that does not hold here. Raises ConfigInvalid for an option: it was typed now."""
+    """Returns one sentence for each variable of the client that has no effect because the workspace is open already.
+
+    Raises ConfigInvalid for an option, because the person has just typed it.
+    """
     if greeting.workspace is None:
         return []
     try:
         ignored = view.ignored(greeting.workspace)
     except SidecarError:
-        return []  # the call itself says what is wrong with this workspace
+        return []  # the call itself reports what is wrong with this workspace
     held = "is open with {} in the daemon, for an editor or an agent that is attached"
     for key, (own, other) in ignored.items():
         if key in greeting.flags:

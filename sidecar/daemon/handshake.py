@@ -1,5 +1,7 @@
-"""The first line of a connection: what the session is to be. The daemon answers with one line; then the session's own
-bytes follow. Light: every pipe imports this.
+"""The greeting: the first line of a connection says what the session is to be.
+
+The daemon answers with one line; then the session's own bytes follow. Every pipe imports this module, so it imports
+little itself.
 """
 
 from __future__ import annotations
@@ -17,17 +19,19 @@ from sidecar.errors import Internal, SidecarError
 Kind: TypeAlias = Literal["lsp", "mcp", "call", "rest", "control"]
 
 MAX_LINE = 1 << 20
+"""Bytes of the longest greeting or answer."""
 PREFIX = "SIDECAR_"
+"""Names of sidecar's environment variables begin with it."""
 
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Handshake(NamedTuple):
-    """Who comes. Paths are absolute, because the daemon works in another folder.
+    """What a client asks for. Paths are absolute, because the daemon works in another folder.
 
-    `flags` are settings by the keys of config.json; `env` holds the client's own SIDECAR_ variables. `toolsets` None:
-    those of the settings, and `unset_toolsets` where none are set ("" means the default).
+    `flags` are settings by the keys of config.json; `env` holds the client's own SIDECAR_ variables. `toolsets` None
+    means those of the settings, or `unset_toolsets` when the settings have none ("" stands for the default).
     """
 
     kind: Kind
@@ -40,11 +44,12 @@ class Handshake(NamedTuple):
     pid: int = 0
 
     def line(self) -> bytes:
+        """Returns the greeting as one line of JSON."""
         return json.dumps(self._asdict(), default=dict).encode() + b"\n"
 
     @classmethod
     def of(cls, line: bytes) -> Handshake:
-        """Raises ValueError for what is no greeting."""
+        """Parses a greeting. Raises ValueError when the line is not a greeting."""
         told = json.loads(line)
         if not isinstance(told, dict) or told.get("kind") not in ("lsp", "mcp", "call", "rest", "control"):
             raise ValueError("no greeting")
@@ -52,8 +57,8 @@ class Handshake(NamedTuple):
 
 
 def of_here(kind: Kind, env: Mapping[str, str], *, workspace: str | None = None, **more: Any) -> Handshake:
-    """The greeting of this process, in its folder and with its settings."""
-    here = os.getcwd()  # noqa: PTH109 - the text, of a folder that may be gone by now
+    """Returns the greeting of this process, with its working directory and its settings."""
+    here = os.getcwd()  # noqa: PTH109 - text only: the folder may have been deleted
     flags = {name: _absolute(name, value) for name, value in more.pop("flags", {}).items() if value is not None}
     own = {name: str(_absolute(name, value)) for name, value in env.items() if name.startswith(PREFIX)}
     root = os.path.abspath(os.path.expanduser(workspace)) if workspace else None  # noqa: PTH100, PTH111
@@ -61,15 +66,15 @@ def of_here(kind: Kind, env: Mapping[str, str], *, workspace: str | None = None,
 
 
 def _absolute(name: str, value: object) -> object:
-    """A model may be named by a folder, from here."""
+    """Makes a model's folder absolute; other values stay as they are."""
     is_folder = name.lower().endswith("model") and isinstance(value, str) and os.path.isdir(value)  # noqa: PTH112
     return os.path.abspath(str(value)) if is_folder else value  # noqa: PTH100
 
 
 def greet(connection: socket.socket, greeting: Handshake, timeout_s: float) -> dict[str, Any] | None:
-    """The daemon's answer; None when it hung up before it gave one.
+    """Sends the greeting and returns the daemon's answer; None when the daemon hung up before it answered.
 
-    Raises TimeoutError, the error it answers, and ValueError for what no daemon answers.
+    Raises TimeoutError, the SidecarError that the daemon answers, and ValueError when the answer is not a daemon's.
     """
     connection.settimeout(timeout_s)
     try:
@@ -91,7 +96,10 @@ def greet(connection: socket.socket, greeting: Handshake, timeout_s: float) -> d
 
 
 def read_line(connection: socket.socket) -> bytes:
-    """One line; nothing where the other side hung up. The other side sends no more than that before it is answered."""
+    """Returns one line; empty when the other side hung up or the line is too long.
+
+    The other side must send nothing after the line until it is answered.
+    """
     held = bytearray()
     while not held.endswith(b"\n"):
         piece = connection.recv(4096)
@@ -102,12 +110,13 @@ def read_line(connection: socket.socket) -> bytes:
 
 
 def error_of(told: Mapping[str, Any]) -> SidecarError:
-    """The error that the daemon has raised, raised here."""
+    """Returns the SidecarError that the daemon has sent; `Internal` for an unknown code."""
     kind = _kinds(SidecarError).get(str(told.get("code")), Internal)
     return kind(str(told.get("detail", "")), **dict(told.get("facts", {})))
 
 
 def _kinds(base: type[SidecarError]) -> dict[str, type[SidecarError]]:
+    """Returns the subclasses of `base` by error code."""
     known = {base.code: base} if base.code != SidecarError.code else {}
     for kind in base.__subclasses__():
         known |= {code: found for code, found in _kinds(kind).items() if code not in known}

@@ -1,9 +1,10 @@
-"""A thin pipe: a client at stdin and stdout, the daemon at a socket, bytes copied both ways; it outlives the daemon.
+"""A thin pipe that copies bytes between a client at stdin and stdout and the daemon at a socket.
 
-When the daemon dies, the pipe attaches to another one at once, begins the session there again, and tells the client
-that what was under way must be retried. When the daemon was told to leave, that waits for the client's next message.
+It outlives the daemon. When the daemon crashes, the pipe attaches to another one at once, begins the session there
+again, and tells the client to retry the requests in flight. When the daemon has left in order, the pipe does so at the
+client's next message.
 
-Light: nothing here or below may import a protocol's library or the engine.
+Nothing here, and nothing imported here, may import a protocol's library or the engine: every pipe pays for it.
 """
 
 from __future__ import annotations
@@ -26,29 +27,40 @@ from sidecar.errors import SidecarError
 from sidecar.locks import Rank, make_condition, make_lock
 
 CHUNK = 1 << 16
+"""Bytes read at a time."""
 FLUSH_S = 10.0
+"""How long the pipe passes on the daemon's last answers after the client has closed its end."""
 STEADY_S = 5.0
+"""A daemon that ends sooner than this after it was attached has died young."""
 QUICK_DEATHS = 3
-"""So many daemons that die young in a row are replaced at once; after that each waits for a message."""
+"""After this many daemons in a row that died young, the pipe waits for a message before it attaches again."""
 
 
 class Cutter(Protocol):
-    def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]: ...
+    """Cuts a byte stream into frames."""
 
-    def rest(self) -> bytes: ...
+    def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yields the complete frames as pairs: the bytes as they came, and the body in them."""
+
+    def rest(self) -> bytes:
+        """Returns the bytes of an unfinished frame when no more bytes come."""
 
 
 class PipedSession(Replay):
-    """A protocol's script."""
+    """A protocol's `Replay` that also knows how its process must end."""
 
     @property
     def status(self) -> int:
-        """The exit status when the client has left."""
+        """The pipe's exit status when the client has left."""
         raise NotImplementedError
 
 
 class Pipe:
-    """`attach` reaches a daemon (NotReachedError, SidecarError); `was_told` says whether the last one left in order."""
+    """One client's pipe.
+
+    `attach` returns a connection to a daemon, or raises NotReachedError or SidecarError. `was_told` says whether the
+    last daemon left in order.
+    """
 
     def __init__(
         self,
@@ -72,8 +84,11 @@ class Pipe:
         self._ended = False
 
     def run(self, connection: socket.socket | None) -> int:
-        """Until the client leaves; the exit status. `connection`: the first session, nothing sent yet; None: one is
-        to be had at the client's first message."""
+        """Copies until the client leaves, and returns the exit status.
+
+        `connection` is the first session, on which nothing has been sent yet. When it is None, the pipe attaches at the
+        client's first message.
+        """
         self._connection, self._attached_at = connection, time.monotonic()
         down = threading.Thread(target=self._down, name="sidecar-down", daemon=True)
         down.start()
@@ -91,6 +106,7 @@ class Pipe:
     # ------------------------------------------------------------ client to daemon
 
     def _up(self) -> None:
+        """Copies from the client to the daemon, until the client's stream ends."""
         cutter = self._make_cutter()
         with contextlib.suppress(OSError):
             while piece := os.read(self._fd_in, CHUNK):
@@ -108,11 +124,15 @@ class Pipe:
             connection = self._connection
         if message is None or connection is None:
             return
-        with contextlib.suppress(OSError):  # whoever reads notices; what was asked is failed there
+        with contextlib.suppress(OSError):  # the reading thread notices too, and fails the requests in flight
             connection.sendall(message)
 
     def _revive(self, raw: bytes, body: bytes) -> bytes | None:
-        """Attaches for this message. What to send of it: nothing where the session's beginning said it already."""
+        """Attaches to a daemon for this message of the client, and returns what to send of it.
+
+        Returns None when the new session's first frames contain it already, when it ends the session, and when no
+        daemon can be reached.
+        """
         stage = self._script.stage(body)
         if stage:
             self._script.from_client(raw, body)
@@ -135,6 +155,7 @@ class Pipe:
     # ------------------------------------------------------------ daemon to client
 
     def _down(self) -> None:
+        """Copies from each daemon to the client, until the client leaves or the session is over."""
         while (connection := self._wait()) is not None:
             self._copy(connection)
             with self._state:
@@ -159,6 +180,7 @@ class Pipe:
                         self._write(message)
 
     def _lost(self, connection: socket.socket) -> None:
+        """Tells the client that the daemon is gone and attaches to another one, if that is to happen at once."""
         connection.close()
         self._connection = None
         if self._ended or self._script.over:
@@ -177,7 +199,7 @@ class Pipe:
     # ------------------------------------------------------------ both
 
     def _begin_again(self) -> None:
-        """Attaches and says again what the session consists of. With the state held; raises as `attach`."""
+        """Attaches to a daemon and begins the session there again. Called with the state held; raises as `attach`."""
         connection = self._attach()
         self._cutter = self._make_cutter()
         try:
@@ -192,6 +214,7 @@ class Pipe:
         self._state.notify_all()
 
     def _hear(self, connection: socket.socket) -> None:
+        """Reads once from a new daemon and passes on what is for the client."""
         piece = connection.recv(CHUNK)
         if not piece:
             raise OSError("the daemon hung up")
@@ -214,12 +237,12 @@ class Pipe:
             self._leave()
 
     def _leave(self) -> None:
-        """Nobody is there any more, whatever another thread waits for."""
+        """Ends the process at once: the client is gone, and other threads may be waiting for something."""
         os._exit(self._script.status)
 
 
 def take_stdio() -> tuple[int, int]:
-    """The client's stream, moved away from fds 0 and 1: what is printed goes to stderr."""
+    """Moves the client's stream away from fds 0 and 1 and returns the new fds; what is printed goes to stderr."""
     held = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -229,7 +252,7 @@ def take_stdio() -> tuple[int, int]:
 
 
 def end_on_signals() -> None:
-    """The daemon sees the socket close; there is nothing to tidy up."""
+    """Ends this process on SIGTERM, SIGINT and SIGHUP. It has nothing to tidy up: the daemon sees the socket close."""
 
     def end(number: int, _: object) -> None:
         os._exit(128 + number)
@@ -239,7 +262,10 @@ def end_on_signals() -> None:
 
 
 def end_with(pid: int) -> None:
-    """Ends this process when that one is gone; never for one that is not there to begin with."""
+    """Ends this process when the process `pid` ends.
+
+    Returns at once when that process does not exist or cannot be watched.
+    """
     try:
         watch = os.pidfd_open(pid)
     except (AttributeError, OSError):

@@ -1,10 +1,10 @@
-"""What a pipe knows of its session, so that it can begin the same session again with another daemon.
+"""What a pipe remembers of its session, so that it can begin the same session again with another daemon.
 
-JSON-RPC in general; `script_lsp.py` and `script_mcp.py` add what their protocol's sessions consist of. Sans-IO: frames
-in, frames out. Light: every pipe imports this.
+This module covers JSON-RPC in general; `replay_lsp.py` and `replay_mcp.py` add what a session of their protocol
+consists of. No I/O happens here: frames come in and frames go out. Every pipe imports this module, so it stays light.
 
-Requests of a second daemon get ids of their own at the client, so that the answer to a question of the first (a "yes",
-given late) is never taken for the answer to another one.
+After the first daemon is lost, requests that a daemon sends to the client get new ids. Otherwise a late answer to the
+first daemon's question (a "yes") could be taken for the answer to another question.
 """
 
 from __future__ import annotations
@@ -17,18 +17,25 @@ from sidecar.errors import DaemonEnded
 
 Message = dict[str, Any]
 REPLAY = "sidecar-again"
-"""Id of the `initialize` that the pipe itself sends to a new daemon; those of its other requests begin with it."""
+"""Id of the `initialize` that the pipe itself sends to a new daemon; the ids of its other requests begin with it."""
 
 
 class Replay:
-    """One session. `over`: the client has ended it; `replayed`: the new daemon has answered our `initialize`."""
+    """One client's session, as a pipe remembers it.
+
+    `over`: the client has ended it. `replayed`: no `initialize` that the pipe has sent itself awaits an answer.
+    """
 
     cancel_method: ClassVar[str]
+    """Method of the notification that cancels a request."""
     cancel_key: ClassVar[str]
+    """Parameter of that notification which holds the request's id."""
     error_number: ClassVar[int]
+    """JSON-RPC code of the error that a lost request gets."""
     ending: ClassVar[tuple[str, ...]] = ()
+    """Methods that end a session and need no daemon."""
     standing: ClassVar[tuple[str, ...]] = ()
-    """Requests that are under way as long as the client likes: said again, not failed."""
+    """Requests that stay open as long as the client likes. They are sent to the new daemon again, not failed."""
 
     def __init__(self) -> None:
         self.over = False
@@ -43,48 +50,48 @@ class Replay:
     # ------------------------------------------------------------ for the protocol
 
     def frame(self, message: Message) -> bytes:
-        """The message as it stands on the wire."""
+        """Returns the message as bytes on the wire."""
         raise NotImplementedError
 
     def began(self, message: Message) -> None:
-        """The client's `initialize`."""
+        """Called with the client's `initialize`."""
 
     def note(self, method: str, message: Message) -> None:
-        """What else the client has said."""
+        """Called with each other request and notification of the client."""
 
     def heard(self, method: str, message: Message) -> None:
-        """What the daemon has said unasked."""
+        """Called with each notification of the daemon."""
 
     def again(self) -> Iterator[Message]:
-        """What a new daemon must be told after `initialize` and its answer."""
+        """Yields what a new daemon must be sent after it has answered `initialize`."""
         if self._initialized is not None:
             yield self._initialized
 
     def begin(self, initialize: Message) -> Message:
-        """`initialize` for a new daemon."""
+        """Returns the `initialize` to send to a new daemon."""
         return initialize
 
     def initialized(self, result: Any) -> None:
-        """What the first daemon answered to `initialize`."""
+        """Called with each daemon's result of `initialize`."""
 
     def at_once(self) -> Iterator[Message]:
-        """Answers that need no daemon, for the time in which one comes up."""
+        """Yields answers that need no daemon, to be sent while a daemon starts."""
         yield from ()
 
     def unfinished(self) -> Iterator[Message]:
-        """Ends what the dead daemon has left open at the client."""
+        """Yields messages that close what the dead daemon has left open at the client."""
         yield from ()
 
     # ------------------------------------------------------------ for the pipe
 
     def stage(self, body: bytes) -> str:
-        """`begin` for `initialize`, `end` for what a session ends with and needs no daemon for; else nothing."""
+        """Returns `begin` for `initialize`, `end` for a message that ends a session, and an empty string otherwise."""
         message = _parsed(body)
         method = message.get("method") if message is not None else None
         return "begin" if method == "initialize" else "end" if method in self.ending else ""
 
     def from_client(self, raw: bytes, body: bytes) -> bytes | None:
-        """What to send on; None: nothing."""
+        """Returns the bytes to send to the daemon for this message of the client, or None for nothing."""
         message = _parsed(body)
         if message is None:
             return raw
@@ -102,6 +109,7 @@ class Replay:
         return raw
 
     def from_daemon(self, raw: bytes, body: bytes) -> bytes | None:
+        """Returns the bytes to send to the client for this message of the daemon, or None for nothing."""
         message = _parsed(body)
         if message is None:
             return raw
@@ -114,11 +122,15 @@ class Replay:
         return self._with_our_id(raw, method, message)
 
     def without_daemon(self) -> list[bytes]:
-        """What the client is told before a daemon is there."""
+        """Returns the frames to send to the client before a daemon is reached."""
         return [self.frame(message) for message in self.at_once()]
 
     def lost(self, why: str = "") -> list[bytes]:
-        """The daemon is gone: what the client is told. `why`: no other one can be had, so even `initialize` fails."""
+        """Returns the frames that tell the client that the daemon is gone.
+
+        They fail the requests in flight, withdraw the daemon's questions and close open progress. An `initialize` that
+        has no answer yet is kept for the next daemon, unless `why` says that none can be reached.
+        """
         self._life += 1
         told: list[Message] = []
         for key, request in list(self._in_flight.items()):
@@ -133,12 +145,16 @@ class Replay:
         return [self.frame(message) for message in told]
 
     def failed(self, request: Message, why: str) -> Message:
+        """Returns the error that answers a request of the client which the dead daemon did not answer."""
         error = DaemonEnded(why or "It has been started again: please retry.")
         told = {"code": self.error_number, "message": error.message, "data": error.as_dict()}
         return {"jsonrpc": "2.0", "id": request["id"], "error": told}
 
     def opening(self) -> Iterator[bytes]:
-        """Frames for a new daemon. After the first one `replayed` must become true before the next is asked for."""
+        """Yields the frames that begin the session with a new daemon.
+
+        After the first frame, `replayed` must become true before the next one is taken.
+        """
         if self._initialize is not None:
             begin = self.begin(self._initialize)
             if not self._initialize_answered:
@@ -153,11 +169,16 @@ class Replay:
                 yield self.frame(request)
 
     def _begins(self, request: Message) -> bool:
+        """Whether this request is the `initialize` that still needs a daemon's answer."""
         return request.get("method") == "initialize" and not self._initialize_answered
 
     # ------------------------------------------------------------ answers and their ids
 
     def _answer_of_client(self, raw: bytes, message: Message) -> bytes | None:
+        """Passes on an answer to a question of the present daemon, under the daemon's own id.
+
+        An answer to a question of an earlier daemon is dropped.
+        """
         key = repr(message.get("id"))
         if key not in self._asked:
             return raw if self._life == 0 else None
@@ -167,6 +188,7 @@ class Replay:
         return self.frame({**message, "id": json.loads(str(message["id"]).partition("/")[2])})
 
     def _answer_of_daemon(self, raw: bytes, message: Message) -> bytes | None:
+        """Passes on an answer of the daemon; drops the answers to the pipe's own requests."""
         identifier = message.get("id")
         if identifier == REPLAY:
             self.replayed = True
@@ -180,11 +202,13 @@ class Replay:
         return raw
 
     def _question(self, raw: bytes, message: Message) -> bytes:
+        """Passes on a request of the daemon, under the id that the client is shown."""
         shown = self._shown_id(message["id"])
         self._asked[repr(shown)] = shown
         return raw if self._life == 0 else self.frame({**message, "id": shown})
 
     def _with_our_id(self, raw: bytes, method: str, message: Message) -> bytes:
+        """Rewrites the id in a cancellation of a question, and passes every other notification on as it came."""
         params = message.get("params")
         if method != self.cancel_method or self._life == 0 or not isinstance(params, Mapping):
             return raw
@@ -195,7 +219,7 @@ class Replay:
 
 
 def as_utf8(message: Message) -> bytes:
-    """JSON. Half of a surrogate pair, which UTF-8 cannot hold, stays the escape that JSON has for it."""
+    """Returns the message as JSON in UTF-8. A lone surrogate, which UTF-8 cannot hold, stays a JSON escape."""
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 

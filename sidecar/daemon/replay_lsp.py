@@ -1,5 +1,8 @@
-"""An LSP session as a pipe remembers it: framed by `Content-Length`; `initialize`, the folders as they are by now,
-`initialized`, the configuration, and the open documents with their text of now."""
+"""What a pipe remembers of an LSP session, and how it cuts the stream into frames (`Content-Length`).
+
+A session consists of `initialize` with the present workspace folders, `initialized`, the last configuration, and the
+open documents with their present text.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from typing import Any
 from sidecar.daemon.replay import Message, Replay, as_utf8
 
 FOLD_AT = 200
-"""So many changes of a document are kept before they are put into its text."""
+"""A document keeps this many changes; then they are applied to its text."""
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([0-9]{1,18})[ \t]*\r?\n", re.IGNORECASE)
 _BLANK = re.compile(rb"\n\r?\n")
 _LONGEST_HEADER = 64 * 1024
 
 
 class _Document:
-    """An open document: as it was opened, and what has changed since."""
+    """An open document: its text when it was opened, and the changes since."""
 
     def __init__(self, opened: dict[str, Any]) -> None:
         self._opened = opened
@@ -25,6 +28,7 @@ class _Document:
         self._changes: list[Any] = []
 
     def change(self, version: object, changes: list[Any], encoding: str) -> None:
+        """Records changes. A change of the whole text replaces those before it."""
         self._version = version
         if changes and "range" not in changes[-1]:
             self._changes = [changes[-1]]
@@ -34,7 +38,7 @@ class _Document:
             self.item(encoding)
 
     def item(self, encoding: str) -> dict[str, Any]:
-        """A TextDocumentItem with the text of now."""
+        """Returns a TextDocumentItem with the present text."""
         from sidecar.surfaces.lsp.documents import apply_changes
 
         changes, self._changes = self._changes, []
@@ -43,13 +47,15 @@ class _Document:
 
 
 class LspReplay(Replay):
+    """`Replay` for an LSP session."""
+
     cancel_method = "$/cancelRequest"
     cancel_key = "id"
     error_number = -32010
     ending = ("shutdown", "exit")
 
     def __init__(self, watch: Callable[[int], None]) -> None:
-        """`watch` is told the editor's process id."""
+        """`watch` is called with the editor's process id."""
         super().__init__()
         self._watch = watch
         self._documents: dict[str, _Document] = {}
@@ -61,6 +67,7 @@ class LspReplay(Replay):
 
     @property
     def status(self) -> int:
+        """The pipe's exit status when the client has left: 0 after `shutdown`, else 1."""
         return 0 if self._shut_down else 1
 
     def frame(self, message: Message) -> bytes:
@@ -79,7 +86,7 @@ class LspReplay(Replay):
             try:
                 noted(message)
             except (KeyError, TypeError, ValueError, AttributeError):
-                return  # the daemon says what is wrong with it
+                return  # the daemon reports what is wrong with the message
 
     def heard(self, method: str, message: Message) -> None:
         if method != "$/progress":
@@ -174,7 +181,10 @@ _NOTED = {
 
 
 class HeaderCutter:
-    """Cuts bytes into frames by their headers. What has none, or is longer than `limit`, passes as no frame."""
+    """Cuts bytes into frames by their headers.
+
+    Bytes that have no valid header, and frames longer than `limit` bytes, are passed on without being read.
+    """
 
     def __init__(self, limit: int = 64 * 1024 * 1024) -> None:
         self._limit = limit
@@ -184,12 +194,16 @@ class HeaderCutter:
         self._passing = 0
 
     def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Bytes as they came, and the body in them; empty where they are to be passed on unseen."""
+        """Yields pairs: the bytes as they came, and the body in them.
+
+        The body is empty when the bytes are to be passed on without being read.
+        """
         self._held += piece
         while (cut := self._next()) is not None:
             yield cut
 
     def rest(self) -> bytes:
+        """Returns the bytes of an unfinished frame when no more bytes come."""
         return bytes(self._held)
 
     def _next(self) -> tuple[bytes, bytes] | None:
@@ -208,7 +222,7 @@ class HeaderCutter:
         return raw, raw[body:]
 
     def _measured(self) -> bool:
-        """Whether a whole header stands at the beginning; its length is left at -1 where it names none."""
+        """Whether a whole header stands at the beginning. Sets its length, or -1 where the header names none."""
         end = _BLANK.search(self._held)
         if end is None:
             return False
@@ -218,6 +232,7 @@ class HeaderCutter:
         return True
 
     def _unseen(self, size: int) -> tuple[bytes, bytes]:
+        """Takes up to `size` bytes to be passed on unread."""
         raw = self._take(size)
         self._passing = max(0, self._passing - len(raw))
         return raw, b""

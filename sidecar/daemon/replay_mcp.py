@@ -1,6 +1,7 @@
-"""An MCP session as a pipe remembers it: one JSON object per line, `initialize` and `notifications/initialized`.
+"""What a pipe remembers of an MCP session, which is one JSON object per line.
 
-From 2026-07-28 each request carries what its session consists of: then nothing is said again.
+A session consists of `initialize`, `notifications/initialized` and the resource subscriptions. From protocol version
+2026-07-28 on, each request carries everything itself, so nothing is sent again.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ _MOST_PROTOCOLS = 20
 
 
 class McpReplay(Replay):
+    """`Replay` for an MCP session."""
+
     cancel_method = "notifications/cancelled"
     cancel_key = "requestId"
     error_number = -32000
     standing = ("subscriptions/listen",)
 
     def __init__(self, hello: Hello | None = None) -> None:
-        """`hello`: what daemons of this version have answered to `initialize` before."""
+        """`hello` holds what daemons of this version have answered to `initialize` before."""
         super().__init__()
         self._hello = hello
         self._subscribed: dict[str, Message] = {}
@@ -48,7 +51,10 @@ class McpReplay(Replay):
             yield {**message, "id": f"{REPLAY}-{number}"}
 
     def at_once(self) -> Iterator[Message]:
-        """A new daemon needs about a second, most of it for MCP's library, and answers this as the last one did."""
+        """Answers `initialize` as the last daemon did.
+
+        A new daemon needs about a second, most of it to import the MCP library, and would give the same answer.
+        """
         begin = self._initialize
         if self._hello is None or begin is None or self._initialize_answered:
             return
@@ -64,7 +70,7 @@ class McpReplay(Replay):
 
     @property
     def status(self) -> int:
-        """The pipe's exit status when the client has left."""
+        """The pipe's exit status when the client has left: always 0."""
         return 0
 
 
@@ -74,19 +80,23 @@ def _protocol_of(initialize: Message) -> str:
 
 
 class Hello:
-    """The answers to `initialize` by protocol version, in a file. They are the same for every workspace and toolset."""
+    """The answers to `initialize` by protocol version, in a file.
+
+    They do not depend on the workspace or the toolsets.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def known(self) -> dict[str, Any]:
+        """Returns the stored answers; empty when the file is missing or damaged."""
         with contextlib.suppress(OSError, ValueError, RecursionError):
             told = json.loads(self._path.read_bytes())
             return told if isinstance(told, dict) else {}
         return {}
 
     def learn(self, protocol: str, result: dict[str, Any]) -> None:
-        """A file that cannot be written costs a second at the next start and nothing else."""
+        """Stores an answer. If the file cannot be written, the next start takes a second longer."""
         known = self.known()
         if known.get(protocol) == result or len(known) > _MOST_PROTOCOLS:
             return
@@ -97,7 +107,7 @@ class Hello:
 
 
 class LineCutter:
-    """Cuts bytes at line ends. What is longer than `limit` passes in pieces that are no frames."""
+    """Cuts bytes at line ends. A line longer than `limit` bytes is passed on in pieces, without being read."""
 
     def __init__(self, limit: int = 64 * 1024 * 1024) -> None:
         self._limit = limit
@@ -105,7 +115,10 @@ class LineCutter:
         self._passing = False
 
     def feed(self, piece: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Bytes as they came, and the body in them; empty where they are to be passed on unseen."""
+        """Yields pairs: the bytes as they came, and the body in them.
+
+        The body is empty when the bytes are to be passed on without being read.
+        """
         self._held += piece
         while (end := self._held.find(b"\n")) >= 0:
             line = bytes(self._held[: end + 1])
@@ -118,5 +131,5 @@ class LineCutter:
             self._held.clear()
 
     def rest(self) -> bytes:
-        """What stands after the last line end, when no more comes."""
+        """Returns the bytes after the last line end when no more bytes come."""
         return bytes(self._held)

@@ -1,4 +1,4 @@
-"""The daemon's process: detached, alone by its lock, reachable by its record, with a bounded log, until it leaves."""
+"""The daemon's process: it detaches, takes the lock, listens, writes its record and a bounded log, and serves."""
 
 from __future__ import annotations
 
@@ -23,16 +23,23 @@ from sidecar.errors import IndexLocked, InvalidParams, SidecarError
 from sidecar.surfaces.cli.log import LateFile, log_to_file
 
 BACKLOG = 128
+"""Connections that may wait to be accepted."""
 IDLE = "SIDECAR_DAEMON_IDLE_MINUTES"
+"""The environment variable with the time after which a daemon without sessions leaves."""
 IDLE_MINUTES = 30.0
 CLOSING_S = 15.0
+"""Seconds that an older daemon gets to answer. When this daemon leaves, it ends by force after twice as long."""
 _POLL_S = 0.05
 logger = logging.getLogger("sidecar.daemon")
 
 
 def run_daemon(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> int:
-    """Serves until it leaves; the exit status. With `ready_fd` in the background: one JSON line goes there once it
-    accepts sessions, or says why it does not. Raises SidecarError in the foreground."""
+    """Serves until the daemon leaves, which ends the process. Returns the exit status when it does not serve.
+
+    With `ready_fd` it runs in the background, and one JSON line is written to `ready_fd` when the daemon accepts
+    sessions, when another daemon does already, or when it cannot start. Without it the daemon runs in the foreground
+    and raises SidecarError.
+    """
     if ready_fd is not None:
         _detach()
     try:
@@ -48,7 +55,7 @@ def run_daemon(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) ->
 
 
 def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[Lock, socket.socket, float] | None:
-    """The lock, the listening socket and the idle time in seconds; None when another daemon has come up meanwhile."""
+    """Returns the lock, the listening socket and the idle time in seconds; None when another daemon runs by now."""
     idle_s = _idle_seconds(env)
     lock = Lock(place.lock)
     if not _take(lock, place, 2 * patience(env)):
@@ -65,6 +72,7 @@ def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[
 
 
 def _serve(place: Endpoint, env: Mapping[str, str], lock: Lock, listener: socket.socket, idle_s: float) -> int:
+    """Serves sessions until the daemon leaves, then ends the process. Never returns."""
     import asyncio
 
     from sidecar.daemon.handlers import Handlers
@@ -98,13 +106,13 @@ def _serve(place: Endpoint, env: Mapping[str, str], lock: Lock, listener: socket
     finally:
         logger.info("gone")
         lock.release()
-    # Threads of the engine that do not end must not keep a process whose lock somebody else may have by now.
+    # The lock is released, so another daemon may run by now; threads of the engine must not keep this process alive.
     logging.shutdown()
     os._exit(0)
 
 
 def retire_older(place: Endpoint) -> None:
-    """Tells daemons of older versions to leave: their indexes are wanted here. Their clients get along without us."""
+    """Tells daemons of older versions to leave, because this daemon needs their indexes."""
     for version, record in place.others():
         if _order(version) >= _order(place.version):
             continue
@@ -118,21 +126,27 @@ def retire_older(place: Endpoint) -> None:
 
 
 def _order(version: str) -> tuple[int, ...]:
+    """Returns a version as numbers that can be compared."""
     return tuple(int(part) if part.isdecimal() else 0 for part in version.replace("-", ".").split("."))
 
 
 def log_file(place: Endpoint) -> Path:
+    """Returns the path of the daemon's log."""
     return place.home / "logs" / "daemon.log"
 
 
 def _detach() -> None:
+    """Continues in a child process that leads a session of its own, and ends the parent."""
     if os.fork():
         os._exit(0)
     os.setsid()
 
 
 def _take(lock: Lock, place: Endpoint, patience_s: float) -> bool:
-    """False when another daemon is up. One that is leaving is waited for. Raises IndexLocked where that takes long."""
+    """Takes the daemon's lock. Returns False when another daemon accepts sessions.
+
+    Waits for a daemon that is leaving. Raises IndexLocked when that takes longer than `patience_s`.
+    """
     deadline = time.monotonic() + patience_s
     while not lock.take():
         record = place.record()
@@ -148,6 +162,7 @@ def _take(lock: Lock, place: Endpoint, patience_s: float) -> bool:
 
 
 def _listen(place: Endpoint, env: Mapping[str, str]) -> tuple[socket.socket, Path]:
+    """Returns a socket that listens at the first usable path, and that path."""
     for path in place.sockets(env):
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -175,7 +190,7 @@ def _idle_seconds(env: Mapping[str, str]) -> float:
 
 
 def _log(place: Endpoint, *, quiet: bool) -> None:
-    """To the bounded file. `quiet`: what is printed goes there too, since nobody sees it."""
+    """Logs to the bounded file. With `quiet`, what is printed goes there too, since nobody would see it."""
     path = log_file(place)
     private_folder(path.parent)
     root = logging.getLogger()
@@ -183,13 +198,14 @@ def _log(place: Endpoint, *, quiet: bool) -> None:
     handler = LateFile(path, logging.INFO)
     handler.addFilter(lambda record: record.name.startswith("sidecar") or record.levelno >= logging.WARNING)
     root.addHandler(handler)
-    log_to_file()  # what fails names that file, whichever process it fails in
+    log_to_file()  # error messages name that file, in whichever process the error occurs
     if quiet:
         _take_prints()
         faulthandler.enable((path.parent / "daemon-crash.log").open("w"))
 
 
 def _take_prints() -> None:
+    """Sends what is written to stdout and stderr to the log."""
     reading, writing = os.pipe()
     os.dup2(writing, 1)
     os.dup2(writing, 2)

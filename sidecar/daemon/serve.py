@@ -1,8 +1,8 @@
 """`sidecar serve`: REST and MCP on one loopback port, behind one guard and one token.
 
-The process that was started listens, keeps the token and says where; requests are answered in it, or in the daemon,
-which is handed the listening socket. Not here: what is answered (`surfaces/http`, `surfaces/mcp`) and how a port is
-listened on (`surfaces/loopback`).
+The process that the user started listens, keeps the token and says where it is. It answers requests itself, or hands
+the listening socket to the daemon, which then answers them. Not here: the answers (`surfaces/http`, `surfaces/mcp`) and
+listening on a port (`surfaces/loopback`).
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 
 CLOSING_SECONDS = 10.0
-"""Time for running work to notice that it is cancelled; the store's worker ends with this process in any case."""
+"""Running work gets this long to notice that it is cancelled.
+
+The vector store's process ends with this one in any case.
+"""
 
 
 def serve(service: Service, serving: Serving) -> int:
-    """In this process, until it is told to end; closes the service, returns the exit status.
+    """Serves in this process until a signal ends it; closes the service and returns the exit status.
 
-    Raises `InvalidParams` where it cannot listen, `WorkspaceNotFound`, and what is wrong with the token file.
+    Raises `InvalidParams` when it cannot listen, `WorkspaceNotFound`, and the errors of the token file.
     """
     root = service.workspace(serving.workspace).root
     listener = listening("--host", serving.host, serving.port)
@@ -53,9 +56,11 @@ def serve(service: Service, serving: Serving) -> int:
 
 
 def serve_attached(first: socket.socket, attach: Callable[[], socket.socket], serving: Serving, root: str) -> int:
-    """In the daemon, through the session `first` (welcomed, nothing sent), until this process is told to end: 0.
+    """Serves in the daemon until a signal ends this process, and returns 0.
 
-    `attach` reaches another daemon when that one is gone; connections wait meanwhile. Raises as `serve`.
+    `first` is a session that the daemon has accepted and on which nothing has been sent. When the daemon ends, `attach`
+    reaches another one at the next connection; connections wait until then. Raises `InvalidParams` when it cannot
+    listen, and the errors of the token file.
     """
     listener = listening("--host", serving.host, serving.port)
     held = token.of(serving.token_file, listener.getsockname()[1])
@@ -78,7 +83,10 @@ def serve_attached(first: socket.socket, attach: Callable[[], socket.socket], se
 
 
 def receive_listener(session: socket.socket) -> tuple[socket.socket, str]:
-    """In the daemon: the listening socket and the token. Blocks. Raises OSError and ValueError."""
+    """Returns the listening socket and the token that a client hands over. Runs in the daemon and blocks.
+
+    Raises OSError and ValueError.
+    """
     told, descriptors, _, _ = socket.recv_fds(session, 4096, 1)
     if len(descriptors) != 1:
         raise OSError("no listening socket came")
@@ -88,7 +96,7 @@ def receive_listener(session: socket.socket) -> tuple[socket.socket, str]:
 
 
 def application(service: Service, root: str, listener: socket.socket, secret: str, sessions: Sessions) -> Guard:
-    """REST and MCP of one workspace for who knows the token."""
+    """Returns REST and MCP for one workspace, behind a guard that demands the token."""
     hosts = hosts_of(listener)
     mcp = make_http_app(service, root, hosts, MCP, sessions)
     app = make_app(service, root, mcp=mcp, mcp_lifespan=mcp.router.lifespan_context, sessions=sessions)
@@ -100,7 +108,7 @@ def _hand_over(session: socket.socket, listener: socket.socket, secret: str) -> 
 
 
 def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: socket.socket) -> socket.socket | None:
-    """The session with the next daemon, once somebody connects; None when this process is told to end."""
+    """Returns a session with the next daemon once a client connects; None when a signal ends this process."""
     while True:
         if waking in select.select([listener, waking], [], [])[0]:
             return None
@@ -113,7 +121,7 @@ def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: 
 
 
 def _announce(serving: Serving, root: str, url: str, held: token.TokenFile) -> None:
-    """Connections are accepted already. The token itself is shown to a person only, not to a log."""
+    """Says where the server listens; it accepts connections already. Only a terminal is shown the token itself."""
     if serving.as_json:
         told = {"url": url, "tokenFile": str(held.path), "mcp": url + MCP, "workspace": root, "pid": os.getpid()}
         serving.stdout.write(shown.as_json(told, ascii_only=True) + "\n")
@@ -126,6 +134,7 @@ def _announce(serving: Serving, root: str, url: str, held: token.TokenFile) -> N
 
 
 def _close(service: Service) -> None:
+    """Closes the service; ends the process by force if that takes too long."""
     backstop = threading.Timer(CLOSING_SECONDS, os._exit, (1,))
     backstop.daemon = True
     backstop.start()

@@ -1,6 +1,6 @@
-"""The daemon's middle: takes connections, gives each to the door it asks for, and knows when to leave.
+"""The middle of the daemon: accepts connections, passes each to the handler it asks for, and decides when to leave.
 
-Not here: what a door does (`doors.py`), the process and its lock (`run.py`).
+Not here: what a handler does (`handlers.py`), the process and its lock (`run.py`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ from sidecar.surfaces.loopback.admission import Admission
 from sidecar.surfaces.loopback.listening import accept
 
 GREETING_S = 10.0
+"""A connection is closed when its greeting takes longer."""
 CLOSING_S = 15.0
+"""How long the daemon waits for its sessions to end when it leaves."""
 HOME_S = 10.0
+"""How often the daemon looks whether its data folder still exists."""
 logger = logging.getLogger("sidecar.daemon")
 
 Welcome = Callable[..., Awaitable[None]]
-"""Tells the client, with these facts, that its session begins. What is raised before is what it is told instead."""
+"""Tells the client, with these facts, that its session begins. An error that is raised before is sent in its place."""
 
 Door = Callable[[socket.socket, Handshake, Welcome], Awaitable[None]]
 """Serves one session until its client leaves or the task is cancelled."""
@@ -39,7 +42,7 @@ Door = Callable[[socket.socket, Handshake, Welcome], Awaitable[None]]
 
 @dataclass(eq=False)
 class Attended:
-    """One session."""
+    """One session that is being served."""
 
     id: int
     greeting: Handshake
@@ -48,7 +51,7 @@ class Attended:
 
 
 class DaemonServer:
-    """One loop for all sessions. `doors` by the greeting's kind; `control` is the hub's own."""
+    """Serves all sessions on one event loop. `doors` holds a handler for each kind of greeting except `control`."""
 
     def __init__(
         self,
@@ -58,8 +61,10 @@ class DaemonServer:
         lock_out: Callable[[], None],
         has_home: Callable[[], bool],
     ) -> None:
-        """`facts` for the status; `lock_out` makes the daemon unreachable for new clients; `has_home`: whether the data
-        folder is still there."""
+        """`facts` are added to the status; `lock_out` makes the daemon unreachable for new clients.
+
+        `has_home` says whether the daemon's lock file still lies in the data folder.
+        """
         self._doors = doors
         self._facts = facts
         self._idle_s = idle_s
@@ -73,7 +78,7 @@ class DaemonServer:
         self._started = time.time()
 
     async def serve(self, listener: socket.socket) -> str:
-        """Until it is told to leave, or has been without sessions for its time. Returns why it left."""
+        """Serves until the daemon is asked to leave or has had no session for `idle_s` seconds. Returns why it left."""
         loop = asyncio.get_running_loop()
         self._leaving: asyncio.Future[str] = loop.create_future()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -93,10 +98,12 @@ class DaemonServer:
         return why
 
     def leave(self, why: str) -> None:
+        """Makes `serve` return with this reason; the first reason counts."""
         if not self._leaving.done():
             self._leaving.set_result(why)
 
     def _signalled(self, number: int) -> None:
+        """The first signal makes the daemon leave; a second one ends the process at once."""
         if self._leaving.done():
             os._exit(128 + number)
         self.leave(f"signal {number}")
@@ -137,7 +144,10 @@ class DaemonServer:
             connection.close()
 
     async def _greeting(self, connection: socket.socket) -> Handshake | None:
-        """None where no greeting comes in time, or too many connections wait for theirs."""
+        """Returns the greeting.
+
+        Returns None when it does not come in time, when it is not a greeting, and when too many connections wait.
+        """
 
         def hang_up() -> None:
             with contextlib.suppress(OSError):
@@ -155,6 +165,7 @@ class DaemonServer:
 
     @contextlib.contextmanager
     def _counted(self, greeting: Handshake) -> Iterator[None]:
+        """Lists the session in the status and stops the idle timer while the block runs; does nothing for `control`."""
         if greeting.kind == "control":
             yield
             return
@@ -183,7 +194,7 @@ class DaemonServer:
         asyncio.get_running_loop().call_later(HOME_S, self._watch_home)
 
     async def _control(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
-        """`status` and `stop`, one word per line."""
+        """Answers the control words `status` and `stop`, one per line."""
         await welcome(pid=os.getpid())
         lines = Lines(connection)
         while line := await lines.line():
@@ -224,7 +235,7 @@ def _iso(seconds: float) -> str:
 
 
 def _memory() -> int:
-    """Resident bytes of this process; 0 where the system does not tell."""
+    """Returns the resident bytes of this process; 0 where the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):

@@ -1,6 +1,6 @@
-"""The shell's way to a running daemon: tools called over its socket, questions and progress brought back here.
+"""A shell's session with a running daemon: calls tools over the socket, and shows questions and progress in the shell.
 
-Light: a search from the shell imports this and little else. The daemon's end is `calls.py`, which has the protocol.
+A search from the shell imports this and little else. The daemon's end, and the protocol, are in `shell_server.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _POLL_S = 0.1
 
 
 class ShellClient:
-    """Calls one after the other, in one session with the daemon."""
+    """Makes calls one after the other in one session with the daemon."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -41,19 +41,24 @@ class ShellClient:
         cancelled: IsCancelled,
         asked_by: str,
     ) -> dict[str, Any]:
-        """As `tools.confirm.call_with_questions_sync`. Raises SidecarError: the daemon's, or DaemonEnded."""
+        """Calls a tool, as `tools.confirm.call_with_questions_sync` does in this process.
+
+        Raises SidecarError: the daemon's own error, or DaemonEnded.
+        """
         asked = {"tool": tool, "arguments": arguments, "workspace": workspace, "askedBy": asked_by}
         result: dict[str, Any] = self._exchange({"call": asked}, ask, progress, cancelled)
         return result
 
     def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Brings the index of `workspace` up to date. Raises SidecarError: the daemon's own error, or DaemonEnded."""
         told = self._exchange({"refresh": {"workspace": workspace}}, _nobody, progress, cancelled)
         report: Any = SimpleNamespace(**{name: _report(value) for name, value in told.items()})
-        return report  # type: ignore[no-any-return]  # the same fields, without numpy
+        return report  # type: ignore[no-any-return]  # same fields as BuildReport, without importing numpy
 
     def _exchange(
         self, asked: object, ask: Callable[[Question], Answer], progress: Progress, cancelled: IsCancelled
     ) -> Any:
+        """Sends a request, handles progress and questions, and returns the result."""
         self._send(asked)
         while True:
             told = json.loads(self._line(cancelled))
@@ -68,7 +73,7 @@ class ShellClient:
                 return told["result"]
 
     def _line(self, cancelled: IsCancelled) -> bytes:
-        """The next line; a cancellation that comes meanwhile is passed on."""
+        """Returns the next line. Sends a cancellation to the daemon if one comes while it waits."""
         passed_on = False
         seen = 0
         while (end := self._held.find(b"\n", seen)) < 0:
@@ -87,6 +92,7 @@ class ShellClient:
         return line
 
     def _receive(self) -> bytes:
+        """Returns the next bytes; empty at the end of the stream and after an error."""
         with contextlib.suppress(OSError):
             return self._connection.recv(1 << 16)
         return b""
@@ -99,6 +105,7 @@ class ShellClient:
 
 
 def _nobody(question: Question) -> Answer:
+    """Answers for `refresh`, which asks nothing."""
     return "nobody"
 
 

@@ -1,8 +1,7 @@
-"""A shell's session: tools called by JSON lines. The client's end is `remote.py`.
+"""A shell's session in the daemon: calls tools by JSON lines. The client's end is `shell_client.py`.
 
-To the daemon: `{"call": {...}}` or `{"refresh": {...}}`, then while it runs `{"answer": ...}` and `{"cancel": true}`.
-From it: `{"progress": [...]}`, `{"question": {...}}`, `{"note": ...}`, and at the end of each call `{"result": ...}` or
-`{"error": {...}}`.
+- To the daemon: `{"call": {...}}` or `{"refresh": {...}}`; while it runs, `{"answer": ...}` and `{"cancel": true}`.
+- To the shell: `{"progress": [...]}` and `{"question": {...}}`; at the end, `{"result": ...}` or `{"error": {...}}`.
 """
 
 from __future__ import annotations
@@ -24,14 +23,16 @@ if TYPE_CHECKING:
     from sidecar.tools.spec import Answer, Question
 
 LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of the longest line that is read."""
 
 
 def as_line(value: Mapping[str, object]) -> bytes:
+    """Returns the value as one line of JSON."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 
 class Lines:
-    """Lines of a socket, read on the running loop."""
+    """Reads lines from a socket on the running event loop."""
 
     def __init__(self, connection: socket.socket, longest: int = LONGEST_LINE) -> None:
         connection.setblocking(False)
@@ -40,7 +41,7 @@ class Lines:
         self._held = bytearray()
 
     async def line(self) -> bytes:
-        """Nothing at the end of the stream. Raises ValueError for a line that is too long."""
+        """Returns the next line; empty at the end of the stream. Raises ValueError for a line that is too long."""
         loop = asyncio.get_running_loop()
         seen = 0
         while (end := self._held.find(b"\n", seen)) < 0:
@@ -57,7 +58,7 @@ class Lines:
 
 
 class ShellSession:
-    """One shell. Lives on the event loop; calls are made one after the other."""
+    """One shell's session. It lives on the event loop and makes one call at a time."""
 
     def __init__(self, connection: socket.socket, service: Service, session: Session) -> None:
         self._connection = connection
@@ -72,7 +73,7 @@ class ShellSession:
         self._later: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
-        """Until the client leaves: what runs is cancelled then."""
+        """Serves until the client leaves, then cancels the running call."""
         try:
             while line := await self._lines.line():
                 self._take(json.loads(line))
@@ -85,6 +86,7 @@ class ShellSession:
                 await asyncio.wait(running)
 
     def _take(self, told: Mapping[str, Any]) -> None:
+        """Handles one line of the client. A call while another one runs is ignored."""
         if "cancel" in told:
             self._stop.set()
         elif "answer" in told:
@@ -119,7 +121,7 @@ class ShellSession:
         )
 
     async def _refresh(self, asked: Mapping[str, Any]) -> dict[str, object]:
-        """No tool, so that editors are shown it here."""
+        """Brings the index up to date, and shows the progress to the editors of the workspace."""
         from sidecar.tools.sessions import shared_progress
 
         place = asked["workspace"]
@@ -142,7 +144,7 @@ class ShellSession:
         return await self._answer
 
     def _progress(self, done: int, total: int, message: str) -> None:
-        """From the tool's thread."""
+        """Sends progress to the client; called from the tool's thread."""
 
         def send() -> None:
             task = self._loop.create_task(self._send({"progress": [done, total, message]}))

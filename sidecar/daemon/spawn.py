@@ -1,6 +1,6 @@
-"""Reaches the daemon of a place, and starts it where there is none. Any number of processes may do so at once.
+"""Reaches the daemon of an endpoint, and starts it when none runs. Any number of processes may do so at once.
 
-Light: every pipe imports this.
+Every pipe imports this module, so it stays light.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from sidecar.daemon.handshake import PREFIX, Handshake, greet
 from sidecar.errors import SidecarError
 
 PATIENCE_S = 20.0
-"""A daemon that does not answer for so long does not answer; starting may take three times as long."""
+"""Seconds after which a daemon counts as not answering; starting one may take three times as long."""
 TRIES = 5
+"""Connections that `attach` makes to daemons that hang up before it gives up."""
 _POLL_S = 0.02
 COMMAND = (sys.executable, "-P", "-m", "sidecar")
-"""-P: this process may stand in a folder that has a package of our name."""
+"""`-P`: the working directory may hold a package that is called sidecar, and must not be searched for modules."""
 
 
 class Attached(NamedTuple):
-    """A session that the daemon has welcomed; `facts` is what it said then."""
+    """A session that the daemon has accepted; `facts` is what the daemon answered to the greeting."""
 
     connection: socket.socket
     facts: dict[str, Any]
 
 
 class NotReachedError(Exception):
-    """No daemon can be had; the text says why in one sentence."""
+    """No daemon can be reached; the message says why in one sentence."""
 
 
 class Daemon:
@@ -47,8 +48,10 @@ class Daemon:
         self.patience_s = patience(env)
 
     def attach(self, greeting: Handshake) -> Attached:
-        """A session with the daemon, started where there is none. Raises NotReachedError, and the daemon's own error
-        where it refuses this greeting. Each step ends within the patience for it."""
+        """Returns a session with the daemon, which is started when none runs.
+
+        Raises NotReachedError, and the daemon's own error when it refuses this greeting. Each step has a time limit.
+        """
         deadline = time.monotonic() + 3 * self.patience_s
         for tried in range(TRIES):
             if tried and time.monotonic() > deadline:
@@ -59,7 +62,10 @@ class Daemon:
         raise NotReachedError("The daemon hangs up on everybody; sidecar daemon logs says why.")
 
     def attach_running(self, greeting: Handshake) -> Attached | None:
-        """A session with the daemon that runs; None where there is none."""
+        """Returns a session with the running daemon, or None when no daemon runs or the daemon is leaving.
+
+        Raises as `attach`.
+        """
         connection = self._connected()
         if connection is None:
             return None
@@ -67,13 +73,14 @@ class Daemon:
         return None if facts is None else Attached(connection, facts)
 
     def _connected(self) -> socket.socket | None:
+        """Returns a connection to the running daemon, or None when nothing listens."""
         try:
             return connect(self.place.record())
-        except OSError as error:  # this process has no descriptor left
+        except OSError as error:  # this process has no file descriptor left
             raise NotReachedError(f"The daemon cannot be reached: {error.strerror}.") from error
 
     def _welcome(self, connection: socket.socket, greeting: Handshake) -> dict[str, Any] | None:
-        """None where the daemon hangs up, because it is leaving."""
+        """Sends the greeting and returns the daemon's answer; None when the daemon hangs up because it is leaving."""
         try:
             if (facts := greet(connection, greeting, self.patience_s)) is not None:
                 return facts
@@ -90,7 +97,10 @@ class Daemon:
         return None
 
     def _started(self) -> socket.socket:
-        """Raises NotReachedError."""
+        """Starts the daemon, unless another process has just done so, and returns a connection.
+
+        Raises NotReachedError.
+        """
         lock = Lock(self.place.starting)
         try:
             self._wait_for(lock)
@@ -109,7 +119,10 @@ class Daemon:
         return connection
 
     def _wait_for(self, lock: Lock) -> None:
-        """Takes it, once nobody else starts the daemon. Raises NotReachedError, and SidecarError as the lock does."""
+        """Takes the lock once no other process is starting the daemon.
+
+        Raises NotReachedError when that takes too long, and SidecarError as the lock does.
+        """
         deadline = time.monotonic() + 3 * self.patience_s
         while not lock.take():
             if time.monotonic() > deadline:
@@ -117,7 +130,10 @@ class Daemon:
             time.sleep(_POLL_S)
 
     def _launch(self) -> None:
-        """Returns once the daemon accepts sessions. It is nobody's child: it ends when it likes."""
+        """Starts the daemon and returns once it accepts sessions.
+
+        The started process forks and ends, so the daemon is not a child of this process. Raises NotReachedError.
+        """
         reading, writing = os.pipe()
         os.set_inheritable(writing, True)
         nothing = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
@@ -150,18 +166,19 @@ class Daemon:
 
 
 def daemon_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """Without settings: those of a session are its own, and come with its greeting."""
+    """Returns the environment without the settings in it: those belong to a session and come with its greeting."""
     kept = {name: value for name, value in env.items() if not name.startswith(PREFIX) or name in KEPT}
     return {**ALLOCATOR, **kept}
 
 
 ALLOCATOR = {"MALLOC_ARENA_MAX": "2"}
-"""glibc keeps freed memory apart for many threads otherwise: a fifth more after some minutes of edits and searches."""
+"""Two memory arenas for glibc. With one per thread, a fifth more memory is kept after minutes of edits and searches."""
 KEPT = ("SIDECAR_HOME", "SIDECAR_DAEMON_IDLE_MINUTES", "SIDECAR_DAEMON_PATIENCE_S", "SIDECAR_RANKER")
+"""The SIDECAR_ variables that concern the daemon itself."""
 
 
 def patience(env: Mapping[str, str]) -> float:
-    """SIDECAR_DAEMON_PATIENCE_S where that is a number of seconds: for slow machines, and for tests."""
+    """Returns SIDECAR_DAEMON_PATIENCE_S if it is a number of seconds, else the default. For slow machines and tests."""
     try:
         return max(0.05, float(env["SIDECAR_DAEMON_PATIENCE_S"]))
     except (KeyError, ValueError):
@@ -169,7 +186,10 @@ def patience(env: Mapping[str, str]) -> float:
 
 
 def _read_all(fd: int, timeout_s: float) -> bytes | None:
-    """Until the other side closes; None when that takes longer."""
+    """Returns what the other side writes until a line ends or it closes.
+
+    Returns None when a read takes longer than `timeout_s`.
+    """
     held = b""
     while True:
         readable, _, _ = select.select([fd], [], [], timeout_s)

@@ -1,4 +1,4 @@
-"""What each command does: call a tool, show the result, choose the exit status."""
+"""What each command does: it calls a tool, shows the result and returns the exit status."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def index(session: CliSession) -> int:
+    """Brings the index up to date and shows what was done."""
     started = time.monotonic()
     report = _refresh(session)
     seconds = time.monotonic() - started
@@ -48,13 +49,13 @@ def index(session: CliSession) -> int:
 
 
 def _refresh(session: CliSession) -> BuildReport:
-    """Waits for both stages."""
+    """Brings the index up to date, and waits for a model upgrade too."""
     with interruptible() as interrupt, session.progress() as progress:
         return session.tools.refresh(session.root, progress, interrupt.came)
 
 
 def _note_settings(session: CliSession) -> None:
-    """What was asked for and could not be had: values that are no good, a card that does not work."""
+    """Notes the settings that have no effect: wrong values, and a graphics card that does not work."""
     config = session.call("get_config", {})
     for problem in config["problems"]:
         session.note(problem)
@@ -64,10 +65,12 @@ def _note_settings(session: CliSession) -> None:
 
 
 def search(session: CliSession) -> int:
+    """Searches code."""
     return _search(session, "search_code")
 
 
 def search_index(session: CliSession) -> int:
+    """Indexes files by pattern."""
     patterns = [_from_here(session, pattern) for pattern in session.args.patterns]
     result = session.call("search_index", {"patterns": patterns, "force": session.args.force})
     _show_formatted(session, result, index_table)
@@ -78,6 +81,7 @@ def search_index(session: CliSession) -> int:
 
 
 def search_query(session: CliSession) -> int:
+    """Searches by meaning alone."""
     given = {"query": " ".join(session.args.words) if session.args.words else None, "limit": session.args.limit}
     result = session.call("search_query", given)
     session.note(result.get("notice", ""))
@@ -86,7 +90,7 @@ def search_query(session: CliSession) -> int:
 
 
 def _from_here(session: CliSession, pattern: str) -> str:
-    """A pattern of the current folder as one of the workspace, when the folder lies in it."""
+    """Returns a pattern of the current folder as a pattern of the workspace, if the folder lies in the workspace."""
     here, root = Path.cwd(), Path(session.root).resolve()
     if pattern.startswith(("/", "~")) or here == root or not here.is_relative_to(root):
         return pattern
@@ -103,6 +107,7 @@ def _show_formatted(session: CliSession, result: Mapping[str, Any], table: Table
 
 
 def docs(session: CliSession) -> int:
+    """Searches documentation."""
     return _search(session, "search_docs")
 
 
@@ -132,6 +137,7 @@ def _search(session: CliSession, tool: str) -> int:
 
 
 def paths(session: CliSession) -> int:
+    """Lists indexed files by glob."""
     result = session.call("search_by_path", {"pattern": session.args.pattern, "limit": session.args.limit})
     rest = result["totalMatches"] - len(result["matches"])
     session.show(result, result["matches"])
@@ -140,18 +146,21 @@ def paths(session: CliSession) -> int:
 
 
 def status(session: CliSession) -> int:
+    """Shows the state of the index."""
     result = session.call("get_index_status", {})
     session.show(result, render.status_lines(result, session.style))
     return 0
 
 
 def config(session: CliSession) -> int:
+    """Shows the configuration of the index."""
     result = session.call("get_config", {})
     session.show(result, render.config_lines(result, session.style))
     return 0
 
 
 def reindex(session: CliSession) -> int:
+    """Indexes the named files again, or everything."""
     if not session.args.files:
         return _reindex_all(session)
     results = [session.call("reindex_file", {"file_path": path}) for path in session.args.files]
@@ -161,7 +170,7 @@ def reindex(session: CliSession) -> int:
 
 def _reindex_all(session: CliSession) -> int:
     result = session.call("reindex_project", {})
-    # An agent that asks for it is answered after the first stage; a shell may be all that there is for the second.
+    # The tool answers before the model upgrade is done. This may be the only process that can finish it, so it waits.
     if result["status"] != "cancelled" and "refining" in session.call("get_index_status", {}):
         result["refined"] = _refresh(session).refined
     session.show(result, render.deed_lines(result))
@@ -169,18 +178,21 @@ def _reindex_all(session: CliSession) -> int:
 
 
 def delete(session: CliSession) -> int:
+    """Deletes the index."""
     result = session.call("delete_index", {})
     session.show(result, render.deed_lines(result))
     return _confirmed(result)
 
 
 def explain(session: CliSession) -> int:
+    """Shows why a path is or is not in the index."""
     result = session.call("explain_path", {"path": session.args.path})
     session.show(result, render.explain_lines(result, session.style))
     return 0
 
 
 def doctor(session: CliSession) -> int:
+    """Checks the installation; the exit status is 1 when there is a problem."""
     from sidecar.tools.diagnose import run_checks
 
     checks = run_checks(_flags(session), session.root)
@@ -191,6 +203,7 @@ def doctor(session: CliSession) -> int:
 
 
 def models(session: CliSession) -> int:
+    """Lists, shows or downloads models."""
     from sidecar.tools.models import ModelList
 
     args, list_of = session.args, ModelList(_flags(session), session.root)
@@ -206,13 +219,14 @@ def models(session: CliSession) -> int:
         try:
             with session.progress() as progress:
                 done = list_of.download(args.id, progress, lambda: False)
-        except KeyboardInterrupt:  # at once, since a server that hangs would not be noticed; nothing half is in place
+        except KeyboardInterrupt:  # at once, because a server may hang; only complete files are in place
             raise Cancelled("What has arrived is kept: the same command goes on from there.") from None
         session.show(done, render.downloaded_lines(done))
     return 0
 
 
 def call(session: CliSession) -> int:
+    """Calls a tool by name with JSON."""
     tool = session.service.tool(session.args.tool)
     arguments: Mapping[str, object] = {}
     try:
@@ -229,7 +243,7 @@ def call(session: CliSession) -> int:
 
 
 def _arguments(session: CliSession) -> Mapping[str, object]:
-    """What is too long for a command line comes on standard input."""
+    """Returns the parameters from the command line, or from standard input when they are too long for it."""
     given = session.args.arguments
     try:
         arguments: Mapping[str, object] = json.loads(session.stdin.read() if given == "-" else given)

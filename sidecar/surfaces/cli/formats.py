@@ -1,4 +1,4 @@
-"""A tool's result as table, JSON or YAML: what `--format` of `sidecar search index|query` chooses."""
+"""A tool's result as a table or as YAML, for `--format` of `sidecar search index` and `sidecar search query`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HALVES = re.compile(r"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 
 
 def yaml_lines(value: Any, indent: str = "") -> Iterator[str]:
-    """Block YAML. Every text is quoted as in JSON, so that no reader has to guess."""
+    """Yields block YAML. Every text is quoted as in JSON, so that no reader can take it for another type."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield from _entry(f"{indent}{key}:", part, indent + "  ")
@@ -34,7 +34,7 @@ def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
 
 
 def _scalar(value: Any) -> str:
-    """As JSON, but a character beyond the first plane is one escape: YAML does not join JSON's two halves."""
+    """Returns JSON, but with one escape for a character beyond U+FFFF, because YAML does not join JSON's two halves."""
     return _HALVES.sub(_joined, json.dumps(value)).replace("\x7f", "\\x7f")
 
 
@@ -49,7 +49,7 @@ def _nests(value: Any) -> bool:
 
 
 def query_table(result: Mapping[str, Any], style: Style) -> Iterator[str]:
-    """`path:start-end  similarity  type language`, the excerpt, an empty line."""
+    """Yields for each result `path:start-end  similarity  type language`, the excerpt, and an empty line."""
     for hit in result["results"]:
         place = f"{shown.path(hit['file_path'])}:{hit['line_start']}-{hit['line_end']}"
         about = style.dim(f"{hit['chunk_type']} {hit['language']}")
@@ -60,7 +60,7 @@ def query_table(result: Mapping[str, Any], style: Style) -> Iterator[str]:
 
 
 def index_table(result: Mapping[str, Any], style: Style) -> Iterator[str]:
-    """The message, then the counts and what could not be indexed."""
+    """Yields the message, the counts, and what could not be indexed."""
     yield style.bold(result["message"])
     yield (
         f"{result['skipped_files']} skipped, {result['failed_files']} failed, {result['total_chunks']} chunks,"
@@ -71,3 +71,4 @@ def index_table(result: Mapping[str, Any], style: Style) -> Iterator[str]:
 
 
 Table = Callable[[Mapping[str, Any], Style], Iterator[str]]
+"""Turns a result into lines."""

@@ -1,4 +1,4 @@
-"""Where this process's log goes: a file in the data folder, so that a traceback never meets a person at a terminal."""
+"""Where this process's log goes: to a file in the data folder, so that no traceback appears in a person's terminal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from sidecar.logs import ShownFormatter
 from sidecar.settings.load import data_home
 
 MAX_BYTES = 1_000_000
+"""A larger log is renamed to `.log.old` before the next record."""
 
 
 def log_to_file() -> None:
-    """Warnings and errors of sidecar go to `logs/sidecar.log`; nothing is logged when that cannot be written. What the
-    libraries warn of, on standard error, may quote what a client has sent."""
+    """Sends sidecar's warnings and errors to `logs/sidecar.log`; without a usable data folder they are dropped.
+
+    The libraries' warnings go to standard error, through `ShownFormatter` because they may quote what a client has
+    sent.
+    """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(ShownFormatter())
     logger = logging.getLogger("sidecar")
@@ -27,7 +31,7 @@ def log_to_file() -> None:
 
 
 class LateFile(logging.Handler):
-    """Opens the file for each record: nothing is made before there is something to log, no file stays open."""
+    """Opens the file for each record, so that no file is made before there is something to log, and none stays open."""
 
     def __init__(self, path: Path, level: int = logging.WARNING) -> None:
         super().__init__(level)
@@ -45,4 +49,4 @@ class LateFile(logging.Handler):
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """A log that cannot be written stops nobody."""
+        """Ignores an error: a log that cannot be written must not stop anything."""

@@ -1,6 +1,6 @@
-"""The shell's door: from the words of a command line to an exit status. Serving editors and agents is passed in.
+"""The shell's door: from the words of a command line to an exit status. The code that serves other doors is passed in.
 
-Starts light: the tools and the engine are imported by the command that needs them.
+It starts light: the command that needs the tools and the engine imports them.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Service"]]
-"""A service, or what makes one from the settings that an editor sends when it connects."""
+"""A service, or a function that makes one from the settings that an editor sends when it connects."""
 
 
 IN_THIS_PROCESS = frozenset({"doctor", "models"})
-"""The commands that look at this installation and not at a workspace."""
+"""The commands that examine this installation and not a workspace."""
 
 LISTING = ("mcp", "serve")
-"""The commands that serve agents: what they list costs an agent's tokens."""
+"""The commands that serve agents. Each tool that they list costs an agent tokens."""
 
 
 class Serving(NamedTuple):
-    """Where `serve` listens and how it says so. `token_file` empty: a new one, removed at the end."""
+    """Where `serve` listens and how it says so. An empty `token_file` means a new file, which is removed at the end."""
 
     workspace: str
     host: str
@@ -46,24 +46,25 @@ class Serving(NamedTuple):
 
 
 class DaemonDoor(Protocol):
-    """The one process per user that holds the open indexes. `asked`: workspace, flags, toolsets, unset_toolsets."""
+    """The one process per user that has indexes open. `asked` holds workspace, flags, toolsets and unset_toolsets."""
 
     def pipe(self, kind: str, **asked: Any) -> int | None:
-        """Serves an editor (lsp) or an agent (mcp) through it; None where it cannot be had."""
+        """Serves an editor (lsp) or an agent (mcp) through the daemon; None when it cannot be reached."""
 
     def serve(self, serving: Serving, **asked: Any) -> int | None:
-        """Serves scripts through it; None where it cannot be had."""
+        """Serves scripts through the daemon; None when it cannot be reached."""
 
     def tools(self, **asked: Any) -> Tools | None:
-        """None where none runs."""
+        """Returns the daemon's tools, or None when no daemon runs."""
 
-    def command(self, action: str, as_json: bool, lines: int, ready_fd: int | None, out: TextIO) -> int: ...
+    def command(self, action: str, as_json: bool, lines: int, ready_fd: int | None, out: TextIO) -> int:
+        """Runs an action of `sidecar daemon` and returns the exit status."""
 
 
 class Doors(NamedTuple):
-    """The other surfaces, started by this one's options. Each returns the exit status when its client is gone.
+    """The other surfaces, which the command line starts. Each returns the exit status when its client is gone.
 
-    `lsp_tcp` is given the host, the port and the token file (empty: a new one). `daemon`: None where there are no
+    `lsp_tcp` takes the host, the port and the token file (empty: a new one). `daemon` is None where there are no
     daemons, as in tests.
     """
 
@@ -83,7 +84,10 @@ def main(
     stdout: TextIO | None = None,
     stderr: TextIO | None = None,
 ) -> int:
-    """Run one command line. `service`, `doors` and the streams are given by tests and by `sidecar.__main__`."""
+    """Runs one command line and returns its exit status.
+
+    Tests and `sidecar.__main__` pass `service`, `doors` and the streams.
+    """
     out, err = stdout or sys.stdout or absent_stream(), stderr or sys.stderr or absent_stream()
     for stream in (out, err):
         reconfigure = getattr(stream, "reconfigure", None)
@@ -134,7 +138,10 @@ def _run(
 
 
 def _attach(args: argparse.Namespace, daemon: DaemonDoor, streams: tuple[TextIO, TextIO, TextIO]) -> int | None:
-    """Serves through the daemon; None where it cannot be had. Sockets (--tcp) are for debugging, and stay here."""
+    """Serves through the daemon and returns the exit status; None when the daemon cannot be reached.
+
+    LSP over TCP (`--tcp`) is for debugging and stays in this process.
+    """
     if args.stdio:
         return daemon.pipe("lsp", **_asked(args))
     if args.command == "mcp":
@@ -145,7 +152,7 @@ def _attach(args: argparse.Namespace, daemon: DaemonDoor, streams: tuple[TextIO,
 def _serve(
     args: argparse.Namespace, service: Service | None, doors: Doors, streams: tuple[TextIO, TextIO, TextIO]
 ) -> int:
-    """In this process."""
+    """Serves in this process."""
     address = _address(args.tcp) if args.tcp else None
     if service is None:
         _log()
@@ -169,7 +176,7 @@ def _command(
     daemon: DaemonDoor | None,
     streams: tuple[TextIO, TextIO, TextIO],
 ) -> int:
-    """One command for a person: by the daemon that runs, else in this process."""
+    """Runs one command for a person, through the daemon if it runs, else in this process."""
     from sidecar.surfaces.cli.commands import RUN
     from sidecar.surfaces.cli.session import CliSession, OwnTools
 
@@ -202,7 +209,7 @@ def _daemon(args: argparse.Namespace, doors: Doors, out: TextIO) -> int:
 
 
 def _standalone(args: argparse.Namespace) -> bool:
-    """Whether everything stays in this process: asked for, or by CI, which must leave nothing behind."""
+    """Whether everything stays in this process: by option, or in CI, where no process may be left running."""
     return bool(args.standalone) or os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
@@ -215,7 +222,10 @@ def _flags(args: argparse.Namespace) -> dict[str, object]:
 
 
 def _offered(args: argparse.Namespace) -> dict[str, Any]:
-    """An editor and a person at a shell may name any tool; only what is listed to an agent costs."""
+    """Returns which tools are offered.
+
+    Agents get the default, because each listed tool costs tokens. Editors and people at a shell may call any tool.
+    """
     if args.command in LISTING:
         return {}
     if args.stdio or args.tcp or args.command == "call":
@@ -256,7 +266,7 @@ def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -
 
 
 def _token_file(args: argparse.Namespace) -> str:
-    """As it was named, before the command or after it."""
+    """Returns the token file that was named before or after the command; empty when none was named."""
     return getattr(args, "token_file", None) or args.own_token_file or ""
 
 

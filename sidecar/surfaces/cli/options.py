@@ -1,4 +1,4 @@
-"""The command line's grammar: every command, its options and its manual text. Standard library only, runs nothing."""
+"""The command line's grammar: every command, its options and its manual. Runs nothing; standard library only."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ examples:
 
 
 class Command(NamedTuple):
-    """One sub-command: its line in the list, the text of its manual, its examples, and what adds its options."""
+    """One command: its line in the list, its manual, its examples, and the function that adds its options."""
 
     name: str
     summary: str
@@ -69,12 +69,12 @@ TOKEN_FILE_HELP = "with --tcp: read the token here; made when missing (default: 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """`message` holds what was typed, or what somebody gave to be pasted."""
+        """Shows the message on one line, because it quotes what was typed, or pasted from elsewhere."""
         super().error(shown.line(message))
 
 
 def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The grammar of the whole, or of the one command that `argv` names: all of them take 10 ms."""
+    """Returns the whole grammar, or that of the one command that `argv` names: building all of it takes 10 ms."""
     named = named_command(argv)
     parser = _Parser(
         prog="sidecar",
@@ -105,7 +105,7 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 
 def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
-    """Options that may stand before or after the command."""
+    """Adds the options that may stand before or after the command."""
     group = parser.add_argument_group("options everywhere")
     unset = argparse.SUPPRESS if suppress else None
     off = argparse.SUPPRESS if suppress else False
@@ -125,14 +125,14 @@ _TAKE_A_VALUE = frozenset({"-w", "--workspace", "--model", "--device", "--toolse
 
 
 def join_commands(argv: Sequence[str]) -> list[str]:
-    """`search index` and `search query` are one command each, when the two words stand together as they are."""
+    """Joins `search index` and `search query` into one word each, if the two words stand next to each other."""
     at = _command_at(argv)
     pair = " ".join(argv[at : at + 2])
     return [*argv[:at], pair, *argv[at + 2 :]] if pair in _TWO_WORDS else list(argv)
 
 
 def named_command(argv: Sequence[str]) -> Command | None:
-    """The command in these arguments; None where it cannot be told, or help on all of them is wanted."""
+    """Returns the command in these arguments; None without a command, or when help on all commands is wanted."""
     at = _command_at(argv)
     if at >= len(argv) or not {"-h", "--help", "--version"}.isdisjoint(argv[:at]):
         return None
@@ -140,6 +140,7 @@ def named_command(argv: Sequence[str]) -> Command | None:
 
 
 def _command_at(argv: Sequence[str]) -> int:
+    """Returns the index of the first argument that is neither an option nor an option's value."""
     at = 0
     while at < len(argv) and argv[at].startswith("-"):
         at += 2 if argv[at] in _TAKE_A_VALUE else 1
@@ -147,7 +148,7 @@ def _command_at(argv: Sequence[str]) -> int:
 
 
 def number(text: str) -> object:
-    """A number where it is one; the tool itself says what is wrong with another value."""
+    """Returns a number if the text is one, else the text; the tool itself reports what is wrong with it."""
     for kind in (int, float):
         try:
             return kind(text)

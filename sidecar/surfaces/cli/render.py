@@ -1,6 +1,6 @@
-"""Turns the tools' results into lines for a person. Takes the JSON-ready values, writes nothing itself.
+"""Turns the tools' results into lines for a person. It takes JSON-ready values and writes nothing itself.
 
-A line need not be one yet: whoever prints it (`Style.as_one_line`) sees to it that it is.
+A line may still contain line breaks and control characters; `Style.as_one_line` makes them visible when it is printed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def search_lines(result: Mapping[str, Any], words: list[str], style: Style) -> Iterator[str]:
-    """`path:start-end  score`, then the text with line numbers, then an empty line."""
+    """Yields for each result `path:start-end  score`, its text with line numbers, and an empty line."""
     found = _hit_words(" ".join(words), style)
     for hit in result["results"]:
         place = f"{shown.path(hit['path'])}:{hit['startLine']}-{hit['endLine']}"
@@ -35,6 +35,7 @@ def search_lines(result: Mapping[str, Any], words: list[str], style: Style) -> I
 
 
 def _hit_words(query: str, style: Style) -> Callable[[str], list[tuple[int, int]]]:
+    """Returns a function that finds the query's words in a line; without colours it finds nothing."""
     if not style.on:
         return lambda text: []
     from sidecar.tools.highlight import hit_words
@@ -43,7 +44,7 @@ def _hit_words(query: str, style: Style) -> Callable[[str], list[tuple[int, int]
 
 
 def compact_lines(result: Mapping[str, Any], style: Style) -> Iterator[str]:
-    """`path:start-end  score  first line of the text that is not blank`."""
+    """Yields for each result `path:start-end  score  first line of its text that is not blank`."""
     for hit in result["r"]:
         first = next((line.strip() for line in hit["t"].split("\n") if line.strip()), "")
         path, _, lines = str(hit["l"]).rpartition(":")
@@ -51,6 +52,7 @@ def compact_lines(result: Mapping[str, Any], style: Style) -> Iterator[str]:
 
 
 def build_lines(report: BuildReport, seconds: float, style: Style) -> Iterator[str]:
+    """Yields what a run of `sidecar index` did."""
     files, chunks = report.code.files + report.docs.files, report.code.chunks + report.docs.chunks
     yield f"{style.bold(f'{files} files')}, {chunks} chunks ({report.docs.files} files of documentation)"
     yield f"{report.embedded} chunks embedded, {report.unchanged} files unchanged, {report.removed} removed"
@@ -70,6 +72,7 @@ def _refined_lines(chunks: int) -> Iterator[str]:
 
 
 def status_lines(status: Mapping[str, Any], style: Style) -> Iterator[str]:
+    """Yields the state of the index."""
     yield from _pairs(_status_pairs(status), style)
     for problem in status.get("problems", ()):
         yield style.red(f"  setting {problem}")
@@ -99,7 +102,7 @@ def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     watched = "" if status.get("watcherActive") else ", not watching"
     yield "strategy", f"{status['indexingStrategy']}{watched}, {status['pendingFiles']} files pending"
     answers = " answers meanwhile" if "refining" in status else ""
-    # Before the model is loaded the setting is all that is known.
+    # Before the model is loaded, only the setting is known.
     device = status.get("device", "?")
     where = ", device auto" if device == "auto" else f" on {device}"
     yield "model", f"{status.get('model', '?')}{where}{answers}"
@@ -114,7 +117,7 @@ def _status_pairs(status: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _refining_words(stage: Mapping[str, Any]) -> str:
-    """`minilm-code-int8: 43 % of 10,252 chunks, about 90 s left`"""
+    """Describes a model upgrade, as in `minilm-code-int8: 43 % of 10,252 chunks, about 90 s left`."""
     left = f", about {stage['secondsLeft']} s left" if "secondsLeft" in stage else ""
     note = f" ({stage['note']})" if "note" in stage else ""
     return f"{stage['model'].partition('@')[0]}: {stage['percent']} % of {stage['total']:,} chunks{left}{note}"
@@ -126,6 +129,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def config_lines(config: Mapping[str, Any], style: Style) -> Iterator[str]:
+    """Yields the configuration and what is wrong with it."""
     yield in_shell_words(config["message"])
     for problem in config["problems"]:
         yield style.red(problem)
@@ -137,6 +141,7 @@ _NO_FILE = {"folder": "is a folder", "no-such-file": "does not exist"}
 
 
 def explain_lines(told: Mapping[str, Any], style: Style) -> Iterator[str]:
+    """Yields why a path is or is not in the index."""
     verdict = "belongs in the index" if told["indexed"] else _NO_FILE.get(told["rule"], f"is left out: {told['rule']}")
     detail = f" ({told['detail']})" if told["detail"] else ""
     yield f"{told['path'] or '.'} {verdict}{detail}"
@@ -152,7 +157,7 @@ def explain_lines(told: Mapping[str, Any], style: Style) -> Iterator[str]:
 
 
 def deed_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """What a tool that changes the index says it did."""
+    """Yields what a tool that changes the index did."""
     line = str(result["status"])
     if "filePath" in result:
         line += f" {result['filePath']}: {result['chunksCreated']} chunks"
@@ -170,6 +175,7 @@ def deed_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def check_lines(checks: list[dict[str, Any]], style: Style) -> Iterator[str]:
+    """Yields the results of `sidecar doctor`, with advice for each problem."""
     width = max((len(check["name"]) for check in checks), default=0)
     for check in checks:
         word = style.green("ok     ") if check["ok"] else style.red("problem")
@@ -179,6 +185,7 @@ def check_lines(checks: list[dict[str, Any]], style: Style) -> Iterator[str]:
 
 
 def model_lines(models: list[dict[str, Any]], style: Style) -> Iterator[str]:
+    """Yields one line per model."""
     width = max((len(model["id"]) for model in models), default=0)
     for model in models:
         mark = style.green("*") if model["inUse"] else " "
@@ -189,6 +196,7 @@ def model_lines(models: list[dict[str, Any]], style: Style) -> Iterator[str]:
 
 
 def model_card_lines(model: Mapping[str, Any], style: Style) -> Iterator[str]:
+    """Yields all that is known of one model."""
     yield from _pairs(iter([(_CARD[key], _card_value(key, model[key])) for key in _CARD if model.get(key)]), style)
     for name, file in model["files"].items():
         yield f"  {name}: {file['path']}  sha256 {file['sha256'] or 'as the hub states it'}"
@@ -219,6 +227,7 @@ def _card_value(key: str, value: Any) -> object:
 
 
 def downloaded_lines(done: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the result of a download."""
     model = done["model"]
     if model["state"] == "ships":
         yield f"{model['id']} ships with sidecar: there is nothing to download"

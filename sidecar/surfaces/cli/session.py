@@ -1,4 +1,4 @@
-"""One run of the command line: its streams, its workspace, and how it calls a tool and prints what comes back."""
+"""One run of the command line: its streams, its workspace, and how it calls tools and prints results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ A = TypeVar("A")
 
 
 class Tools(Protocol):
-    """What calls a tool: this process (`OwnTools`) or the daemon. Both raise `SidecarError` only."""
+    """Calls tools in this process (`OwnTools`) or in the daemon. Both raise only `SidecarError`."""
 
     def call(
         self,
@@ -34,13 +34,15 @@ class Tools(Protocol):
         progress: Progress,
         cancelled: IsCancelled,
         asked_by: str,
-    ) -> dict[str, Any]: ...
+    ) -> dict[str, Any]:
+        """Calls a tool and returns its result."""
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport: ...
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Brings the index of a workspace up to date."""
 
 
 class OwnTools:
-    """`Tools` of this process."""
+    """Calls tools in this process."""
 
     def __init__(self, service: Callable[[], Service]) -> None:
         self._service = service
@@ -55,8 +57,10 @@ class OwnTools:
 
 
 class CliSession(NamedTuple):
-    """What a command works with; standard output takes data only. `make_service`: the tools of this process, made
-    where they are needed, which opens nothing yet."""
+    """What a command works with. Standard output gets data only.
+
+    `make_service` returns the tools of this process, which are made at the first call and open no index by themselves.
+    """
 
     args: argparse.Namespace
     tools: Tools
@@ -68,17 +72,20 @@ class CliSession(NamedTuple):
 
     @property
     def service(self) -> Service:
+        """The tools of this process."""
         return self.make_service()
 
     @property
     def style(self) -> Style:
+        """The colours for standard output."""
         return Style.of(self.stdout, self.args.no_color)
 
     def progress(self) -> ProgressBar:
+        """Returns a progress bar on standard error."""
         return ProgressBar(self.stderr, self.args.quiet)
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
-        """The tool's result; a question goes to who typed the command. Raises `SidecarError`."""
+        """Returns the tool's result; the person who typed the command is asked its question. Raises `SidecarError`."""
         with interruptible() as interrupt, self.progress() as progress:
             return self.tools.call(
                 tool,
@@ -91,7 +98,7 @@ class CliSession(NamedTuple):
             )
 
     def show(self, value: Any, lines: Iterable[str]) -> None:
-        """`value` as JSON with `--json`, else the lines, of which each stays one line."""
+        """Prints `value` as JSON with `--json`, else the lines, each as exactly one line."""
         if self.args.json:
             write_json(self.stdout, value)
             return
@@ -100,31 +107,37 @@ class CliSession(NamedTuple):
             self.stdout.write(style.as_one_line(line) + "\n")
 
     def note(self, text: str) -> None:
+        """Prints a notice on standard error, unless it is empty or `--quiet` is set."""
         if text and not self.args.quiet:
             self.stderr.write(shown.line(text) + "\n")
 
 
 def write_json(stream: TextIO, value: Any) -> None:
+    """Writes the value as JSON, in ASCII unless the stream is UTF-8."""
     unicode_out = (getattr(stream, "encoding", None) or "").lower().replace("-", "") == "utf8"
     stream.write(shown.as_json(value, indent=2, ascii_only=not unicode_out) + "\n")
 
 
 class Interrupt:
-    """Whether Ctrl-C was pressed. The second press, and a press while a question stands, raise KeyboardInterrupt."""
+    """Whether Ctrl-C was pressed. A second press, or a press while a question is open, raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self._came = threading.Event()
         self._asking = False
 
     def came(self) -> bool:
+        """Whether Ctrl-C was pressed."""
         return self._came.is_set()
 
     def take(self, *_: object) -> None:
+        """Handles the signal."""
         if self._asking or self._came.is_set():
             raise KeyboardInterrupt
         self._came.set()
 
     def paused(self, ask: Callable[[Q], A]) -> Callable[[Q], A]:
+        """Returns `ask`, during which Ctrl-C raises KeyboardInterrupt."""
+
         def ask_interruptibly(question: Q) -> A:
             self._asking = True
             try:
@@ -137,7 +150,7 @@ class Interrupt:
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """While the block runs, the first Ctrl-C asks the engine to stop at a safe place."""
+    """While the block runs, the first Ctrl-C asks the engine to stop where that is safe."""
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():
         yield interrupt

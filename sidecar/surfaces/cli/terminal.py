@@ -1,4 +1,4 @@
-"""What a person sees: colours, progress, the question. Decides nothing about the engine."""
+"""What a person sees in the terminal: colours, progress, questions. Decides nothing about the engine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sidecar.tools.spec import Answer, Question
 
 _MARK = os.urandom(8).hex()
-"""Tells our colours from those that a content brings along, until a line is printed."""
+"""Tells our colours from those in a file's content until a line is printed."""
 _OURS = re.compile(rf"\x1b{_MARK}(\[[0-9;]+m)")
 _COMMANDS = {
     "create_index": "index",
@@ -33,23 +33,33 @@ _WIDTH = 40
 
 
 def in_shell_words(text: str) -> str:
-    """The engine's advice with the commands of this door in the place of the tools' names."""
+    """Returns the engine's advice with shell commands in place of the tools' names."""
     return _TOOLS.sub(lambda tool: f"`sidecar {_COMMANDS[tool.group()]}`", text)
 
 
 def absent_stream() -> TextIO:
-    """For a standard stream that was closed before we began: reads nothing, forgets what it is given."""
+    """Returns a stream in place of a standard stream that was closed before the process began.
+
+    It is empty and discards what is written.
+    """
     return Path(os.devnull).open("r+", encoding="utf-8")
 
 
 class Style:
-    """ANSI colours, or nothing. They are there once the line went through `as_one_line`."""
+    """Adds ANSI colours, or nothing when `on` is false.
+
+    The colours take effect when the line passes through `as_one_line`.
+    """
 
     def __init__(self, on: bool) -> None:
         self.on = on
 
     @classmethod
     def of(cls, stream: TextIO, no_color: bool) -> Style:
+        """Returns a style for this stream, with colours if it is a terminal and nothing forbids them.
+
+        `no_color`, the variable NO_COLOR and TERM=dumb forbid them.
+        """
         on = stream.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         return cls(on)
 
@@ -69,7 +79,7 @@ class Style:
         return self._wrap("36", text)
 
     def spans(self, text: str, spans: Sequence[tuple[int, int]]) -> str:
-        """`text` with these parts of it emphasised; they are in order and do not overlap."""
+        """Returns `text` with these spans emphasised; they must be in order and not overlap."""
         parts, at = [], 0
         for start, end in spans:
             parts += [text[at:start], self._wrap("1;33", text[start:end])]
@@ -77,7 +87,7 @@ class Style:
         return "".join([*parts, text[at:]])
 
     def as_one_line(self, text: str) -> str:
-        """A line as it is printed: nothing in it but our own colours commands the terminal or begins another line."""
+        """Returns a line as it is printed: exactly one line, in which only our own colours control the terminal."""
         return "".join(f"\x1b{part}" if at % 2 else _visible(part) for at, part in enumerate(_OURS.split(text)))
 
     def _wrap(self, code: str, text: str) -> str:
@@ -85,12 +95,15 @@ class Style:
 
 
 def _visible(text: str) -> str:
-    """Tabs stay: they indent code."""
+    """Makes control characters visible. Tabs stay, because they indent code."""
     return "\t".join(map(shown.line, text.split("\t")))
 
 
 class ProgressBar:
-    """A `Progress`: a bar on a terminal, a line per tenth elsewhere, nothing when quiet. Use it as a context."""
+    """A `Progress`: a bar on a terminal, a line per tenth elsewhere, nothing with `quiet`.
+
+    Use it as a context manager.
+    """
 
     def __init__(self, stream: TextIO, quiet: bool) -> None:
         self._stream = stream
@@ -140,7 +153,7 @@ def _bar(stream: TextIO) -> Bar:
 
 
 def make_ask(stdin: TextIO, stderr: TextIO, yes: bool) -> Callable[[Question], Answer]:
-    """Who types the command is the person to ask: `--yes`, else the terminal, else nobody."""
+    """Returns an `ask` for the person who typed the command: `--yes` answers, else the terminal, else nobody."""
 
     def ask(question: Question) -> Answer:
         if yes:
@@ -161,7 +174,10 @@ def make_ask(stdin: TextIO, stderr: TextIO, yes: bool) -> Callable[[Question], A
 
 
 def silence_stdout() -> None:
-    """The reader went away: what is still buffered must not raise again when the interpreter ends."""
+    """Discards what is still buffered for a reader that went away.
+
+    Otherwise it would raise an error again when the interpreter ends.
+    """
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     os.close(sink)

@@ -1,4 +1,4 @@
-"""REST: the door for scripts. `openapi` describes it without a web library, `app` answers, `run` listens.
+"""REST: the door for scripts. `openapi` describes it without a web library, `app` answers requests, `run` listens.
 
-Import the module that is needed: starlette and uvicorn are loaded by those that use them.
+The package imports nothing, so that only modules that use starlette and uvicorn load them.
 """

@@ -1,7 +1,7 @@
-"""A person's answers, brought by the caller in a header: never in the body, where a tool's parameters are.
+"""A person's answers, which the caller sends in a header, never in the body with a tool's parameters.
 
-A question that stands is shown under an id that only this process can make, so an answer counts only for a question
-that was asked here and that a caller was shown, and only once: while an editor is attached, the question goes there.
+The caller gets each open question under an id that only this process can make. An answer therefore counts only for a
+question that was asked here and shown to a caller, and only once. While an editor is attached, it gets the question.
 """
 
 from __future__ import annotations
@@ -20,17 +20,21 @@ _SAID = frozenset({"accept", "decline", NOBODY})
 
 
 class Answers:
-    """Makes the `ask` of one request from its header."""
+    """The questions that callers have been shown, and the answers in a request's header."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
         self._shown: set[str] = set()
 
     def shown_id(self, question: Question) -> str:
+        """Returns the id under which a caller is shown this question."""
         return hmac.digest(self._key, question.id.encode(), "sha256").hex()[:32]
 
     def given(self, header: str) -> Mapping[str, Answer]:
-        """`ID=accept, ID2=decline`, or `nobody`, which is kept under the empty id. Raises `InvalidParams`."""
+        """Parses the header: `ID=accept, ID2=decline`, or `nobody`, which is returned under the empty id.
+
+        Raises `InvalidParams`.
+        """
         answers: dict[str, Answer] = {}
         for part in filter(None, (part.strip() for part in header.split(","))):
             shown, equals, said = part.rpartition("=")
@@ -42,7 +46,10 @@ class Answers:
         return answers
 
     def brought(self, question: Question, given: Mapping[str, Answer]) -> Answer | None:
-        """The answer to this question, where the caller was shown it; an answer counts once."""
+        """Returns the caller's answer to this question if the caller was shown it, else None.
+
+        An answer counts once.
+        """
         shown = self.shown_id(question)
         answer = given.get(shown)
         if answer is None or shown not in self._shown:
@@ -51,7 +58,10 @@ class Answers:
         return answer
 
     def answer(self, question: Question, given: Mapping[str, Answer]) -> Answer:
-        """Raises `RequestFault` 409 with the question, unless the caller says that nobody can answer it."""
+        """Raises `RequestFault` 409 with the question.
+
+        Returns `nobody` instead if the caller says that nobody can answer.
+        """
         if "" in given:
             return given[""]
         shown = self.shown_id(question)

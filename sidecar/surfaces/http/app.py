@@ -1,6 +1,6 @@
-"""The REST application: a route per tool, friendly GET twins, and one way to answer, to fail and to ask.
+"""The REST application: a POST route per tool, GET routes for the searches, and one way to answer, fail and ask.
 
-Not here: who may call (`guard.py`), which path means which tool (`routes.py`), listening (`run.py`).
+Not here: who may call (`guard.py`), which path calls which tool (`routes.py`), listening (`run.py`).
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ from sidecar.tools.sessions import Sessions
 from sidecar.tools.spec import Answer, Question, ToolSpec
 
 READING_SECONDS = 120.0
-"""A tool that only reads is given this long. One that writes may take its time, for as long as the caller waits."""
+"""Time limit of a tool that only reads. A tool that writes has none; it runs for as long as the caller waits."""
 CLIENT_GONE = 499
+"""Status of the response when the caller has closed the connection. Nobody reads it."""
 
 Arguments: TypeAlias = Callable[[Request, ToolSpec], Awaitable[Mapping[str, object]]]
+"""Reads a request's parameters for a tool."""
 Lifespan: TypeAlias = Callable[[Any], contextlib.AbstractAsyncContextManager[Any]]
 
 
@@ -57,9 +59,10 @@ def make_app(
     body_seconds: float = MAX_SECONDS,
     sessions: Sessions | None = None,
 ) -> Starlette:
-    """The application, without its guard. `mcp` is an ASGI application for /mcp; its lifespan is entered with ours.
+    """Returns the application without its guard.
 
-    `sessions`: the registry of this process, where it has other doors too.
+    `mcp` is an ASGI application for /mcp; its lifespan is entered with this application's. `sessions` is this process's
+    registry, if it has other doors too.
     """
     endpoints = _Endpoints(service, workspace, reading_seconds, body_seconds, sessions or Sessions())
     routes = [
@@ -83,7 +86,7 @@ def make_app(
 
 
 class _Endpoints:
-    """What each route answers, for one service and one workspace."""
+    """The answers of all routes, for one service and one workspace."""
 
     def __init__(
         self, service: Service, workspace: str, reading_seconds: float, body_seconds: float, sessions: Sessions
@@ -126,6 +129,7 @@ class _Endpoints:
         return await read_arguments(request, self._body_seconds)
 
     async def _answered(self, request: Request, tool: ToolSpec, arguments: Arguments) -> Response:
+        """Calls the tool with the request's parameters and turns its result or error into a response."""
         sent: Mapping[str, object] = {}
         try:
             given = self._answers.given(request.headers.get(ANSWER_HEADER, ""))
@@ -145,7 +149,10 @@ class _Endpoints:
     async def _call(
         self, request: Request, tool: ToolSpec, arguments: Mapping[str, object], given: Mapping[str, Answer]
     ) -> Mapping[str, object]:
-        """The result. A caller that goes away cancels the tool. Raises `RequestFault`, `SidecarError`."""
+        """Returns the tool's result. A caller that goes away cancels the tool.
+
+        Raises `RequestFault`, `SidecarError`, and `ClientDisconnect` when the caller goes away.
+        """
 
         async def ask(question: Question) -> Answer:
             return self._answers.answer(question, given)
@@ -182,6 +189,7 @@ class _Endpoints:
 
 
 def reply(status: int, value: object, headers: Mapping[str, str] | None = None) -> Response:
+    """Returns a JSON response with the headers that every response has."""
     response = Response(json_bytes(value), status, headers, media_type="application/json")
     response.raw_headers.extend(HEADERS)
     return response
@@ -192,12 +200,13 @@ async def _from_query(request: Request, tool: ToolSpec) -> Mapping[str, object]:
 
 
 async def _gone(request: Request) -> None:
-    """Returns when the caller has closed the connection. What it still sends is thrown away."""
+    """Returns when the caller has closed the connection; what it still sends is discarded."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 async def _http_fault(request: Request, error: Exception) -> Response:
+    """Answers a request that matches no route."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(getattr(error, "headers", None) or {})
     fault = wrong_method(request.method, headers) if status == 405 else no_such_path(request.url.path)
@@ -209,7 +218,7 @@ def _failed(tool: ToolSpec, error: SidecarError) -> Response:
 
 
 def _asker(request: Request) -> str:
-    """As the program calls itself, for a person to read in a question."""
+    """Returns the program's name for itself, as a person reads it in a question."""
     agent = "".join(letter for letter in request.headers.get("user-agent", "") if letter.isprintable())[:60]
     return f"{agent} (REST)" if agent else "A program (REST)"
 

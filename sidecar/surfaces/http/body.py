@@ -1,4 +1,4 @@
-"""Reads a request's body as the parameters of a tool: bounded in size and time, strictly JSON."""
+"""Reads a request's body as a tool's parameters: limited in size and time, and strictly JSON."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from sidecar.errors import InvalidParams
 from sidecar.surfaces.http.faults import not_json, too_large, too_slow
 
 MAX_BYTES = 16 * 1024**2
+"""Bytes of the largest body."""
 MAX_SECONDS = 30.0
+"""Time in which the body must arrive."""
 _DRAINED = 8
-"""This many times the limit is read and thrown away, so that a client which is still sending gets to read the 413."""
+"""Up to this many times `MAX_BYTES` is read and discarded, so that a client that is still sending can read the 413."""
 
 
 async def read_arguments(request: Request, seconds: float = MAX_SECONDS) -> dict[str, Any]:
-    """The JSON object in the body, which must come within so many seconds; no body at all is an empty one.
+    """Returns the JSON object in the body; an empty one when there is no body.
 
-    Raises `RequestFault` (408, 413, 415) and `InvalidParams`.
+    Raises `RequestFault` (408 when the body does not arrive within `seconds`, 413, 415) and `InvalidParams`.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -36,7 +38,7 @@ async def read_arguments(request: Request, seconds: float = MAX_SECONDS) -> dict
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """Raises `InvalidParams` for what is no JSON (NaN is none) and for what is no object."""
+    """Parses a JSON object. Raises `InvalidParams` for anything else, including NaN and the infinities."""
     try:
         value = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except RecursionError:

@@ -1,6 +1,6 @@
-"""What may be wrong with a request before a tool is called, and how every failure is spelt.
+"""What can be wrong with a request before a tool is called, and how every failure is spelt.
 
-Not here: what may be wrong with a tool's parameters or with the index (`sidecar/errors.py`).
+Not here: what can be wrong with a tool's parameters or with the index (`sidecar/errors.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sidecar.tools.spec import Question
 
 
 class RequestFault(Exception):
-    """A fault of the request itself. `message` is the sentence, `detail` what to do."""
+    """A fault of the request itself. `message` says what is wrong, `detail` what to do."""
 
     def __init__(
         self, status: int, code: str, message: str, detail: str = "", headers: Mapping[str, str] | None = None
@@ -27,16 +27,17 @@ class RequestFault(Exception):
         self.headers = dict(headers or {})
 
     def as_dict(self) -> dict[str, Any]:
-        """Spelt like an error of a tool."""
+        """Returns the body, spelt like a tool's error."""
         body = {"code": self.code, "userMessage": self.message}
         return {**body, "detail": self.detail} if self.detail else body
 
     def spelt_for(self, dialect: Dialect) -> dict[str, Any]:
-        """With the fields by which the tool's family tells a failure."""
+        """Returns the body together with the fields in which the tool's family reports a failure."""
         return dialect.with_both(self.as_dict(), self.code, f"{self.message} {self.detail}".strip())
 
 
 def unauthorized() -> RequestFault:
+    """401: the token is missing or wrong."""
     return RequestFault(
         401,
         "UNAUTHORIZED",
@@ -47,6 +48,7 @@ def unauthorized() -> RequestFault:
 
 
 def foreign(header: str) -> RequestFault:
+    """403: the Host or Origin header names another place than this server."""
     return RequestFault(
         403,
         "FOREIGN_CALLER",
@@ -56,6 +58,7 @@ def foreign(header: str) -> RequestFault:
 
 
 def too_many() -> RequestFault:
+    """503: as many connections as may be served are open."""
     return RequestFault(
         503,
         "TOO_MANY_CONNECTIONS",
@@ -65,11 +68,13 @@ def too_many() -> RequestFault:
 
 
 def no_such_path(path: str) -> RequestFault:
+    """404: no route has this path."""
     said = f"There is nothing at {shown.quoted(path)}."
     return RequestFault(404, "NOT_FOUND", said, "GET /openapi.json lists what there is.")
 
 
 def wrong_method(method: str, headers: Mapping[str, str]) -> RequestFault:
+    """405: the route has other methods."""
     allowed = headers.get("Allow") or headers.get("allow") or "another method"
     return RequestFault(
         405, "METHOD_NOT_ALLOWED", f"{shown.short(method)} is not taken here.", f"Use {allowed}.", headers
@@ -77,14 +82,17 @@ def wrong_method(method: str, headers: Mapping[str, str]) -> RequestFault:
 
 
 def too_slow(seconds: float) -> RequestFault:
+    """408: the body did not arrive in time."""
     return RequestFault(408, "REQUEST_TIMEOUT", f"The body did not come within {seconds:g} seconds.", "Send it again.")
 
 
 def too_large(limit: int) -> RequestFault:
+    """413: the body is too large."""
     return RequestFault(413, "BODY_TOO_LARGE", f"The body is larger than {limit:,} bytes.", "Send less at a time.")
 
 
 def not_json(content_type: str) -> RequestFault:
+    """415: the body is not declared as JSON."""
     return RequestFault(
         415,
         "UNSUPPORTED_MEDIA_TYPE",
@@ -94,15 +102,17 @@ def not_json(content_type: str) -> RequestFault:
 
 
 def no_answer_in_time(seconds: float) -> RequestFault:
+    """504: a tool that only reads took too long."""
     return RequestFault(504, "TIMEOUT", f"There was no answer within {seconds:g} seconds.", "Ask for less at a time.")
 
 
 def unanswered(question: Question, answer_id: str) -> RequestFault:
-    """409: a person must be asked. The body carries the question (see `question_body`)."""
+    """409: a person must be asked. The body holds the question and the id under which to answer it."""
     return _Unanswered(question, answer_id)
 
 
 ANSWER_HEADER = "Sidecar-Answer"
+"""The request header that brings a person's answer."""
 
 
 class _Unanswered(RequestFault):
@@ -132,5 +142,5 @@ class _Unanswered(RequestFault):
 
 
 def json_bytes(value: object) -> bytes:
-    """UTF-8; what cannot be seen stays the escape that JSON has for it, half a character too."""
+    """Returns the value as JSON in UTF-8. Invisible characters and lone surrogates stay JSON escapes."""
     return shown.as_json(value).encode()

@@ -1,7 +1,7 @@
-"""Who may call at all: an ASGI layer around everything that is served on the port, MCP too.
+"""Who may call at all: an ASGI layer around everything on the port, including MCP.
 
-A page in a browser can make requests to this machine, and by DNS rebinding even as if it were the same site: hence the
-checks of Host and Origin besides the token. What is asked for is not looked at here.
+A page in a browser can send requests to this machine, and by DNS rebinding even as if it came from the same site. For
+that reason Host and Origin are checked besides the token. What the request asks for is not examined here.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CONNECTION = "sidecar.connection"
-"""In the state of a request's scope: what the admission knows the connection by."""
+"""Key in the state of a request's scope: the key under which `Admission` knows the connection."""
 
 HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
-"""On every response: answers hold source code, and are never a page."""
+"""On every response: answers hold source code, which must not be cached, and are never a page."""
 
 
 class Guard:
-    """Lets a request through that names this server, comes from no foreign page and brings the token.
+    """Passes on a request that names this server, comes from no foreign page and brings the token.
 
-    `hosts` are the allowed values of Host (`127.0.0.1:7777`); an Origin must be one of them by http. `admission` is
-    told which connections have brought the token.
+    `hosts` are the allowed values of Host (such as `127.0.0.1:7777`); an Origin must be one of them behind `http://`.
+    `admission` learns which connections have brought the token.
     """
 
     def __init__(self, app: App, token: str, hosts: frozenset[str]) -> None:
@@ -73,9 +73,9 @@ class Guard:
 
 
 async def refuse(fault: RequestFault, send: Send) -> None:
-    """The whole response, by hand: nothing behind this layer is trusted with a request that was refused.
+    """Sends the whole response itself, because nothing behind this layer may see a request that was refused.
 
-    The connection ends with it: who has no token keeps none.
+    The connection is closed after it: a client without the token keeps none.
     """
     body = json_bytes(fault.as_dict())
     headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]

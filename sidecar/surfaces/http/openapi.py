@@ -1,6 +1,6 @@
-"""The OpenAPI 3.1 document, derived from the tools: served at /openapi.json and committed as docs/openapi.json.
+"""The OpenAPI 3.1 document, derived from the tools: served at /openapi.json and stored as docs/openapi.json.
 
-No web library is needed for it. Not here: the paths (`routes.py`), the answers (`app.py`).
+It needs no web library. Not here: the paths (`routes.py`), the answers (`app.py`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ ANSWER_PARAMETER = {
 
 
 def document(tools: Iterable[ToolSpec]) -> dict[str, Any]:
-    """The whole document for these tools."""
+    """Returns the whole document for these tools."""
     listed = tuple(tools)
     statuses = sorted({error.http_status for error in _errors(SidecarError)} | set(REQUEST_FAULTS))
     schemas: dict[str, Any] = {"Error": ERROR_SCHEMA, "Question": QUESTION_SCHEMA}
@@ -121,7 +121,10 @@ def _get(path: str, tool: ToolSpec, statuses: list[int]) -> dict[str, Any]:
 
 
 def _query_schema(field: Mapping[str, Any]) -> dict[str, Any]:
-    """A list is a repeated name; where one text would do as well, the text."""
+    """Returns the schema of a query parameter: that of a text if the parameter can be one, else its own.
+
+    A list is sent by repeating the name.
+    """
     texts = [choice for choice in field.get("anyOf", ()) if choice.get("type") == "string"]
     plain = {key: value for key, value in field.items() if key not in {"anyOf", "description", "examples"}}
     return {**plain, **texts[0]} if texts else plain
@@ -147,7 +150,7 @@ def _responses(tool: ToolSpec, statuses: list[int]) -> dict[str, Any]:
 
 
 def _failures(statuses: list[int]) -> Iterator[tuple[str, Any]]:
-    """Each status in the house's spelling, and in that of a family which has its own."""
+    """Yields a response for each status, in sidecar's own spelling and in that of a family that has one of its own."""
     for status in statuses:
         said = ASKS if status == CONFLICT else REQUEST_FAULTS.get(status, "The tool failed; the body says why.")
         for kind, body in ((HOUSE, {"$ref": "#/components/schemas/Error"}), (FAMILY, {"type": "object"})):
@@ -166,7 +169,10 @@ def _own_paths() -> Iterator[tuple[str, Any]]:
 
 
 def _schemas(tool: ToolSpec) -> dict[str, Any]:
-    """The tool's shapes by name, what they share beside them. Raises ValueError when one name has two shapes."""
+    """Returns the tool's schemas by name, including the ones they share.
+
+    Raises ValueError when one name stands for two schemas.
+    """
     found: dict[str, Any] = {}
     for name, schema in {tool.params.__name__: tool.input_schema(), **tool.result_schemas()}.items():
         inner = schema.get("$defs", {})
@@ -179,7 +185,7 @@ def _schemas(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _moved(node: Any) -> Any:
-    """With references into this document's components."""
+    """Returns the schema with its references changed to point into this document's components."""
     if isinstance(node, dict):
         return {
             key: value.replace("#/$defs/", "#/components/schemas/") if key == "$ref" else _moved(value)
@@ -189,6 +195,7 @@ def _moved(node: Any) -> Any:
 
 
 def _errors(root: type[SidecarError]) -> Iterator[type[SidecarError]]:
+    """Yields all subclasses of an error."""
     for error in root.__subclasses__():
         yield error
         yield from _errors(error)

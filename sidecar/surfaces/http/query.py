@@ -1,4 +1,4 @@
-"""From the text of a query string to a tool's parameters, by the tool's own schema. What is wrong, the tool says."""
+"""Converts a query string to a tool's parameters, by the tool's own schema. The tool itself refuses wrong values."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from sidecar.errors import InvalidParams
 from sidecar.tools.spec import ToolSpec
 
 SHORT = {"q": "query"}
-"""Names that a query string may use instead of a parameter's, where the tool has no parameter of that name."""
+"""Short names that a query string may use for a parameter, unless the tool has a parameter of the short name."""
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def arguments_of(tool: ToolSpec, pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
-    """A repeated name is a list. Text that is no value of the parameter's type stays text, and the tool refuses it.
+    """Returns the parameters; a repeated name becomes a list.
 
-    Raises `InvalidParams` when a parameter is given under both of its names.
+    Text that is not a value of the parameter's type stays text, and the tool refuses it. Raises `InvalidParams` when a
+    parameter is given under both of its names.
     """
     schema = tool.input_schema()["properties"]
     given: dict[str, list[str]] = {}
@@ -35,7 +36,7 @@ def arguments_of(tool: ToolSpec, pairs: Iterable[tuple[str, str]]) -> dict[str, 
 
 
 def shown_name(name: str) -> str:
-    """The parameter's name in a query string."""
+    """Returns the name of a parameter in a query string."""
     return next((short for short, full in SHORT.items() if full == name), name)
 
 

@@ -1,4 +1,4 @@
-"""Which path calls which tool, derived from the tools. Names only: no web library, nothing is answered here."""
+"""Which path calls which tool, derived from the tools. This module only names paths and needs no web library."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ MCP = "/mcp"
 
 
 def post_path(tool: ToolSpec) -> str:
+    """Returns the path that calls this tool by POST."""
     return f"{TOOLS}/{tool.name}"
 
 
 def get_paths(tools: Iterable[ToolSpec]) -> dict[str, ToolSpec]:
-    """The tool that each friendly path calls; the later tool has a path that two claim.
+    """Returns the tool that each GET path calls; when two tools claim a path, the later one gets it.
 
-    Raises ValueError for a tool that changes something: GET must not.
+    Raises ValueError for a tool that changes something, because GET must not.
     """
     paths: dict[str, ToolSpec] = {}
     for tool in tools:

@@ -1,4 +1,4 @@
-"""Serves an application on a loopback port until the process is told to end."""
+"""Serves an application on a loopback port until a signal ends it."""
 
 from __future__ import annotations
 
@@ -20,26 +20,28 @@ from sidecar.surfaces.loopback.listening import accept
 from sidecar.surfaces.loopback.peers import peer_of
 
 ENDING_SECONDS = 3
-"""Answers under way are given this long, then they are cancelled."""
+"""Requests in flight get this long to end; then they are cancelled."""
 KEEP_ALIVE_SECONDS = 30
+"""A connection without requests is closed after this time."""
 
 
 def hosts_of(listener: socket.socket) -> frozenset[str]:
-    """What a Host header may say to mean this server."""
+    """Returns the values of Host that mean this server."""
     address, port = listener.getsockname()[:2]
     names = {"127.0.0.1", "localhost", "[::1]", f"[{address}]" if ":" in address else address}
     return frozenset({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
 
 
 def url_of(listener: socket.socket) -> str:
+    """Returns the URL of this server."""
     address, port = listener.getsockname()[:2]
     return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
 
 
 def run(app: Guard, listener: socket.socket, ready: Callable[[], None]) -> int:
-    """Serves until SIGTERM or SIGINT, and returns 0: that is how such a server is meant to end.
+    """Serves until SIGTERM or SIGINT and returns 0, because that is how such a server is meant to end.
 
-    `ready` is called once signals are taken; the listener has been accepting connections before.
+    `ready` is called once signals are handled; the listener has accepted connections before.
     """
     _log_as_ours()
     asyncio.run(_serve(app, listener, ready))
@@ -47,7 +49,7 @@ def run(app: Guard, listener: socket.socket, ready: Callable[[], None]) -> int:
 
 
 def _log_as_ours() -> None:
-    """What the libraries have to say goes where our own log goes, and not to the terminal."""
+    """Sends the libraries' log records to the handlers of sidecar's own log instead of the terminal."""
     for name in ("uvicorn", "mcp"):
         for handler in logging.getLogger("sidecar").handlers:
             logging.getLogger(name).addHandler(handler)
@@ -74,9 +76,9 @@ async def _serve(app: Guard, listener: socket.socket, ready: Callable[[], None])
 
 
 class _Server(uvicorn.Server):
-    """Takes the connections itself: uvicorn counts them together, whether their clients may call or not.
+    """Accepts connections itself, because uvicorn would count connections with and without the token together.
 
-    Leaves signals to `_on_signals`: uvicorn raises them again at its end, which would kill the process then.
+    It leaves signals to `_on_signals`: uvicorn raises them again when it ends, which would kill the process.
     """
 
     def __init__(self, app: Guard, listener: socket.socket) -> None:
@@ -114,7 +116,7 @@ class _Server(uvicorn.Server):
         def connected() -> _Connection:
             return _Connection(self.config, self.server_state, self.lifespan.state, self._admission)
 
-        with contextlib.suppress(OSError):  # the client was quicker
+        with contextlib.suppress(OSError):  # the client has closed it already
             await asyncio.get_running_loop().connect_accepted_socket(connected, connection)
 
     @contextlib.contextmanager
@@ -123,7 +125,7 @@ class _Server(uvicorn.Server):
 
 
 class _Connection(H11Protocol):
-    """One connection, which `Guard` finds in the scope of each of its requests."""
+    """One connection, which puts itself into the scope of each of its requests for `Guard`."""
 
     def __init__(
         self, config: uvicorn.Config, state: ServerState, app_state: dict[str, Any], admission: Admission
@@ -141,7 +143,7 @@ class _Connection(H11Protocol):
 
 
 def _on_signals(server: uvicorn.Server) -> None:
-    """The first signal ends the serving; a second one does not wait for answers under way."""
+    """The first signal ends the server; a second one makes it end without waiting for requests in flight."""
 
     def tell() -> None:
         server.force_exit = server.should_exit

@@ -1,1 +1,4 @@
-"""What every door on a loopback port needs: every user of the machine reaches it, and only one of them may come in."""
+"""What every door on a loopback port needs.
+
+Any user of the machine can connect to such a port, but only one user may be served.
+"""

@@ -1,6 +1,7 @@
-"""Who has connected and not shown the token yet: few, not for long, and never in the way of who has.
+"""Limits the connections whose clients have not shown the token yet.
 
-Lives on the event loop. Not here: what a token is (`token.py`), and how a protocol is shown one.
+They are few, they are closed after a short time, and they never take the place of an admitted client. Everything runs
+on the event loop. Not here: what a token is (`token.py`), and how a client shows it in each protocol.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 MOST_UNKNOWN = 64
+"""Connections that may wait for their client to show the token."""
 MOST_ADMITTED = 256
+"""Connections that may be served at a time."""
 SECONDS = 10.0
-"""A connection is closed when its client has not shown the token after so long."""
+"""A connection is closed when its client has not shown the token within this time."""
 
 
 class _Waiting(NamedTuple):
@@ -23,10 +26,10 @@ class _Waiting(NamedTuple):
 
 
 class Admission:
-    """The connections of one listening socket, each known by a key of its own.
+    """The connections of one listening socket, each identified by a key that the caller chooses.
 
-    When too many wait, the oldest of the peer that has most of them waiting is closed: a flood displaces itself, and a
-    client that shows its token at once needs no room for long.
+    When too many wait, the oldest connection of the peer with the most waiting connections is closed. A flood therefore
+    displaces only itself, and a client that shows its token at once waits only briefly.
     """
 
     def __init__(
@@ -39,14 +42,18 @@ class Admission:
         self._admitted: set[Hashable] = set()
 
     def arrive(self, key: Hashable, peer: str, close: Callable[[], None]) -> None:
-        """A new connection from this peer, which `close` ends."""
+        """Registers a new connection from this peer; `close` ends it when it is turned away."""
         timer = asyncio.get_running_loop().call_later(self._seconds, self._turn_away, key)
         self._waiting[key] = _Waiting(peer, close, timer)
         if len(self._waiting) > self._most_unknown:
             self._turn_away(self._first_of_the_most_crowding_peer())
 
     def admit(self, key: Hashable) -> bool:
-        """The connection has shown the token. False when as many as may be served are being served."""
+        """Records that the connection's client has shown the token.
+
+        Returns False when as many connections as may be served are being served. Returns True for a key that is already
+        admitted, and for one that never arrived.
+        """
         if key in self._admitted or key not in self._waiting:
             return True
         if len(self._admitted) >= self._most_admitted:
@@ -56,13 +63,14 @@ class Admission:
         return True
 
     def leave(self, key: Hashable) -> None:
-        """The connection has ended."""
+        """Forgets a connection that has ended."""
         self._admitted.discard(key)
         waiting = self._waiting.pop(key, None)
         if waiting is not None:
             waiting.timer.cancel()
 
     def _turn_away(self, key: Hashable) -> None:
+        """Forgets a waiting connection and closes it."""
         waiting = self._waiting.get(key)
         self.leave(key)
         if waiting is not None:

@@ -1,4 +1,7 @@
-"""Listens on a loopback address, and takes connections as long as descriptors are left for the work itself."""
+"""Listens on a loopback address.
+
+Connections are accepted only while enough file descriptors remain for the engine's own work.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,21 @@ from collections.abc import Awaitable, Callable
 from sidecar.errors import InvalidParams
 
 WANTED_DESCRIPTORS = 8192
+"""The limit on open descriptors that this process asks the system for."""
 RESERVED_DESCRIPTORS = 256
-"""The index opens its files with these: no connection gets one. A quarter, where the system grants few altogether."""
+"""Descriptors that no connection gets: the index opens its files with them.
+
+It is a quarter of the limit where the system grants few descriptors.
+"""
 RETRY_SECONDS = 1.0
 logger = logging.getLogger("sidecar.listening")
 
 
 def listening(option: str, host: str, port: int) -> socket.socket:
-    """A socket that accepts connections from now on. `port` 0 takes a free one; `option` is where the host was named.
+    """Returns a non-blocking socket that already accepts connections.
 
-    Raises `InvalidParams` for an address that is not this machine's own, and where it cannot listen.
+    Port 0 takes a free port. `option` is the command-line option that named the host; error messages quote it. Raises
+    `InvalidParams` for an address that is not a loopback address, and when the socket cannot listen.
     """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
@@ -42,7 +50,7 @@ def listening(option: str, host: str, port: int) -> socket.socket:
 
 
 async def accept(listener: socket.socket, take: Callable[[socket.socket], Awaitable[None]]) -> None:
-    """Gives each new connection to `take`, which must not raise, until the task is cancelled.
+    """Passes each new connection to `take` until the task is cancelled. `take` must not raise.
 
     A connection that would need a reserved descriptor is closed at once.
     """
@@ -55,7 +63,7 @@ async def accept(listener: socket.socket, take: Callable[[socket.socket], Awaita
             logger.error("cannot take a connection: %s", error)
             await asyncio.sleep(RETRY_SECONDS)
             continue
-        # The system gives out the lowest free number: all below this one are in use.
+        # The system assigns the lowest free number, so all descriptors below this one are in use.
         if connection.fileno() < most:
             refusing = False
             await take(connection)
@@ -67,10 +75,13 @@ async def accept(listener: socket.socket, take: Callable[[socket.socket], Awaita
 
 
 def most_descriptors() -> int:
-    """So many descriptors may be in use when a connection is taken. Raises this process's limit where it may."""
+    """Returns how many descriptors may be in use when a connection is accepted.
+
+    Raises this process's limit to `WANTED_DESCRIPTORS` where the system permits it.
+    """
     try:
         import resource
-    except ImportError:  # Windows counts no descriptors
+    except ImportError:  # Windows has no limit on descriptors
         return 1 << 30
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, WANTED_DESCRIPTORS)

@@ -1,4 +1,7 @@
-"""Which user has connected to a loopback port. All users have the same addresses there, so the system is asked."""
+"""Finds the user who has connected to a loopback port.
+
+All users share the same addresses there, so the kernel is asked for the owner of the other socket (Linux sock_diag).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,10 @@ _UID_AT = _HEADER.size + 64
 
 
 def peer_of(connection: Any) -> str:
-    """The user at the other end of a connected TCP socket, as text; the address where the system does not tell."""
+    """Returns the user at the other end of a connected TCP socket, as text.
+
+    Returns the address where the system does not say which user it is.
+    """
     try:
         user = _user(connection)
     except (AttributeError, OSError, struct.error):
@@ -27,7 +33,7 @@ def peer_of(connection: Any) -> str:
 
 
 def _user(connection: Any) -> int:
-    """Asks Linux for the owner of the other end's socket. Raises OSError where that cannot be had."""
+    """Asks Linux for the user id that owns the socket at the other end. Raises OSError where Linux gives no answer."""
     ours, theirs = connection.getsockname(), connection.getpeername()
     ends = struct.pack("!HH", theirs[1], ours[1]) + _packed(connection, theirs) + _packed(connection, ours)
     asked = _ASKED.pack(connection.family, socket.IPPROTO_TCP, 0, 0, _EVERY_STATE) + ends + _NO_COOKIE
@@ -41,6 +47,7 @@ def _user(connection: Any) -> int:
 
 
 def _packed(connection: Any, address: tuple[Any, ...]) -> bytes:
+    """Returns an address in the 16 bytes that sock_diag expects."""
     return socket.inet_pton(connection.family, address[0]).ljust(16, b"\0")
 
 

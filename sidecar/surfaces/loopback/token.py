@@ -1,4 +1,4 @@
-"""The token of a serving process: made at its start, in a file that only its user can read."""
+"""The token of a serving process: made when it starts, and stored in a file that only its user can read."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from sidecar.errors import ConfigInvalid, PermissionDenied
 from sidecar.settings.home import data_home
 
 MIN_CHARACTERS = 16
+"""Shorter tokens are refused."""
 MAX_BYTES = 4096
+"""Larger token files are refused."""
 _PRIVATE = 0o600
 
 
 class TokenFile:
-    """A token and the file that holds it. `own` says that the file was made for this process alone."""
+    """A token and the file that holds it. `own` says whether the file was made for this process alone."""
 
     def __init__(self, path: Path, token: str, *, own: bool) -> None:
         self.path = path
@@ -24,13 +26,13 @@ class TokenFile:
         self._own = own
 
     def close(self) -> None:
-        """Removes a file that was made for this process alone."""
+        """Removes the file if it was made for this process alone."""
         if self._own:
             self.path.unlink(missing_ok=True)
 
 
 def of(file: str, port: int) -> TokenFile:
-    """The token in the file that was named, else a new one for the process that listens on `port`.
+    """Returns the token in `file`, or a new token for the process that listens on `port` when `file` is empty.
 
     Raises `ConfigInvalid` and `PermissionDenied`.
     """
@@ -40,9 +42,10 @@ def of(file: str, port: int) -> TokenFile:
 
 
 def named(path: Path) -> TokenFile:
-    """The token in that file, which others must not be able to read; made when the file is missing, and kept.
+    """Returns the token in this file, and makes the file when it is missing. The file is kept when the process ends.
 
-    Raises `ConfigInvalid` and `PermissionDenied`.
+    Raises `PermissionDenied` when other users can read the file or this process cannot, and `ConfigInvalid` when it
+    holds no usable token.
     """
     try:
         if not path.exists():
@@ -64,21 +67,21 @@ def named(path: Path) -> TokenFile:
 
 
 def fresh(folder: Path, port: int) -> TokenFile:
-    """A new token for the process that listens on `port`, in `folder`, which is made 0700.
+    """Makes a new token for the process that listens on `port`, in a file in `folder`.
 
-    Raises `PermissionDenied`.
+    The folder is made with mode 0700. Raises `PermissionDenied`.
     """
     path = folder / f"{port}.token"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.unlink(missing_ok=True)  # of a process that was killed: the port is ours now
+        path.unlink(missing_ok=True)  # left by a process that was killed: the port is ours now
         return TokenFile(path, _write(path), own=True)
     except OSError as error:
         raise PermissionDenied(f"The token file {path} cannot be written: {error}.") from error
 
 
 def _write(path: Path) -> str:
-    """Never a moment when others can read it."""
+    """Makes the file with its final mode, so that other users can never read it, and returns its new token."""
     token = secrets.token_urlsafe(32)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:

@@ -1,4 +1,4 @@
 """The Language Server Protocol door: `run.run_stdio`, `tcp.run_tcp`, `server.make_server`. Protocol: docs/lsp.md.
 
-Nothing is imported here: pygls costs a third of a second, and only who serves an editor pays it.
+The package imports nothing: pygls takes a third of a second to import, and only a process that serves editors needs it.
 """

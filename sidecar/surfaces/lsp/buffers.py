@@ -1,7 +1,7 @@
-"""Unsaved text of open documents, brought to the engine: a search sees what the editor shows.
+"""Gives the engine the unsaved text of open documents, so that a search sees what the editor shows.
 
-A document whose text equals its file is no buffer: there the disk is the truth, so that what somebody else changes is
-seen. Only files inside a workspace folder count; untitled documents and other schemes are passed over.
+A document whose text equals its file is not given: the file may change on disk, and the change must be seen. Only files
+inside a workspace folder count; untitled documents and other schemes are ignored.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.uris import path_of
 
 DEBOUNCE_S = 0.3
+"""A changed document is given to the engine after this pause in typing."""
 FLUSH_WAIT_S = 2.0
+"""How long a call waits for the engine to take the unsaved texts."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """An open file: the folder that it lies in and its path there, None outside of all, and the client's text."""
+    """An open document: its folder and its path there, or None outside all folders, and the client's text."""
 
     place: tuple[str, str] | None
     text: str
 
 
 class Buffers:
-    """Lives on the event loop; the engine is called in one thread, in order."""
+    """The client's open documents. Lives on the event loop; the engine is called in one other thread, in order."""
 
     def __init__(self, folders: Folders, workspace: Callable[[str], Workspace], debounce_s: float = DEBOUNCE_S) -> None:
         self._folders = folders
@@ -48,12 +50,14 @@ class Buffers:
         self.encoding = "utf-16"
 
     def opened(self, uri: str, text: str) -> None:
+        """Handles an opened document."""
         path = path_of(uri)
         if path is not None:
             self._open[uri] = _Open(self._folders.locate(path), text)
             self._sync_now(uri)
 
     def changed(self, uri: str, changes: list[Any]) -> None:
+        """Handles changes of a document; the engine gets the text after a pause."""
         document = self._open.get(uri)
         if document is None:
             return
@@ -62,17 +66,19 @@ class Buffers:
         self._timers[uri] = asyncio.get_running_loop().call_later(self._debounce_s, self._sync_now, uri)
 
     def saved(self, uri: str) -> None:
+        """Handles a saved document."""
         if uri in self._open:
             self._sync_now(uri)
 
     def closed(self, uri: str) -> None:
+        """Handles a closed document: its text is taken back from the engine."""
         self._cancel_timer(uri)
         document = self._open.pop(uri, None)
         if document is not None and document.place is not None:
             self._start(self._drop, *document.place)
 
     def folders_changed(self) -> None:
-        """Documents may lie in another folder now, or in none."""
+        """Finds each document's folder again: it may now lie in another folder, or in none."""
         for uri, document in list(self._open.items()):
             path = path_of(uri)
             if path is not None and self._folders.locate(path) != document.place:
@@ -80,14 +86,14 @@ class Buffers:
                 self.opened(uri, document.text)
 
     async def flush(self) -> None:
-        """Everything the client has sent so far is with the engine when this returns, unless the engine is too busy."""
+        """Waits until the engine has everything that the client has sent so far, at most `FLUSH_WAIT_S`."""
         for uri in list(self._timers):
             self._sync_now(uri)
         if self._running:
             await asyncio.wait(set(self._running), timeout=FLUSH_WAIT_S)
 
     async def close(self, timeout_s: float) -> None:
-        """Takes all buffers back, as far as the time allows."""
+        """Takes all texts back from the engine, as far as the time allows."""
         for uri in list(self._open):
             self.closed(uri)
         if self._running:
@@ -115,7 +121,7 @@ class Buffers:
         try:
             work(*arguments)
         except SidecarError as error:
-            if arguments[:2] not in self._refused:  # once, not at every pause in typing
+            if arguments[:2] not in self._refused:  # once per file, not at every pause in typing
                 log.warning("the unsaved text of %s is not searched: %s", arguments[1], error.message)
             self._refused.add(arguments[:2])
         except Exception:
@@ -125,7 +131,7 @@ class Buffers:
         if _on_disk(Path(folder, path), text):
             self._drop(folder, path)
             return
-        # A lone surrogate, which JSON can carry, has no UTF-8.
+        # JSON can hold a lone surrogate; UTF-8 cannot.
         self._workspace(folder).set_buffer(path, text.encode("utf-8", "replace").decode("utf-8"))
         self._given.add((folder, path))
 
@@ -136,7 +142,7 @@ class Buffers:
 
 
 def _on_disk(path: Path, text: str) -> bool:
-    """Whether the file holds this text; an encoding that we would have to guess counts as different."""
+    """Whether the file holds this text. Returns False for a file that is not valid UTF-8."""
     try:
         return path.read_bytes().decode("utf-8-sig") == text.removeprefix("\ufeff")
     except (OSError, ValueError):

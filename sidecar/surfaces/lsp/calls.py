@@ -1,4 +1,7 @@
-"""Tool calls of one client: which folders, with which progress, who is asked; then one answer or one error."""
+"""The tool calls of one client.
+
+A call chooses its folders, shows its progress, asks its question, and returns one answer or one error.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ COMMAND_PREFIX, METHOD_PREFIX = "sidecar.", "sidecar/"
 
 
 class ToolCalls:
-    """Lives on the event loop. The service is there once the client has initialized."""
+    """Makes one client's tool calls. Lives on the event loop; `service` works once the client has initialized."""
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class ToolCalls:
         self.may_create_progress = False
 
     def tool(self, name: str) -> ToolSpec:
-        """By name, alias, LSP method, or `sidecar.` with either. Raises `UnknownTool`."""
+        """Returns a tool by name, alias, LSP method, or `sidecar.` followed by any of these. Raises `UnknownTool`."""
         service = self._service()
         bare = name.removeprefix(COMMAND_PREFIX).removeprefix(METHOD_PREFIX)
         for spelled in (f"{METHOD_PREFIX}{bare}", bare):
@@ -60,7 +63,7 @@ class ToolCalls:
         return service.tool(bare)
 
     async def command(self, params: dict[str, Any]) -> dict[str, Any]:
-        """`workspace/executeCommand`: the tool's parameters are the one argument, or there is none."""
+        """Answers `workspace/executeCommand`. Its one argument, if any, holds the tool's parameters."""
         name, arguments = params.get("command"), params.get("arguments") or []
         if not isinstance(name, str) or not isinstance(arguments, list) or len(arguments) > 1:
             raise InvalidParams("Give command as a string, and arguments as a list of one object: the parameters.")
@@ -69,7 +72,11 @@ class ToolCalls:
         )
 
     async def request(self, name: str, params: Any, token: Token | None = None) -> dict[str, Any]:
-        """One `sidecar/<tool>` request. Raises `JsonRpcException` and `SidecarError`; cancelled is `Cancelled`."""
+        """Answers one `sidecar/<tool>` request.
+
+        Raises `JsonRpcException` when the tool fails, `SidecarError` for an unknown tool or parameters that are not an
+        object, and `Cancelled` when the request is cancelled.
+        """
         arguments, place, own_token = _split(params)
         tool = self.tool(name)
         tokens: list[Token] = []
@@ -100,6 +107,7 @@ class ToolCalls:
     async def _dispatch(
         self, tool: ToolSpec, arguments: dict[str, Any], place: Any, progress: Progress
     ) -> dict[str, Any]:
+        """Calls the tool for one folder, or for all folders and merges the answers."""
         everywhere = tool.name in MERGED_BY_SCORE or tool.name in MERGED_BY_PATH
         if place is not None:
             folders: tuple[str, ...] = (self._folders.chosen(place),)
@@ -118,6 +126,7 @@ class ToolCalls:
     async def _one(
         self, tool: ToolSpec, arguments: dict[str, Any], folder: str, progress: Progress
     ) -> dict[str, object]:
+        """Calls the tool for one folder."""
         return await call_with_questions(
             self._service(),
             tool.name,
@@ -131,7 +140,10 @@ class ToolCalls:
     async def _all(
         self, tool: ToolSpec, arguments: dict[str, Any], folders: tuple[str, ...], progress: Progress
     ) -> tuple[list[tuple[str, dict[str, object]]], list[str]]:
-        """Answers of the folders that have an index, and the other folders; the first folder's error when none has."""
+        """Returns the answers of the folders that have an index, and the folders that have none.
+
+        Raises the first folder's error when no folder answers.
+        """
         tasks = [self._one(tool, arguments, folder, progress) for folder in folders]
         outcomes = await _gathered(tasks)
         answers, left_out = [], []
@@ -148,7 +160,7 @@ class ToolCalls:
 
 
 async def _gathered(calls: Sequence[Awaitable[dict[str, object]]]) -> list[dict[str, object] | SidecarError]:
-    """Each call's result or error; anything that is no `SidecarError` is raised, and cancellation reaches them all."""
+    """Returns each call's result or `SidecarError`. Any other exception is raised; a cancellation cancels all calls."""
 
     async def caught(call: Awaitable[dict[str, object]]) -> dict[str, object] | SidecarError:
         try:
@@ -160,7 +172,7 @@ async def _gathered(calls: Sequence[Awaitable[dict[str, object]]]) -> list[dict[
 
 
 def _split(params: Any) -> tuple[dict[str, Any], Any, Token | None]:
-    """The tool's own arguments, the folder asked for, the progress token."""
+    """Returns the tool's own arguments, the folder that is asked for, and the progress token."""
     arguments = dict(named(params))
     place = arguments.pop("workspace", None)
     token = arguments.pop("workDoneToken", None)
@@ -171,5 +183,5 @@ def _split(params: Any) -> tuple[dict[str, Any], Any, Token | None]:
 
 
 def _number(tool: ToolSpec, arguments: dict[str, Any], name: str) -> int:
-    """A parameter that validation has passed, or its default."""
+    """Returns a parameter that has been validated, or its default."""
     return int(arguments.get(name, tool.params.model_fields[name].default))

@@ -1,7 +1,7 @@
-"""A byte stream to one client, read and written by threads of its own so that the event loop never waits for it.
+"""A byte stream to one client. Its own threads read and write it, so the event loop never waits for the client.
 
-One writer thread sends frames whole and in order, whatever buffering Python was started with and however slowly the
-client reads. Not here: what the bytes mean (`frames.py`, `protocol.py`).
+One writer thread sends whole frames in order, whatever buffering Python was started with and however slowly the client
+reads. Not here: what the bytes mean (`frames.py`, `protocol.py`).
 """
 
 from __future__ import annotations
@@ -18,22 +18,26 @@ from sidecar.locks import Rank, make_lock
 from sidecar.surfaces.lsp.frames import MAX_MESSAGE_BYTES, FrameReader, Message, Refused
 
 CHUNK = 1 << 16
+"""Bytes read at a time."""
 MOST_UNREAD = 64 << 20
-"""Bytes. A client that has so much to read already gets no more: its session ends."""
+"""Bytes. A session ends when its client has this much left to read."""
 
 
 class Stream(Protocol):
-    """Blocking bytes in and out. `read` returns nothing at the end; both raise OSError when it broke."""
+    """Blocking reads and writes of bytes. `read` and `write` raise OSError when the stream is broken."""
 
-    def read(self) -> bytes: ...
+    def read(self) -> bytes:
+        """Returns the next bytes; empty at the end."""
 
-    def write(self, piece: bytes) -> None: ...
+    def write(self, piece: bytes) -> None:
+        """Writes all of `piece`."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes the stream."""
 
 
 class PipeStream:
-    """Two file descriptors of our own."""
+    """A stream over two file descriptors of this process."""
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
@@ -48,7 +52,7 @@ class PipeStream:
             view = view[os.write(self._write_fd, view[: 1 << 20]) :]
 
     def close(self) -> None:
-        """Leaves reading alone: a thread may be inside, and closing under it can hang."""
+        """Closes the writing side only: another thread may be reading, and closing its descriptor can hang."""
         os.close(self._write_fd)
 
 
@@ -66,14 +70,16 @@ class SocketStream:
         self._connection.sendall(piece)
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # the client was quicker
+        with contextlib.suppress(OSError):  # the client has closed it already
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
 
 
 def take_stdio() -> PipeStream:
-    """The protocol's stream, moved away from fds 0 and 1: what anything prints goes to stderr from now on, and no
-    child inherits the editor's pipe as its input."""
+    """Moves the protocol's stream away from fds 0 and 1, and returns it.
+
+    From then on whatever is printed goes to stderr, and no child process inherits the editor's pipe as its input.
+    """
     read_fd, write_fd = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -83,7 +89,10 @@ def take_stdio() -> PipeStream:
 
 
 class Channel:
-    """Messages in through `received` and `ended` (called in the reader's thread), frames out through `send`."""
+    """Passes incoming messages to `received`, and sends frames.
+
+    `received` and `ended` are called in the channel's threads.
+    """
 
     def __init__(
         self,
@@ -92,7 +101,7 @@ class Channel:
         ended: Callable[[], None],
         longest: Callable[[], int] = lambda: MAX_MESSAGE_BYTES,
     ) -> None:
-        """`longest`: so many bytes of one message are read, asked for at each header."""
+        """`longest` returns the limit on one message in bytes; it is called at each header."""
         self._stream = stream
         self._received = received
         self._ended = ended
@@ -104,11 +113,15 @@ class Channel:
         self._writer = threading.Thread(target=self._write, name="sidecar-lsp-write", daemon=True)
 
     def start(self) -> None:
+        """Starts the two threads."""
         self._reader.start()
         self._writer.start()
 
     def send(self, frame: bytes) -> None:
-        """Queued and sent in order, from any thread. Dropped after the end, or for a client that does not read."""
+        """Queues a frame, from any thread; frames are sent in order.
+
+        Drops it after the end of the stream. When the client does not read, drops it and ends the session.
+        """
         with self._counting:
             fits = self._unread < MOST_UNREAD
             self._unread += len(frame) if fits else 0
@@ -118,7 +131,7 @@ class Channel:
             self._ended()
 
     def close(self, timeout_s: float) -> None:
-        """Sends what is queued, as long as the client takes it within the time, then closes the stream."""
+        """Sends what is queued, as far as the client reads it within the time, then closes the stream."""
         self._outgoing.put(None)
         self._writer.join(timeout_s)
         if not self._writer.is_alive():
@@ -131,7 +144,7 @@ class Channel:
                 for event in frames.feed(piece):
                     self._received(event)
         except OSError:
-            pass  # the same as an end
+            pass  # a broken stream counts as ended
         finally:
             self._ended()
 

@@ -1,4 +1,4 @@
-"""Brings a tool's question to the person at the editor, by `window/showMessageRequest`."""
+"""Puts a tool's question to the person at the editor, by `window/showMessageRequest`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ WARNING, INFO = 2, 3
 
 
 class Asked(Protocol):
-    """What asking needs of the connection."""
+    """The part of the connection that asking needs."""
 
-    def ask_client(self, method: str, params: Any) -> tuple[str, asyncio.Future[Any]]: ...
+    def ask_client(self, method: str, params: Any) -> tuple[str, asyncio.Future[Any]]:
+        """Sends a request, and returns its id and a future for the result."""
 
-    def withdraw(self, request_id: str) -> None: ...
+    def withdraw(self, request_id: str) -> None:
+        """Tells the client that an answer is no longer needed."""
 
-    def notify(self, method: str, params: Any) -> None: ...
+    def notify(self, method: str, params: Any) -> None:
+        """Sends a notification."""
 
 
 class Confirmer:
-    """Asks one person. No answer in time, a closed box and an unknown title all mean no."""
+    """Asks the person at one editor. No answer in time, a closed box and an unknown button all mean no."""
 
     def __init__(self, wire: Asked, can_ask: Callable[[], bool], timeout_s: Callable[[], float]) -> None:
         self._wire = wire
@@ -34,20 +37,25 @@ class Confirmer:
         self._gone = asyncio.Event()
 
     def can_ask(self) -> bool:
+        """Whether the client is connected and can show a question."""
         return self._can_ask() and not self._gone.is_set()
 
     def leave(self) -> None:
-        """The client is gone: what it was asked is answered by nobody."""
+        """Marks the client as gone: its open questions are answered with `nobody`."""
         self._gone.set()
 
     async def ask(self, question: Question, closing: Closing | None = None, own: str = "") -> Answer:
-        """When this is cancelled the box is taken back, for the reason that `closing` says. `own`: the folder of the
-        client's own call, by which it knows the question for its own: the sentence holds names that others chose."""
+        """Asks the question and returns the answer.
+
+        When this is cancelled, the box is closed in the editor, with the reason that `closing` gives. `own` is the
+        folder of the client's own call. The client recognises its own question by it, because the sentence holds names
+        that others chose.
+        """
         if not self.can_ask():
             return "nobody"
         params = _params(question, own)
         request_id, future = self._wire.ask_client("window/showMessageRequest", params)
-        # The future is never cancelled: pygls breaks on the answer to a cancelled one, and late answers do come.
+        # The future is never cancelled: pygls fails on the answer to a cancelled request, and late answers do come.
         future.add_done_callback(_retrieved)
         leaving = asyncio.ensure_future(self._gone.wait())
         try:
@@ -91,5 +99,6 @@ def _answer(question: Question, chosen: Any) -> Answer:
 
 
 def _retrieved(future: asyncio.Future[Any]) -> None:
+    """Takes the future's exception, so that asyncio does not report it as never retrieved."""
     if not future.cancelled():
         future.exception()

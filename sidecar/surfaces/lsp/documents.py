@@ -1,8 +1,8 @@
-"""Text of the documents that the client has open, kept in step with its changes.
+"""Keeps the text of the client's open documents in step with its changes.
 
-The standard ends lines at `\\n`, `\\r\\n` and `\\r` only, and counts columns in UTF-16 units unless both sides agree on
-others. pygls splits at form feeds and Unicode separators too (`str.splitlines`), which shifts every later edit of a
-file that holds one; hence our own.
+The LSP standard ends lines at `\\n`, `\\r\\n` and `\\r` only, and counts columns in UTF-16 units unless both sides
+agree on another encoding. pygls also splits at form feeds and Unicode separators (`str.splitlines`), which shifts every
+later edit of a file that contains one. Hence this module.
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ ENCODINGS = tuple(_UNITS)
 
 
 def chosen_encoding(offered: Sequence[str] | None) -> str:
-    """UTF-16 where the client offers it or says nothing, else its first that we know."""
+    """Returns the position encoding for a session: UTF-16 unless the client offers others without it.
+
+    In that case it is the first known encoding that the client offers, or UTF-16 when it offers no known one.
+    """
     if not offered or "utf-16" in offered:
         return "utf-16"
     return next((name for name in offered if name in _UNITS), "utf-16")
 
 
 def apply_changes(text: str, changes: Iterable[Any], encoding: str) -> str:
-    """The text after LSP content changes (raw dicts), each with respect to the one before.
+    """Returns the text after LSP content changes (raw dicts), each of which applies to the result of the one before.
 
-    Raises KeyError, TypeError or ValueError where a change has not the standard's shape.
+    Raises KeyError, TypeError or ValueError when a change does not have the shape that the standard demands.
     """
     for change in changes:
         place = change.get("range")
@@ -46,7 +49,10 @@ def _string(value: object) -> str:
 
 
 def _offset(text: str, position: dict[str, int], encoding: str) -> int:
-    """Index into `text`; a place beyond the line's or the text's end is that end, as the standard says."""
+    """Returns the index in `text` of a position.
+
+    A position beyond the end of the line or text means that end, as the standard says.
+    """
     line, column = int(position["line"]), int(position["character"])
     begin = 0
     for _ in range(line):
@@ -60,6 +66,7 @@ def _offset(text: str, position: dict[str, int], encoding: str) -> int:
 
 
 def _column(content: str, units: int, encoding: str) -> int:
+    """Returns the index in a line of the column that is `units` code units from its start."""
     if content.isascii():
         return min(units, len(content))
     codec, size = _UNITS[encoding]

@@ -1,4 +1,4 @@
-"""What makes a JSON value a JSON-RPC 2.0 message, and small checks of what messages carry."""
+"""What makes a JSON value a JSON-RPC 2.0 message, and small checks of the values in messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sidecar.errors import InvalidParams
 
 
 def defect(message: Any) -> str:
-    """Why this is no JSON-RPC 2.0 message; empty when it is one."""
+    """Returns why this is not a JSON-RPC 2.0 message; empty when it is one."""
     if isinstance(message, list):
         return "Batches are not supported; send the messages one by one."
     if not isinstance(message, dict):
@@ -31,13 +31,13 @@ def _defect_of_answer(message: dict[str, Any]) -> str:
 
 
 def usable_id(message: Any) -> str | int | None:
-    """The `id` of a message or of a cancellation, where it is of a kind that an id can be."""
+    """Returns the `id` of a message or cancellation if it is a string or a whole number, else None."""
     found = message.get("id") if isinstance(message, dict) else None
     return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def named(params: Any) -> dict[str, Any]:
-    """Parameters by name; none at all are an empty object."""
+    """Returns parameters by name; an empty object when the message has none. Raises InvalidParams for anything else."""
     if params is None:
         return {}
     if not isinstance(params, dict):
@@ -46,18 +46,19 @@ def named(params: Any) -> dict[str, Any]:
 
 
 def text(value: Any) -> str:
+    """Returns the value if it is a string. Raises TypeError if it is not."""
     if not isinstance(value, str):
         raise TypeError(f"a string is expected, not {type(value).__name__}")
     return value
 
 
 def strings(value: Any) -> list[str]:
-    """The strings of a list; of anything else none."""
+    """Returns the strings in a list; nothing for a value that is not a list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def brief(error: BaseException) -> str:
-    """One line on what went wrong, for a log."""
+    """Returns one line that says what went wrong, for a log."""
     if isinstance(error, KeyError):
         return f"{error.args[0]} is missing" if error.args else "a field is missing"
     return (str(error).splitlines() or [type(error).__name__])[0][:300]

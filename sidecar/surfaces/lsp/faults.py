@@ -1,4 +1,4 @@
-"""JSON-RPC errors for the house's errors. The numbers are part of the contract (docs/lsp.md) and do not change."""
+"""Turns sidecar's errors into JSON-RPC errors. The numbers are part of the contract (docs/lsp.md) and never change."""
 
 from __future__ import annotations
 
@@ -26,22 +26,28 @@ _NUMBERS: tuple[tuple[type[SidecarError], int], ...] = (
 
 
 def fault(error: SidecarError, dialect: Dialect = CODE_SEARCH) -> JsonRpcException:
-    """The answer to a request that failed: `data` is the error's `as_dict()`, whose `code` tells kinds apart, and
-    beside it the fields by which the tool's family tells a failure."""
+    """Returns the error that answers a failed request.
+
+    Its `data` is the error's `as_dict()`, whose `code` says what kind of error it is, together with the fields in which
+    the tool's family reports a failure.
+    """
     number = next(number for kind, number in _NUMBERS if isinstance(error, kind))
     body = dialect.with_both(error.as_dict(), error.code, error.message)
     return JsonRpcException(message=error.message, code=number, data=body)
 
 
 def bad_params(reason: str) -> JsonRpcException:
+    """Returns the answer to a request with wrong parameters."""
     return fault(InvalidParams(reason))
 
 
 def cancelled() -> JsonRpcException:
+    """Returns the answer to a cancelled request."""
     return fault(Cancelled())
 
 
 def unauthorized() -> JsonRpcException:
+    """Returns the answer to an `initialize` without the right token."""
     return _not_admitted(
         "UNAUTHORIZED",
         "The token is missing or wrong.",
@@ -50,6 +56,7 @@ def unauthorized() -> JsonRpcException:
 
 
 def too_many() -> JsonRpcException:
+    """Returns the answer to an `initialize` that would exceed the number of clients."""
     return _not_admitted(
         "TOO_MANY_CONNECTIONS", "As many clients are connected as are served at a time.", "Close one that is done."
     )

@@ -1,8 +1,8 @@
 """Cuts a byte stream into messages by the LSP base protocol's headers, and puts headers before what is sent.
 
-Sans-IO: bytes in, events out; no file, no socket, no JSON-RPC meaning. What is not a header is skipped, and a
-`Content-Length` is found even when junk (or the body of a refused message) stands before it on the same line: a JSON
-text cannot hold a raw line break after the digits inside a string, so the next real header is never mistaken.
+No I/O happens here, and messages have no JSON-RPC meaning yet: bytes come in and events go out. Bytes that are not a
+header are skipped. A `Content-Length` is found even behind junk, or the body of a refused message, on the same line. In
+a JSON text no string can hold a raw line break after the digits, so the next real header is never mistaken.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-"""Largest body that is read. A larger one is answered with an error and passed over."""
+"""Largest body that is read. A larger one is answered with an error and skipped."""
 
 MAX_HEADER_LINE = 8 * 1024
+"""Bytes of a header line that are kept."""
 
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?\n\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A body that is JSON, whatever its shape."""
+    """A body that is valid JSON of any shape."""
 
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message that cannot be taken: `code` is JSON-RPC's, `reason` a sentence for the client's author."""
+    """A message that cannot be read. `code` is JSON-RPC's; `reason` is a sentence for the client's author."""
 
     code: int
     reason: str
@@ -41,7 +42,7 @@ INVALID_REQUEST = -32600
 
 
 class FrameReader:
-    """Feed it bytes as they come; it yields one event per message."""
+    """Takes bytes as they come and yields one event per message."""
 
     def __init__(self, limit: Callable[[], int] = lambda: MAX_MESSAGE_BYTES) -> None:
         self._limit = limit
@@ -51,6 +52,7 @@ class FrameReader:
         self._in_body = False
 
     def feed(self, piece: bytes) -> Iterator[Message | Refused]:
+        """Yields an event for each message that is now complete or refused."""
         self._buffer += piece
         while True:
             if self._in_body:
@@ -88,6 +90,7 @@ class FrameReader:
         return line
 
     def _header(self, line: bytes) -> Refused | None:
+        """Reads one header line. Returns a refusal when its length is not a number or exceeds the limit."""
         if not line.strip():
             self._in_body = self._length is not None
             return None
@@ -108,6 +111,7 @@ class FrameReader:
 
 
 def _no_constant(name: str) -> Any:
+    """Refuses NaN and the infinities, which `json` would read."""
     raise ValueError(f"{name} is not JSON")
 
 
@@ -121,6 +125,6 @@ def _parse(body: bytes) -> Message | Refused:
 
 
 def encode(text: str) -> bytes:
-    """One frame around a JSON text."""
+    """Returns a JSON text as one frame."""
     body = text.encode("utf-8")
     return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)

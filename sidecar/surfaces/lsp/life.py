@@ -1,4 +1,4 @@
-"""What ends a session or the process besides `exit`: signals, the death of the editor. And where log lines go."""
+"""What ends a session or the process besides `exit` (signals and the death of the editor), and where log records go."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from typing import Any
 from sidecar import shown
 
 PARENT_POLL_S = 2.0
+"""Interval between looks at the editor's process where the system cannot watch it."""
 _LEVELS = ((logging.ERROR, 1), (logging.WARNING, 2), (logging.INFO, 3))
 
 
 def end_on_signals(end: Callable[[int], None]) -> None:
-    """SIGTERM, SIGINT and SIGHUP call `end` with the exit status that shells know them by."""
+    """Makes SIGTERM, SIGINT and SIGHUP call `end` with the exit status that shells use for signal n: 128 + n."""
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -28,11 +29,14 @@ def end_on_signals(end: Callable[[int], None]) -> None:
         try:
             loop.add_signal_handler(number, end, 128 + number)
         except (NotImplementedError, RuntimeError, ValueError):
-            continue  # Windows, or not the main thread: the stream's end is what ends us
+            continue  # Windows, or not the main thread: the session ends with its stream
 
 
 async def outlived(pid: int) -> None:
-    """Returns when this process is gone; never for one that is not there to begin with, as across namespaces."""
+    """Returns when the process `pid` has ended.
+
+    Never returns when the process does not exist at the start, as with a pid from another namespace.
+    """
     loop = asyncio.get_running_loop()
     if sys.platform == "win32" or not _alive(pid):
         await loop.create_future()
@@ -62,16 +66,16 @@ def _alive(pid: int) -> bool:
 
 
 def exit_soon(status: int, within_s: float) -> None:
-    """Ends the process with this status even if a thread of the engine's does not return."""
+    """Ends the process with this status after `within_s` seconds, even if a thread of the engine is still running."""
     timer = threading.Timer(within_s, os._exit, (status,))
     timer.daemon = True
     timer.start()
 
 
 class ClientLog(logging.Handler):
-    """Warnings and errors of the house and its libraries, as `window/logMessage`: one line each, no traceback.
+    """Sends warnings and errors of sidecar and its libraries to the client as `window/logMessage`.
 
-    `hears` says from any thread whether a record is for this client.
+    Each is one line without a traceback. `hears` says, from any thread, whether a record is for this client.
     """
 
     def __init__(self, notify: Callable[[str, Any], None], hears: Callable[[logging.LogRecord], bool]) -> None:
@@ -81,7 +85,7 @@ class ClientLog(logging.Handler):
         self._loop = asyncio.get_running_loop()
 
     def __enter__(self) -> ClientLog:
-        # pygls logs whole messages and what the client is told anyway.
+        # pygls logs whole messages, and errors that the client gets anyway.
         pygls = logging.getLogger("pygls")
         pygls.setLevel(logging.CRITICAL)
         logging.getLogger().addHandler(self)
@@ -103,7 +107,7 @@ class ClientLog(logging.Handler):
 
 
 def _cause(record: logging.LogRecord) -> str:
-    """The exception and where it was raised, as file and line of our own tree's names."""
+    """Returns the exception and where it was raised, as a file name and line number; empty when the record has none."""
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return ""

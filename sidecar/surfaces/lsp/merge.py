@@ -1,4 +1,4 @@
-"""One answer out of several folders' answers: results by score, each with its workspace."""
+"""Merges the answers of several folders into one: results in order of score, each with its workspace."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any, TypeAlias
 from sidecar import shown
 
 Answered: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
-"""Each folder's path with its tool result, in the client's order of folders."""
+"""Each folder's path and its tool result, in the client's order of folders."""
 
 
 def widened(arguments: Mapping[str, Any], page: int) -> dict[str, Any]:
-    """What each folder is asked so that a page can be cut from the merged list: its first `offset` + `page`, 50 at most
-    (`top_k`'s range), which is how deep a search over several folders can be paged."""
+    """Returns the arguments to send to each folder, so that a page can be cut from the merged list.
+
+    Each folder is asked for its first `offset` + `page` results, at most 50 (the limit of `top_k`). That is how far one
+    can page through a search over several folders.
+    """
     offset = arguments.get("offset")
     if not isinstance(offset, int) or isinstance(offset, bool) or offset <= 0:
         return dict(arguments)
@@ -22,7 +25,7 @@ def widened(arguments: Mapping[str, Any], page: int) -> dict[str, Any]:
 
 
 def merge_searches(answers: Answered, offset: int, page: int) -> dict[str, Any]:
-    """Ties keep the order of the folders."""
+    """Returns the page of `page` results that begins at `offset`. Equal scores keep the order of the folders."""
     if all("r" in answer for _, answer in answers):
         rows = _by_score(answers, "r", "s", "w")[offset : offset + page]
         return {**_notice(answers), "r": rows, "n": len(rows), "ms": max(answer["ms"] for _, answer in answers)}
@@ -40,7 +43,7 @@ def merge_searches(answers: Answered, offset: int, page: int) -> dict[str, Any]:
 
 
 def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
-    """`workspaces[i]` is the folder of `matches[i]`."""
+    """Returns the first `limit` matches in alphabetical order; `workspaces[i]` is the folder of `matches[i]`."""
     pairs = chain.from_iterable(((path, folder) for path in answer["matches"]) for folder, answer in answers)
     found = sorted(pairs, key=lambda pair: pair[0])[:limit]
     return {
@@ -53,7 +56,7 @@ def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
 
 
 def noting_left_out(merged: dict[str, Any], folders: Sequence[str]) -> dict[str, Any]:
-    """What was not searched because it has no index is said, so that the answer does not pass for a whole one."""
+    """Adds a notice that names the folders that were not searched because they have no index."""
     if not folders:
         return merged
     said = [
@@ -69,5 +72,6 @@ def _by_score(answers: Answered, rows: str, score: str, workspace: str) -> list[
 
 
 def _notice(answers: Answered) -> dict[str, str]:
+    """Joins the folders' notices, each behind the name of its folder."""
     told = [f"{shown.quoted(folder)}: {answer['notice']}" for folder, answer in answers if answer.get("notice")]
     return {"notice": " ".join(told)} if told else {}

@@ -1,4 +1,4 @@
-"""The LSP methods that a client may call, by name; each takes the raw parameters. What they do lies elsewhere."""
+"""The LSP methods that a client may call, by name. Each takes the raw parameters; the work is done elsewhere."""
 
 from __future__ import annotations
 
@@ -17,27 +17,33 @@ ACTIVITY = "sidecar/activity"
 
 
 class LspSession(Protocol):
-    """What the life of a session is told."""
+    """The session, as the methods call it."""
 
     buffers: Buffers
     calls: ToolCalls
     stops: Stops
 
-    def initialize(self, params: dict[str, Any]) -> types.InitializeResult: ...
+    def initialize(self, params: dict[str, Any]) -> types.InitializeResult:
+        """Answers `initialize`."""
 
-    def client_ready(self) -> None: ...
+    def client_ready(self) -> None:
+        """Handles `initialized`."""
 
-    def change_folders(self, added: list[str], removed: list[str]) -> None: ...
+    def change_folders(self, added: list[str], removed: list[str]) -> None:
+        """Handles added and removed workspace folders, given as URIs."""
 
-    def activity(self, params: dict[str, Any]) -> dict[str, Any]: ...
+    def activity(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Answers `sidecar/activity`."""
 
-    async def wind_down(self) -> None: ...
+    async def wind_down(self) -> None:
+        """Ends all work of the client, for `shutdown`."""
 
-    def leave(self) -> None: ...
+    def leave(self) -> None:
+        """Ends the session, for `exit`."""
 
 
 class Methods:
-    """The standard's methods that are served, and one `sidecar/<camelCase>` per tool."""
+    """The methods of the standard that are served, and one `sidecar/<camelCase>` method per tool."""
 
     def __init__(self, session: LspSession) -> None:
         self._session = session
@@ -59,7 +65,10 @@ class Methods:
         }
 
     def find_request(self, method: str) -> Method | None:
-        """None where there is no such method. A tool that there is not fails when called, with advice."""
+        """Returns the method, or None when it does not exist.
+
+        An unknown `sidecar/` method is found too; calling it fails with an error that gives advice.
+        """
         if not method.startswith(OWN) or method in self._requests:
             return self._requests.get(method)
 

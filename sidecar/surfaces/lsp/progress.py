@@ -1,6 +1,6 @@
-"""Work-done progress of one call: under the client's token, or under one that we ask the client to make.
+"""Work-done progress of one call, under the client's token or under one that the server asks the client to create.
 
-Without either it reports nothing. Reports come from the tool's thread and are thinned to ten a second.
+Without a token it reports nothing. Reports come from the tool's thread, and at most ten a second are sent.
 """
 
 from __future__ import annotations
@@ -14,22 +14,25 @@ from sidecar import shown
 
 INTERVAL_S = 0.1
 CREATE_WAIT_S = 1.0
+"""How long `finish` waits for the client to create a token."""
 
 Token: TypeAlias = str | int
 
 
 class ProgressWire(Protocol):
-    """What progress needs of the connection."""
+    """The part of the connection that progress needs."""
 
-    def notify(self, method: str, params: Any) -> None: ...
+    def notify(self, method: str, params: Any) -> None:
+        """Sends a notification."""
 
-    def request(self, method: str, params: Any) -> Awaitable[Any]: ...
+    def request(self, method: str, params: Any) -> Awaitable[Any]:
+        """Sends a request and returns its result."""
 
 
 class WorkDone:
-    """Call it as the engine's `Progress`, from any thread; `finish` it on the loop.
+    """Call it as the engine's `Progress`, from any thread; call `finish` on the event loop.
 
-    `created` is told the token that stands for this work, so that the user's cancel finds its call.
+    `created` gets the token that stands for this work, so that a cancellation by the user finds its call.
     """
 
     def __init__(
@@ -56,10 +59,10 @@ class WorkDone:
             try:
                 self._loop.call_soon_threadsafe(self._arrived)
             except RuntimeError:
-                self._closed = True  # the loop has ended; the work is being cancelled
+                self._closed = True  # the loop has ended, and the work is being cancelled
 
     async def finish(self, message: str) -> None:
-        """Ends what was begun. A client that was asked for a token is given a moment to answer."""
+        """Ends the progress that was begun. If the client has been asked for a token, it gets a moment to answer."""
         if self._opening is not None and not self._opening.done():
             await asyncio.wait({self._opening}, timeout=CREATE_WAIT_S)
         self._report()
@@ -83,7 +86,7 @@ class WorkDone:
         token = f"sidecar-{uuid.uuid4().hex[:12]}"
         try:
             await self._wire.request("window/workDoneProgress/create", {"token": token})
-        except Exception:  # a client that refuses goes without
+        except Exception:  # a client that refuses gets no progress
             return
         if not self._closed:
             self._begin(token)

@@ -1,9 +1,9 @@
-"""pygls' JSON-RPC with what it lacks: an answer to every request, parameters as they came, errors without a traceback.
+"""pygls' JSON-RPC with what it lacks: an answer to every request, untyped parameters, and errors without a traceback.
 
-Changed from pygls 2.1 (docs/lsp.md says what a client sees of it): nothing is typed on the way in, because lsprotocol
-refuses what a newer client may say and pygls renames keys that are no identifiers; faulty messages and requests before
-`initialize` and after `shutdown` are answered; a late or unknown answer of the client's makes no noise.
-Not here: the bytes (`channel.py`, `frames.py`) and what methods do (`methods.py`).
+Differences from pygls 2.1 (docs/lsp.md says what a client sees of them): incoming parameters stay plain JSON, because
+lsprotocol refuses what a newer client may send, and pygls renames keys that are not identifiers. Faulty messages,
+requests before `initialize` and requests after `shutdown` are answered. A late or unknown answer of the client is
+ignored silently. Not here: the bytes (`channel.py`, `frames.py`) and what methods do (`methods.py`).
 """
 
 from __future__ import annotations
@@ -34,18 +34,21 @@ from sidecar.surfaces.lsp.envelope import brief, defect, usable_id
 from sidecar.surfaces.lsp.frames import Message, Refused, encode
 
 Method: TypeAlias = Callable[[Any], Any]
-"""Takes the raw `params`; a coroutine function where it takes time. Raises `SidecarError`."""
+"""Takes the raw `params`; a coroutine function if it takes time. Raises `SidecarError`."""
 
 
 @functools.cache
 def converter() -> cattrs.Converter:
-    """Only for what goes out: lsprotocol's names in the standard's spelling. Made once: that is slow."""
+    """Returns the converter for outgoing messages, which spells lsprotocol's names as the standard does.
+
+    It is made once, because making it is slow.
+    """
     made: cattrs.Converter = get_converter()
     return made
 
 
 class SidecarProtocol(JsonRPCProtocol):
-    """One client's session. Everything runs on the event loop; `send` hands whole frames to the writer's queue."""
+    """One client's session. Everything runs on the event loop; `send` puts whole frames into the writer's queue."""
 
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
@@ -60,7 +63,7 @@ class SidecarProtocol(JsonRPCProtocol):
     # ------------------------------------------------------------ what comes in
 
     def receive(self, event: Message | Refused) -> None:
-        """One message of the client; never raises."""
+        """Handles one message of the client; never raises."""
         if isinstance(event, Refused):
             self._refuse(None, event.code, event.reason)
             return
@@ -75,7 +78,7 @@ class SidecarProtocol(JsonRPCProtocol):
             self._notified(event.value)
 
     def running(self) -> list[asyncio.Task[Any]]:
-        """Requests in flight, the calling one left out."""
+        """Returns the requests in flight, except the one that calls this."""
         tasks = [cast("asyncio.Task[Any]", found) for found in self._request_futures.values() if _is_task(found)]
         return [task for task in tasks if task is not asyncio.current_task() and not task.done()]
 
@@ -101,15 +104,15 @@ class SidecarProtocol(JsonRPCProtocol):
         if method == types.CANCEL_REQUEST:
             self._cancel(usable_id(params))
         elif method not in self.notifications:
-            return  # for servers of another kind, or optional (`$/`)
+            return  # notifications for other servers, and optional ones (`$/`), are ignored
         elif method == types.EXIT or (self.initialized and not self.shut_down):
             self.handle_message(JsonRPCNotification(method, self.VERSION, params))
 
     def _answered(self, message: dict[str, Any]) -> None:
-        """The client's answer to a request of ours; results stay raw."""
+        """Handles the client's answer to a request of the server; the result stays plain JSON."""
         future = self._request_futures.get(message["id"]) if usable_id(message) is not None else None
         if not isinstance(future, Future) or future.done():
-            return  # nobody waits for it any more
+            return  # withdrawn, answered already, or unknown
         del self._request_futures[message["id"]]
         if "error" in message:
             future.set_exception(_client_error(message["error"]))
@@ -130,14 +133,14 @@ class SidecarProtocol(JsonRPCProtocol):
         return found
 
     def _check_handler_result(self, future: Future[Any]) -> None:
-        """A notification cannot be answered, so its fault goes to the log."""
+        """Logs the error of a notification's handler, because a notification has no answer."""
         if not future.cancelled() and (error := future.exception()) is not None:
             self._log.warning("a notification is passed over: %s", brief(error))
 
     # ------------------------------------------------------------ what goes out
 
     def ask_client(self, method: str, params: Any) -> tuple[str, asyncio.Future[Any]]:
-        """Sends a request; the future is of the running loop. With the id, for `withdraw`."""
+        """Sends a request to the client, and returns its id (for `withdraw`) and a future of the running loop."""
         request_id = f"sidecar-{next(self._numbers)}"
         future: Future[Any] = Future()
         self._request_futures[request_id] = future
@@ -145,10 +148,11 @@ class SidecarProtocol(JsonRPCProtocol):
         return request_id, asyncio.wrap_future(future)
 
     def request(self, method: str, params: Any) -> asyncio.Future[Any]:
+        """Sends a request to the client, and returns a future of the running loop."""
         return self.ask_client(method, params)[1]
 
     def withdraw(self, request_id: str) -> None:
-        """The client need not answer any more; when it does, nobody minds."""
+        """Tells the client that an answer is no longer needed. An answer that comes nevertheless is ignored."""
         self._request_futures.pop(request_id, None)
         self.notify(types.CANCEL_REQUEST, {"id": request_id})
 
@@ -156,7 +160,10 @@ class SidecarProtocol(JsonRPCProtocol):
         self._fail(request_id, JsonRpcException(message=reason, code=code))
 
     def _fail(self, request_id: Any, error: JsonRpcException) -> None:
-        """As a plain dict: lsprotocol leaves a null `id` out, which JSON-RPC demands where the id is unknown."""
+        """Sends an error as a plain dict.
+
+        lsprotocol would leave out a null `id`, which JSON-RPC demands when the request's id is unknown.
+        """
         body: dict[str, Any] = {"code": error.code, "message": shown.sentence(error.message)}
         if error.data is not None:
             body["data"] = error.data
@@ -189,16 +196,16 @@ class SidecarProtocol(JsonRPCProtocol):
 
 
 def _is_task(future: object) -> bool:
-    """pygls keeps our tasks among the futures of the requests that we sent."""
+    """Whether this is a request of the client: pygls keeps its task among the futures of the server's own requests."""
     return isinstance(future, asyncio.Task)
 
 
 def _dropped(frame: bytes) -> None:
-    """Before a session has a stream nothing is sent."""
+    """Stands in for `send` until the session has a stream."""
 
 
 def _none(method: str) -> None:
-    """Before a session is set up there are no methods."""
+    """Stands in for `find_request` until the session is set up."""
 
 
 def _client_error(error: Any) -> JsonRpcException:

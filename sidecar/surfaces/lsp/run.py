@@ -1,4 +1,4 @@
-"""Runs the LSP door for one client, at stdin and stdout or on a socket. For many over TCP: `tcp.py`."""
+"""Runs the LSP door for one client, on stdin and stdout or on a socket. `tcp.py` serves many clients."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from sidecar.surfaces.lsp.life import ClientLog, end_on_signals, exit_soon, outl
 from sidecar.surfaces.lsp.server import ServiceSource, SidecarServer, make_server
 
 FLUSH_WAIT_S = 2.0
+"""How long the last messages may take to reach the client."""
 EXIT_WAIT_S = 5.0
+"""How long threads of the engine may delay the end of the process."""
 
 
 def run_stdio(source: ServiceSource, *, question_timeout_s: float | None = None) -> int:
-    """Serves the one client at stdin and stdout; returns the exit status.
+    """Serves the one client at stdin and stdout, and returns the exit status.
 
-    0 after `shutdown` and `exit`; 1 when the client left without `shutdown` or died; 128 + n after signal n. fd 1
-    becomes stderr before anything else, so that nothing printed can reach the protocol.
+    The status is 0 after `shutdown` and `exit`, 1 when the client left without `shutdown` or died, and 128 + n after
+    signal n. Before anything else, fd 1 becomes stderr, so that nothing that is printed can corrupt the protocol.
     """
     stream = take_stdio()
 
@@ -37,9 +39,9 @@ def run_stdio(source: ServiceSource, *, question_timeout_s: float | None = None)
 
 
 async def serve_connection(connection: socket.socket, server: SidecarServer) -> None:
-    """One client on a connected socket, in the running loop, until it leaves or the task is cancelled.
+    """Serves one client on a connected socket, in the running loop, until it leaves or the task is cancelled.
 
-    Whether the client still lives is for the caller to see: this ends with the connection.
+    It ends with the connection. Whether the client's process still lives is for the caller to watch.
     """
     ending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     await session(SocketStream(connection), server, ending, watch_client=False)
@@ -53,7 +55,10 @@ async def session(
     watch_client: bool,
     longest_before_initialize: int = MAX_MESSAGE_BYTES,
 ) -> int:
-    """One client from the first byte to the last; `ending` is resolved by whatever ends it first."""
+    """Serves one client from its first byte to its last, and returns the exit status.
+
+    Whatever ends the session first resolves `ending`.
+    """
     loop = asyncio.get_running_loop()
 
     def over() -> None:
@@ -77,13 +82,16 @@ async def session(
         if watching is not None:
             watching.cancel()
         await server.wind_down()
-        await asyncio.sleep(0)  # answers of what was cancelled are sent by callbacks
+        await asyncio.sleep(0)  # lets callbacks send the answers to cancelled requests
     await loop.run_in_executor(None, channel.close, FLUSH_WAIT_S)
     return status
 
 
 async def _watch_client(server: SidecarServer, over: Callable[[], None]) -> None:
-    """Ends the session when the process that `initialize` names is gone, though its pipe may be held by others."""
+    """Ends the session when the process that `initialize` names is gone.
+
+    The end of the stream does not suffice, because other processes may hold the client's pipe open.
+    """
     await server.known_client.wait()
     if server.client_pid is not None:
         await outlived(server.client_pid)
@@ -91,10 +99,12 @@ async def _watch_client(server: SidecarServer, over: Callable[[], None]) -> None
 
 
 def resolve(ending: asyncio.Future[int], status: int) -> None:
+    """Sets the result, unless the future is already done."""
     if not ending.done():
         ending.set_result(status)
 
 
 def _from_thread(loop: asyncio.AbstractEventLoop, call: Callable[..., Any], *arguments: Any) -> None:
+    """Calls `call` on the event loop, from any thread."""
     with contextlib.suppress(RuntimeError):  # the loop has ended
         loop.call_soon_threadsafe(call, *arguments)

@@ -1,4 +1,7 @@
-"""The person at one editor, as the other doors of this process reach them: asked, shown work, told of activity."""
+"""The person at one editor, as the other doors of this process see them.
+
+The other doors can ask them a question, show them work and tell them about activity.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,21 @@ INTERVAL_S = 0.2
 
 
 class Stops:
-    """What ends the work that stands under a progress token."""
+    """What ends the work behind each progress token."""
 
     def __init__(self) -> None:
         self._by_token: dict[Token, Callable[[], object]] = {}
 
     def add(self, token: Token, stop: Callable[[], object]) -> None:
+        """Registers what ends the work behind this token."""
         self._by_token[token] = stop
 
     def discard(self, token: Token) -> None:
+        """Forgets this token."""
         self._by_token.pop(token, None)
 
     def stop(self, token: Any) -> None:
-        """The user has pressed cancel on a progress bar; one that is over is passed over."""
+        """Ends the work behind this token, because the user has cancelled it. Ignores an unknown token."""
         found = self._by_token.get(token) if isinstance(token, str | int) else None
         if found is not None:
             found()
@@ -57,22 +62,25 @@ class EditorClient:
         self.may_create_progress = False
 
     def can_ask(self) -> bool:
+        """Whether the client can show a question."""
         return self._asker.can_ask()
 
     async def ask(self, question: Question, closing: Closing) -> Answer:
+        """Asks the person at the editor."""
         return await self._asker.ask(question, closing)
 
     def begin(self, title: str, cancel: Callable[[], None]) -> Shown:
+        """Shows work of another session as progress; `cancel` is called when the user cancels it."""
         return Shown(self._wire, title, self.may_create_progress and not self._left, self._stops, cancel)
 
     def activity_changed(self) -> None:
-        """At most five times a second; the last change is always told."""
+        """Notifies the client at most five times a second; the last change is always reported."""
         self._due = True
         if not self._pausing and not self._left:
             self._tell()
 
     def leave(self) -> None:
-        """The client is gone."""
+        """Marks the client as gone."""
         self._left = True
         self._asker.leave()
 
@@ -88,7 +96,7 @@ class EditorClient:
 
 
 class Shown:
-    """Work of somebody else, shown as work-done progress under a token that we ask the client to make."""
+    """Work of another session, shown as progress under a token that the server asks the client to create."""
 
     def __init__(
         self, wire: ProgressWire, title: str, may_create: bool, stops: Stops, cancel: Callable[[], None]
@@ -107,6 +115,7 @@ class Shown:
         self._work(done, total, message)
 
     def finish(self, message: str) -> None:
+        """Ends the progress with this message."""
         self._ending = asyncio.get_running_loop().create_task(self._finish(message))
 
     async def _finish(self, message: str) -> None:

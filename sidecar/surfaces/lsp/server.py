@@ -1,6 +1,6 @@
-"""The LSP door: one `SidecarServer` per client, made by `make_server`, run over stdio or TCP.
+"""The LSP door: one `SidecarServer` per client, made by `make_server` and run over stdio or a socket.
 
-Not here: the wire (`channel.py`, `frames.py`), JSON-RPC (`protocol.py`), what a call does (`calls.py`), the end of the
+Not here: the bytes (`channel.py`, `frames.py`), JSON-RPC (`protocol.py`), what a call does (`calls.py`), the end of the
 process (`life.py`).
 """
 
@@ -37,11 +37,12 @@ from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 
 ServiceSource: TypeAlias = Service | Callable[[Mapping[str, object]], Service]
-"""A service, or what makes one from the editor's settings (`initializationOptions`)."""
+"""A service, or a function that makes one from the editor's settings (`initializationOptions`)."""
 
 CLOSE_WAIT_S = 10.0
+"""How long running work may delay the end of a session."""
 TOKEN_OPTION = "token"
-"""Of `initializationOptions`: what a client over TCP shows. No setting, and kept nowhere."""
+"""The key of `initializationOptions` in which a client over TCP shows the token. It is not a setting, and not kept."""
 logger = logging.getLogger("sidecar.lsp")
 
 
@@ -53,6 +54,7 @@ class SharedService:
         self._service = source if isinstance(source, Service) else None
 
     def open(self, settings: Mapping[str, object]) -> Service:
+        """Returns the service, which is made from these settings the first time."""
         if self._service is None:
             make = self._source
             if isinstance(make, Service):
@@ -62,12 +64,13 @@ class SharedService:
 
     @property
     def service(self) -> Service:
+        """The service. Raises `Internal` before the first `initialize`."""
         if self._service is None:
             raise Internal("The client has not initialized.")
         return self._service
 
     async def close(self) -> None:
-        """Waits so long for what runs, then gives up on it: the end of the process ends it."""
+        """Closes the service. Work that does not end within `CLOSE_WAIT_S` ends with the process."""
         service, self._service = self._service, None
         if service is not None:
             closing = asyncio.get_running_loop().run_in_executor(None, service.close)
@@ -77,7 +80,7 @@ class SharedService:
 
 
 class SidecarServer(JsonRPCServer):
-    """One client's session: what it has open, and what it may be asked."""
+    """One client's session: what it has open, and what may be asked of it."""
 
     protocol: SidecarProtocol
 
@@ -117,13 +120,14 @@ class SidecarServer(JsonRPCServer):
         self.protocol.find_request, self.protocol.notifications = methods.find_request, methods.notifications
 
     def attach(self, send: Callable[[bytes], None], left: Callable[[], None]) -> None:
-        """Where frames go, and whom to tell when the client has said `exit`."""
+        """Sets where frames go, and what is called when the client has sent `exit`."""
         self.protocol.send = send
         self._left = left
 
     # ------------------------------------------------------------ life, called by the protocol
 
     def initialize(self, params: dict[str, Any]) -> types.InitializeResult:
+        """Checks the token, opens the service, and enters the client in the registry of sessions."""
         capabilities = params.get("capabilities")
         self._capabilities = capabilities if isinstance(capabilities, dict) else {}
         settings = params.get("initializationOptions")
@@ -149,12 +153,14 @@ class SidecarServer(JsonRPCServer):
         )
 
     def client_ready(self) -> None:
+        """Logs problems in the client's settings and begins to watch its folders."""
         for problem in load_settings(None, None, {}, self._settings, {}).problems:
             client_log("sidecar.lsp", self.protocol).warning("%s", problem)
         for folder in self.folders.paths:
             self._start_watching(folder)
 
     def change_folders(self, added: list[str], removed: list[str]) -> None:
+        """Begins or stops watching folders that the client has added or removed."""
         for folder in self.folders.remove(removed):
             self.status.leave(folder)
         for folder in self.folders.add(added):
@@ -165,11 +171,11 @@ class SidecarServer(JsonRPCServer):
         self.buffers.folders_changed()
 
     def activity(self, params: dict[str, Any]) -> dict[str, Any]:
-        """`sidecar/activity`. Raises `InvalidParams`."""
+        """Answers `sidecar/activity`. Raises `InvalidParams`."""
         return CODE_SEARCH.shape(self._sessions.activity(activity_params(params), self.calls.session))
 
     async def wind_down(self) -> None:
-        """Everything this client has started comes to its end, and nothing new begins; harmless when called again."""
+        """Ends everything that this client has started, and lets nothing new begin. It may be called more than once."""
         self.protocol.shut_down = True
         self._seat.leave()
         if self.calls.session is not None:
@@ -185,12 +191,14 @@ class SidecarServer(JsonRPCServer):
             await self._shared.close()
 
     def leave(self) -> None:
+        """Handles `exit`."""
         self._left()
 
     def hears(self, record: logging.LogRecord) -> bool:
-        """Whether a log record is for this client: about itself, a workspace in its folders, or the whole process.
+        """Whether a log record is for this client.
 
-        None is for one that has yet to show the token.
+        It is if it concerns the client, a workspace in its folders, or the whole process. A client that has yet to show
+        the token gets no records.
         """
         if self._check_token is not None and not self.protocol.initialized:
             return False
@@ -198,7 +206,7 @@ class SidecarServer(JsonRPCServer):
         return concerns(record, self.protocol, lambda root: session is not None and session.covers(root))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Nothing: faults are answered or logged where they happen, and never shown in a window."""
+        """Does nothing: errors are answered or logged where they occur, and are never shown in a window."""
 
     def _workspace(self, root: str) -> Workspace:
         return self._shared.service.workspace(root)
@@ -212,7 +220,7 @@ class SidecarServer(JsonRPCServer):
         return isinstance(self._capable("window", "showMessage"), dict)
 
     def _capable(self, *path: str) -> Any:
-        """A value in the client's capabilities; None where there is none."""
+        """Returns a value in the client's capabilities, or None when they do not hold it."""
         value: Any = self._capabilities
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
@@ -228,10 +236,11 @@ def make_server(
     sessions: Sessions | None = None,
     check_token: Callable[[object], None] | None = None,
 ) -> SidecarServer:
-    """A server for one client; `attach` it to a stream. With `closes_service` the client's end is the service's.
+    """Returns a server for one client; `attach` it to a stream.
 
-    `sessions`: the registry of this process, where it has other doors too. `question_timeout_s` None: as the service
-    says. `check_token` is given what the client's `initialize` shows, and raises where that is not enough.
+    With `closes_service` the service is closed when the client's session ends. `sessions` is this process's registry,
+    if it has other doors too. With `question_timeout_s` None the service's own setting applies. `check_token` gets what
+    the client shows in its `initialize`, and raises when that is not the token.
     """
     shared = source if isinstance(source, SharedService) else SharedService(source)
     return SidecarServer(
@@ -245,12 +254,15 @@ def make_server(
 
 
 def _nothing() -> None:
-    """Nobody waits for the end yet."""
+    """Stands in for `left` until the server is attached."""
 
 
 def _capabilities(service: Service, encoding: str) -> types.ServerCapabilities:
-    """Commands are the tools' own names. `sidecar.<camelCase>` works too, but is not announced: clients register what
-    is announced as an editor-wide command, where an extension has its own of such names."""
+    """Returns the server's capabilities; the commands are the tools' own names.
+
+    `sidecar.<camelCase>` works too but is not announced: clients register what is announced as commands of the whole
+    editor, where an extension has its own commands with such names.
+    """
     return types.ServerCapabilities(
         position_encoding=types.PositionEncodingKind(encoding),
         text_document_sync=types.TextDocumentSyncOptions(
@@ -267,7 +279,7 @@ def _capabilities(service: Service, encoding: str) -> types.ServerCapabilities:
 
 
 def _folder_uris(params: dict[str, Any]) -> list[str]:
-    """`workspaceFolders`, else `rootUri`, else `rootPath`."""
+    """Returns the URIs of the client's folders: `workspaceFolders`, else `rootUri`, else `rootPath`."""
     folders = params.get("workspaceFolders")
     if isinstance(folders, list) and folders:
         return strings([folder.get("uri") for folder in folders if isinstance(folder, dict)])
@@ -278,7 +290,7 @@ def _folder_uris(params: dict[str, Any]) -> list[str]:
 
 
 def _client_name(params: dict[str, Any]) -> tuple[str, str]:
-    """The client's name, for a person to read in a question, and its version."""
+    """Returns the client's name, as a person reads it in a question, and its version."""
     client = params.get("clientInfo")
     told = client if isinstance(client, dict) else {}
     name, version = told.get("name"), told.get("version")

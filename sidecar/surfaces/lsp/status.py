@@ -1,4 +1,7 @@
-"""Tells the client of every change of an index, as `sidecar/status`: the last state always arrives, not all between."""
+"""Sends the client the state of its indexes as `sidecar/status`.
+
+The last state always arrives; states between may be left out.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.status_result import index_status
 
 INTERVAL_S = 0.2
+"""Shortest time between two states of the same folder."""
 
 
 class StatusFeed:
-    """Listens to each folder's workspace while it is open in the client. Lives on the event loop."""
+    """Listens to each folder's workspace while the folder is open in the client. Lives on the event loop."""
 
     def __init__(
         self, workspace: Callable[[str], Workspace], notify: Callable[[str, Any], None], interval_s: float = INTERVAL_S
@@ -31,7 +35,7 @@ class StatusFeed:
         self._wanted: set[str] = set()
 
     async def watch(self, folder: str) -> None:
-        """Sends the state of now, then every change. A folder that cannot be opened is logged, not raised."""
+        """Sends the present state, and then every change. A folder that cannot be opened is logged."""
         loop = asyncio.get_running_loop()
 
         def heard(answer: StatusAnswer) -> None:
@@ -58,6 +62,7 @@ class StatusFeed:
             self._arrived(folder, now)
 
     def leave(self, folder: str) -> None:
+        """Stops listening to a folder's workspace."""
         self._wanted.discard(folder)
         stop = self._stops.pop(folder, None)
         if stop is not None:
@@ -65,6 +70,7 @@ class StatusFeed:
         self._latest.pop(folder, None)
 
     def close(self) -> None:
+        """Stops listening to all workspaces."""
         for folder in list(self._wanted):
             self.leave(folder)
 

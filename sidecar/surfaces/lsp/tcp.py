@@ -23,20 +23,20 @@ from sidecar.surfaces.lsp.server import ServiceSource, SharedService, SidecarSer
 from sidecar.tools.assemble import make_sessions
 
 LONGEST_BEFORE_INITIALIZE = 1 << 20
-"""Bytes of one message, while its sender may be anybody."""
+"""Bytes of the longest message that a client may send before it has shown the token."""
 
 Make = Callable[[Callable[[object], None]], SidecarServer]
-"""Makes a session's server, given what checks the token of its client."""
+"""Makes a session's server; its argument checks the client's token."""
 
 
 def run_tcp(
     source: ServiceSource, host: str, port: int, token_file: str = "", *, question_timeout_s: float | None = None
 ) -> int:
-    """Serves every client that connects, each in a session of its own, on one service; ends by a signal.
+    """Serves every client that connects, each in its own session, until a signal ends the process.
 
-    The first client's settings hold. Says on stderr where it listens (port 0 takes a free one) and where the token is,
-    which is made for this process where no file is named. Raises `InvalidParams` where it cannot listen, and what is
-    wrong with the token file.
+    All sessions share one service, to which the settings of the first client apply. Says on stderr where it listens
+    (port 0 takes a free port) and which file holds the token; without a named file, a token is made for this process.
+    Returns the exit status. Raises `InvalidParams` when it cannot listen, and the errors of the token file.
     """
     shared, sessions = SharedService(source), make_sessions()
 
@@ -51,6 +51,7 @@ def run_tcp(
 
 
 async def _serve(shared: SharedService, listener: socket.socket, held: token.TokenFile, make: Make) -> int:
+    """Accepts clients until a signal comes, then ends their sessions and closes the service."""
     loop = asyncio.get_running_loop()
     ending: asyncio.Future[int] = loop.create_future()
     end_on_signals(lambda status: resolve(ending, status))
@@ -68,7 +69,7 @@ async def _serve(shared: SharedService, listener: socket.socket, held: token.Tok
 
 
 class _Door:
-    """The sessions of one port."""
+    """The sessions on one port."""
 
     def __init__(self, held: token.TokenFile, make: Make) -> None:
         self.sessions: set[asyncio.Task[int]] = set()
@@ -77,6 +78,7 @@ class _Door:
         self._admission = Admission()
 
     async def take(self, connection: socket.socket) -> None:
+        """Starts a session for a new connection."""
         key = object()
 
         def check(given: object) -> None:
@@ -111,7 +113,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _announce(listener: socket.socket, held: token.TokenFile) -> None:
-    """How a caller learns the port. The token itself is shown to a person only, not to a log."""
+    """Says where the server listens. Only a terminal is shown the token itself, not a log."""
     host, port = listener.getsockname()[:2]
     token_itself = f" ({held.token})" if sys.stderr.isatty() else ""
     said = f"sidecar: LSP on {host}:{port}; the token is in {held.path}{token_itself}"

@@ -1,4 +1,4 @@
-"""File URIs and paths. Other schemes (untitled, git, http) have no path here."""
+"""Converts between file URIs and paths. URIs of other schemes (untitled, git, http) have no path."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def path_of(uri: str) -> str | None:
-    """The absolute path that a file URI names, without a trailing separator; None for any other scheme."""
+    """Returns the absolute path that a file URI names, without a trailing separator; None for any other URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
         return None
     if parts.scheme.lower() != "file":
         return None
-    # `?` and `#` must be escaped in a path, but clients that do not are understood all the same.
+    # `?` and `#` must be escaped in a path, but some clients do not escape them.
     raw = parts.path + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
     path = os.fsdecode(unquote_to_bytes(raw))
     if "\0" in path:
@@ -32,11 +32,15 @@ def path_of(uri: str) -> str | None:
 
 
 def uri_of(path: str) -> str:
+    """Returns the file URI of an absolute path."""
     return Path(path).as_uri()
 
 
 def path_from(place: str) -> str | None:
-    """A place that a person or program gave: a file URI or an absolute path. None when it is neither."""
+    """Returns the path of a place that a person or program has given: a file URI or an absolute path.
+
+    Returns None when it is neither.
+    """
     if _SCHEME.match(place):
         return path_of(place)
     if "\0" in place or not Path(place).is_absolute():

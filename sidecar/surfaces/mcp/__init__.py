@@ -1,6 +1,6 @@
-"""MCP: the door for agents. `run_stdio` serves this process's pipes, `make_server` is the server for any transport.
+"""MCP: the door for agents. `run_stdio` serves one client at stdin and stdout; `make_server` works with any transport.
 
-Importing this package imports the MCP library (about 0.7 s): import it where it is needed, not at the top.
+Importing this package imports the MCP library (about 0.7 s), so import it where it is needed and not at a module's top.
 """
 
 from sidecar.surfaces.mcp.server import make_server

@@ -1,4 +1,4 @@
-"""The clients of one server object as sessions of this process: over stdio one that stays, over HTTP one per call."""
+"""Enters the clients of one server object as sessions: over stdio one that stays, over HTTP one per call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ Ctx = ServerRequestContext[Any]
 
 
 class Clients:
-    """`one`: all calls come from one client. Which one, it says with its first message."""
+    """The clients of one server object.
+
+    `one` means that all calls come from one client, which names itself in its first message.
+    """
 
     def __init__(self, sessions: Sessions, one: bool) -> None:
         self._sessions = sessions
@@ -23,7 +26,7 @@ class Clients:
 
     @contextlib.asynccontextmanager
     async def calling(self, ctx: Ctx, workspace: str) -> AsyncIterator[Session]:
-        """The session that a call belongs to."""
+        """Yields the session that a call belongs to."""
         if self._one:
             yield self._stay(ctx, workspace)
             return
@@ -34,11 +37,12 @@ class Clients:
             session.detach()
 
     def come(self, ctx: Ctx, workspace: str) -> None:
-        """The client is ready, before it calls anything."""
+        """Enters the client when it is ready, before its first call."""
         if self._one:
             self._stay(ctx, workspace)
 
     def leave(self) -> None:
+        """Removes the client from the registry."""
         session, self._session = self._session, None
         if session is not None:
             session.detach()
@@ -51,7 +55,7 @@ class Clients:
 
 
 def _name(ctx: Ctx) -> tuple[str, str]:
-    """As the client calls itself, for a person to read in a question, and its version."""
+    """Returns the client's name for itself, as a person reads it in a question, and its version."""
     client = ctx.session.client_params
     if client is None:
         return "An agent", ""

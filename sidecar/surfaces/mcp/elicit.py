@@ -1,7 +1,7 @@
-"""Brings a tool's question to the person behind an MCP client, by elicitation, in both of its protocol forms.
+"""Puts a tool's question to the person behind an MCP client by elicitation, in both of its protocol forms.
 
-Handshake protocols ask in mid-call (`elicitation/create`). From 2026-07-28 a server may not: the call returns an
-input-required result and the client makes it again with the answer (`Round`).
+In protocols with a handshake, the server asks in the middle of the call (`elicitation/create`). From 2026-07-28 on it
+may not: the call returns an input-required result, and the client makes the call again with the answer (`Round`).
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ROOTS = "roots"
 
 
 def can_ask(ctx: ServerRequestContext[Any]) -> bool:
-    """Whether the client can show a form: a bare `elicitation: {}` says yes, one with `url` only says no."""
+    """Whether the client can show a form: a bare `elicitation: {}` means yes, one with `url` only means no."""
     capabilities = ctx.session.client_capabilities
     elicitation = capabilities.elicitation if capabilities is not None else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 def form(question: Question) -> ElicitRequestFormParams:
-    """One yes-or-no field: clients show its title and description, and the message above it."""
+    """Returns a form with one yes-or-no field. Clients show its title and description below the message."""
     field_schema = {"type": "boolean", "title": question.accept, "description": question.detail}
     return ElicitRequestFormParams(
         message=f"{question.message} {question.detail}".strip(),
@@ -51,24 +51,25 @@ def form(question: Question) -> ElicitRequestFormParams:
 
 
 def answer_of(result: ElicitResult) -> Answer:
-    """Only an accepted form whose field is true is a yes."""
+    """Returns the answer in a result. Only an accepted form whose field is true means yes."""
     if result.action == "accept":
         return "accept" if (result.content or {}).get(CONFIRM) is True else "decline"
     return result.action
 
 
 class MidCallAsker:
-    """Asks a handshake client while the call waits. An error or silence is not a yes."""
+    """Asks a client with a handshake while the call waits. An error or silence does not mean yes."""
 
     def __init__(self, ctx: ServerRequestContext[Any], timeout_seconds: float) -> None:
         self._ctx = ctx
         self._timeout_seconds = timeout_seconds
 
     def given(self, question: Question) -> Answer | None:
-        """Nothing is asked before its call."""
+        """Returns None: no answer can come before the call."""
         return None
 
     async def __call__(self, question: Question) -> Answer:
+        """Asks the question and returns the answer."""
         if not can_ask(self._ctx):
             return "nobody"
         wanted = form(question)
@@ -86,7 +87,7 @@ class MidCallAsker:
 
 
 class InputNeededError(Exception):
-    """The call cannot go on in this round; `result` is what the client gets instead of the tool's."""
+    """The call cannot go on in this round. `result` is what the client gets instead of the tool's result."""
 
     def __init__(self, result: InputRequiredResult) -> None:
         super().__init__("more input is needed")
@@ -95,10 +96,10 @@ class InputNeededError(Exception):
 
 @dataclass
 class Round:
-    """One round of a 2026-07-28 call: what earlier rounds established and what the client brings now.
+    """One round of a 2026-07-28 call: what earlier rounds established, and what the client brings now.
 
-    The state travels through the client sealed by the SDK's boundary, bound to this tool and these arguments. An
-    answer counts only for a question that the state says was asked.
+    The state travels through the client, sealed by the SDK's boundary and bound to this tool and these arguments. An
+    answer counts only for a question that was asked according to the state.
     """
 
     ctx: ServerRequestContext[Any]
@@ -109,22 +110,27 @@ class Round:
 
     @classmethod
     def of(cls, ctx: ServerRequestContext[Any], params: CallToolRequestParams) -> Round:
+        """Returns the round that these parameters of a call describe."""
         state = json.loads(params.request_state) if params.request_state else {}
         return cls(ctx, params.input_responses or {}, state.get("workspace"), tuple(state.get("asked", ())))
 
     def given(self, question: Question) -> Answer | None:
-        """What the client has brought along for a question that it was asked."""
+        """Returns the client's answer to a question that it was asked in an earlier round, else None."""
         response = self.responses.get(question.id) if question.id in self.asked else None
         return answer_of(response) if isinstance(response, ElicitResult) else None
 
     async def __call__(self, question: Question) -> Answer:
-        """The `ask` of `call_with_questions`. Raises InputNeededError to ask in the next round."""
+        """Is the `ask` of `call_with_questions`.
+
+        Returns `nobody` when the client cannot show a form. Otherwise raises InputNeededError, so that the next round
+        brings the answer.
+        """
         if not can_ask(self.ctx):
             return "nobody"
         raise self._needs(question.id, ElicitRequest(params=form(question)))
 
     def root_uris(self) -> list[str]:
-        """The client's roots. Raises InputNeededError to ask for them in the next round."""
+        """Returns the client's roots. Raises InputNeededError to ask for them in the next round."""
         response = self.responses.get(ROOTS) if ROOTS in self.asked else None
         if isinstance(response, ListRootsResult):
             return [str(root.uri) for root in response.roots]

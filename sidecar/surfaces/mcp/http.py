@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: an application for whoever listens. Not here: listening, the token, the other routes."""
+"""MCP over streamable HTTP, as an application. Not here: listening, the token, the other routes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 
 MAX_BYTES = 16 * 1024**2
-"""Of one message: as REST takes."""
+"""Bytes of the largest message, as in REST."""
 
 
 def make_http_app(
     service: Service, workspace: str, hosts: Iterable[str], path: str, sessions: Sessions | None = None
 ) -> Any:
-    """An ASGI application with a `router.lifespan_context` that must be entered while it serves.
+    """Returns an ASGI application. Its `router.lifespan_context` must be entered while it serves.
 
-    `hosts` are the values of Host that mean this server; an Origin must be one of them by http. Sessions are stateful,
-    so that a question can be asked in mid-call. `sessions`: the registry of this process.
+    `hosts` are the values of Host that mean this server; an Origin must be one of them behind `http://`. Sessions are
+    stateful, so that a question can be asked in the middle of a call. `sessions` is this process's registry.
     """
     allowed = sorted(hosts)
     security = TransportSecuritySettings(
@@ -40,7 +40,7 @@ def make_http_app(
 
 
 class Reader:
-    """Answers a body that is no message, as over stdio. What is too long is left to the SDK."""
+    """Answers a body that is not a message, as over stdio does; leaves a body that is too long to the SDK."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -62,7 +62,7 @@ class Reader:
 
 
 async def _read(receive: Any) -> tuple[bytes | None, list[Any]]:
-    """The body, None where it is too long or does not end; and what was received, for who comes after."""
+    """Returns the body, or None when it is too long or incomplete, and the ASGI messages that were received."""
     said: list[Any] = []
     body = bytearray()
     while len(body) <= MAX_BYTES:

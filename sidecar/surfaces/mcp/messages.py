@@ -1,7 +1,7 @@
-"""Which bytes are a message, and what is answered to those that are none. For stdio and HTTP alike.
+"""Which bytes are a message, and what answers those that are not. Used over stdio and HTTP.
 
-The SDK's reader takes a request whose id is of a wrong kind for a notification, which nobody answers. It refuses half
-of a surrogate pair, which JSON can write down and UTF-8 cannot, and its writer fails on one.
+The SDK's reader takes a request whose id has a wrong type for a notification, which gets no answer. It also refuses
+lone surrogates, which JSON can express and UTF-8 cannot, and its writer fails on them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def parse(line: bytes) -> SessionMessage | JSONRPCError:
-    """The message, or the error that JSON-RPC wants answered."""
+    """Returns the message, or the error to answer as JSON-RPC demands."""
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
@@ -37,11 +37,15 @@ def parse(line: bytes) -> SessionMessage | JSONRPCError:
 
 
 def refusal(code: int, message: str, asked: int | str | None = None) -> JSONRPCError:
+    """Returns a JSON-RPC error with this code and message."""
     return JSONRPCError(jsonrpc="2.0", id=asked, error=ErrorData(code=code, message=message))
 
 
 def as_line(message: Any) -> bytes:
-    """One line of UTF-8. Half a surrogate pair is replaced, since readers refuse it; an id is given back as it came."""
+    """Returns the message as one line of UTF-8.
+
+    A lone surrogate is replaced, because readers refuse it; an id is returned as it came.
+    """
     try:
         text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
     except ValueError:
@@ -52,28 +56,29 @@ def as_line(message: Any) -> bytes:
 
 
 def as_text(text: str) -> str:
-    """The text without halves of surrogate pairs."""
+    """Returns the text with a replacement character for each lone surrogate."""
     return _HALF_A_PAIR.sub(_REPLACEMENT, text)
 
 
 def whole(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The same, with texts that UTF-8 can hold. A file's name may be none."""
+    """Returns the value with text that UTF-8 can hold; a file's name may not be such text."""
     text = json.dumps(value, ensure_ascii=False)
     told: dict[str, Any] = json.loads(as_text(text)) if _HALF_A_PAIR.search(text) else dict(value)
     return told
 
 
 def _not_without_id(line: bytes) -> JSONRPCError | None:
-    """For what the SDK takes for a notification: an id of a wrong kind makes it a request that is wrong."""
+    """Checks what the SDK takes for a notification: with an id, it is a request whose id has a wrong type."""
     try:
         if "id" not in json.loads(line):
             return None
-    except (ValueError, RecursionError):  # a number of thousands of digits
+    except (ValueError, RecursionError):  # such as a number with thousands of digits
         return refusal(PARSE_ERROR, "The line is not JSON.")
     return refusal(INVALID_REQUEST, "The id of a request must be a string or a whole number.")
 
 
 def _unread(line: bytes) -> SessionMessage | JSONRPCError:
+    """Finds out what is wrong with a line that the SDK refuses."""
     try:
         body = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -94,7 +99,7 @@ def _unread(line: bytes) -> SessionMessage | JSONRPCError:
 
 
 def _answer(text: str, known: int | str) -> SessionMessage | JSONRPCError:
-    """The client's answer to a question of ours: somebody waits for it, so it is read as far as it can be."""
+    """Reads the client's answer to a question of the server as far as possible, because a call waits for it."""
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError:

@@ -1,10 +1,10 @@
-"""JSON-RPC lines over this process's stdin and stdout: whole lines in, whole lines out, nothing else on the wire.
+"""JSON-RPC lines over two file descriptors: whole lines in, whole lines out, and nothing else.
 
-The SDK's own stdio transport is not used for four reasons: it stays blocked in `read` when the process is asked to
-end, it reads a line of any length into memory, it never answers a line that is not JSON, and a client that does not
-read blocks it for good.
+The SDK's own stdio transport is not used for four reasons: it stays blocked in `read` when the process is asked to end,
+it reads a line of any length into memory, it never answers a line that is not JSON, and a client that does not read
+blocks it for good.
 
-Not here: what the messages mean (the SDK's server and `server.py`), the process's life (`stdio.py`).
+Not here: what the messages mean (the SDK's server and `server.py`), the life of the process (`stdio.py`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ READ_BYTES = 256 * 1024
 
 
 def claim_stdio() -> tuple[int, int]:
-    """Private descriptors of the wire, in and out. Afterwards stray prints go to stderr and stray reads meet the end.
+    """Returns private descriptors for the client's stream, in and out.
 
-    A library or a child process that writes to descriptor 1 can then not corrupt a frame.
+    Afterwards fd 1 is stderr and fd 0 is empty, so that a library or child process that prints cannot corrupt a frame.
     """
     sys.stdout.flush()
     wire_in, wire_out = os.dup(0), os.dup(1)
@@ -44,7 +44,7 @@ def claim_stdio() -> tuple[int, int]:
 
 
 def read_lines(fd: int, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
-    """Lines without their end until the descriptor ends; None stands for a line longer than `limit` bytes."""
+    """Yields lines without their end until the stream ends; None stands for a line longer than `limit` bytes."""
     held: list[bytes] = []
     size = 0
     while block := os.read(fd, READ_BYTES):
@@ -60,7 +60,7 @@ def read_lines(fd: int, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
 
 
 def parse_line(line: bytes | None) -> SessionMessage | JSONRPCError:
-    """The message, or the error that JSON-RPC wants answered."""
+    """Returns the message, or the error to answer as JSON-RPC demands. None stands for a line that is too long."""
     if line is None:
         return refusal(INVALID_REQUEST, f"The message is longer than {MAX_LINE_BYTES // 1024**2} MiB.")
     return parse(line)
@@ -69,7 +69,7 @@ def parse_line(line: bytes | None) -> SessionMessage | JSONRPCError:
 class Wire:
     """The two streams that the SDK's server runs on, fed by two daemon threads that never keep the process alive.
 
-    `lost` is set when the client has closed its end for reading. Use as an asynchronous context manager.
+    `lost` is set when the client has closed its reading end. Use it as an asynchronous context manager.
     """
 
     def __init__(self, fd_in: int, fd_out: int) -> None:
@@ -83,7 +83,10 @@ class Wire:
         )
 
     def join(self, timeout_s: float) -> bool:
-        """Whether both threads are done with the descriptors, which may be closed then; not on the loop's thread."""
+        """Whether both threads have ended, so that the descriptors may be closed.
+
+        It waits, so it must not be called on the event loop's thread.
+        """
         for thread in self._threads:
             thread.join(timeout_s)
         return not any(thread.is_alive() for thread in self._threads)
@@ -106,7 +109,7 @@ class Wire:
         self._outgoing.put(None)
 
     def _read(self) -> None:
-        """In its own thread: a slow server holds the reading back, since each message is handed over in person."""
+        """Runs in its own thread. It reads no faster than the server works, because each message waits to be taken."""
         try:
             with contextlib.suppress(OSError, RuntimeError):
                 for line in read_lines(self._fd_in):
@@ -117,7 +120,7 @@ class Wire:
                         self._on_loop(self._send(parsed))
                     else:
                         self._on_loop(self._deliver(parsed))
-        finally:  # whatever happens, a session that nobody reads is over
+        finally:  # a session whose input is no longer read is over, whatever the reason
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._to_server.close)
 
@@ -148,7 +151,7 @@ class Wire:
             self.lost.set()
 
     def _write(self) -> None:
-        """In its own thread: a client that does not read blocks only this."""
+        """Runs in its own thread, so that a client that does not read blocks nothing else."""
         while (taken := self._outgoing.get()) is not None:
             line, tell = taken
             with contextlib.suppress(RuntimeError):

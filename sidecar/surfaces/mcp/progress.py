@@ -1,4 +1,4 @@
-"""Carries a tool's progress from its thread to the client as MCP progress notifications."""
+"""Carries a tool's progress from its thread to the client, as MCP progress notifications."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Send = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 class ProgressRelay:
-    """A `Progress` whose reports reach the client in order, each with more done than the last, as the protocol wants.
+    """A `Progress` whose reports reach the client in order, each with more done than the last, as the protocol demands.
 
-    A slow client is sent the newest report, not all of them. Use as an asynchronous context manager: on leaving, the
-    last report has been sent, so that none follows the result.
+    A slow client gets the newest report, not all of them. Use it as an asynchronous context manager: the last report
+    has been sent when the block ends, so that none follows the result.
     """
 
     def __init__(self, send: Send) -> None:
@@ -27,8 +27,8 @@ class ProgressRelay:
         self._fresh = asyncio.Event()
 
     def __call__(self, done: int, total: int, message: str) -> None:
-        """From any thread."""
-        with contextlib.suppress(RuntimeError):  # the loop has ended: there is nobody to tell
+        """Reports progress, from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._take, done, total, message)
 
     async def __aenter__(self) -> ProgressRelay:

@@ -1,10 +1,11 @@
-"""What a client gets: tool listings from the specifications of tools, results and failures as MCP has them.
+"""What a client gets: listings of tools, results and failures in MCP's form.
 
-The structured content is exact. The text beside it is what most hosts give the model, so searches are text as a
-person would read it (JSON would escape every line end and quote) and everything else is compact JSON.
+The structured content is exact. The text beside it is what most hosts give the model. A search's text is therefore as a
+person would read it (JSON would escape every line end and quote), and all other text is compact JSON.
 
-In a search's text every line of a content stands behind its number and a bar, `12| `, and no line of ours begins so:
-whatever a file holds, it is seen to be the file's, and the results are as many as the lines `path:start-end score`.
+In a search's text, each line of a file stands behind its number and a bar, `12| `, and no other line begins like that.
+Whatever a file contains, the reader can tell that it comes from the file, and count the results by the lines of the
+form `path:start-end score`.
 """
 
 from __future__ import annotations
@@ -20,11 +21,15 @@ from sidecar.surfaces.mcp.messages import as_text, whole
 from sidecar.tools.spec import ToolSpec
 
 ERROR_META = "sidecar/error"
-"""Key in a failed result's `_meta` that holds the structured error. It is not structured content: a client that
-validates that against the tool's output schema (the TypeScript SDK does, for failures too) would hide the error."""
+"""Key in a failed result's `_meta` that holds the structured error.
+
+It is not structured content, because some clients validate that against the tool's output schema even for failures (the
+TypeScript SDK does) and would hide the error.
+"""
 
 
 def listing(tool: ToolSpec) -> Tool:
+    """Returns a tool as `tools/list` shows it."""
     given, returned = tool.listed_schemas
     return Tool(
         name=tool.name,
@@ -43,12 +48,13 @@ def listing(tool: ToolSpec) -> Tool:
 
 
 def success(value: Mapping[str, Any]) -> CallToolResult:
+    """Returns a tool's result with its text."""
     told = whole(value)
     return CallToolResult(content=[TextContent(text=_text(told))], structured_content=told)
 
 
 def failure(tool: ToolSpec, error: SidecarError) -> CallToolResult:
-    """A result that the model can read and act on: the code, the sentence, what to do."""
+    """Returns a failed result that the model can act on: the code, the sentence, and what to do."""
     return CallToolResult(
         content=[TextContent(text=as_text(tool.dialect.error_text(error)))],
         is_error=True,

@@ -1,4 +1,4 @@
-"""Which folder a call is about: `--workspace`, else the client's roots, else the project of the working directory."""
+"""Which folder a call concerns: `--workspace`, else the client's roots, else the project of the working directory."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ROOTS_TIMEOUT_SECONDS = 5.0
 class Places:
     """Finds the workspace of a call.
 
-    `remember` keeps a client's answer until it says that its roots changed: right where one process serves one client
-    (stdio), wrong where one server object serves many (HTTP).
+    With `remember` a client's answer is kept until its roots change. That is right when one process serves one client
+    (stdio), and wrong when one server object serves many (HTTP).
     """
 
     def __init__(self, fixed: str | None, working_directory: str, *, remember: bool) -> None:
@@ -36,11 +36,11 @@ class Places:
         self._known: str | None = None
 
     def forget(self) -> None:
-        """The client's roots have changed."""
+        """Forgets the client's answer, because its roots have changed."""
         self._known = None
 
     def without_asking(self, ctx: ServerRequestContext[Any]) -> str | None:
-        """The workspace where the client need not be asked; None where it must be."""
+        """Returns the workspace, or None when the client must be asked for its roots. Raises as `choose`."""
         if self._fixed is not None:
             return self._fixed
         if self._known is not None:
@@ -51,7 +51,10 @@ class Places:
         return None
 
     async def ask(self, ctx: ServerRequestContext[Any]) -> str:
-        """Asks a handshake client for its roots. One that fails to answer has none."""
+        """Asks a client with a handshake for its roots and returns the workspace.
+
+        A client that does not answer counts as having no roots. Raises as `choose`.
+        """
         uris: list[str] = []
         try:
             async with asyncio.timeout(ROOTS_TIMEOUT_SECONDS):
@@ -67,9 +70,10 @@ class Places:
         return chosen
 
     def choose(self, uris: list[str]) -> str:
-        """The root that holds the working directory, else the first one that is a folder, else the project here.
+        """Returns the root that contains the working directory, else the first root that is a folder.
 
-        Raises WorkspaceNotFound rather than take a home directory or a whole disk that nobody named.
+        Without roots, it is the project of the working directory. Raises WorkspaceNotFound when that is the home
+        directory or a whole disk, which nobody has named.
         """
         folders = [folder for uri in uris if (folder := folder_of(uri)) is not None]
         here = Path(self._working_directory)
@@ -88,7 +92,7 @@ class Places:
 
 
 def folder_of(uri: str) -> Path | None:
-    """The existing folder that a file: URI names, else None."""
+    """Returns the existing folder that a file URI names, else None."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return None

@@ -1,6 +1,6 @@
-"""The MCP server object: lists the tools, calls them, in every protocol version that the SDK serves.
+"""The MCP server object: lists the tools and calls them, in every protocol version that the SDK serves.
 
-Not here: the transport (`pipe.py`, or the SDK's HTTP application), what tools do, who is asked (`elicit.py`).
+Not here: the transport (`pipe.py`, or the SDK's HTTP application), what tools do, whom to ask (`elicit.py`).
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ grepping files: ask in words ("where are retries done") or with an identifier. s
 search_by_path finds files by glob. Each result has path, lines and text. INDEX_NOT_FOUND means: call create_index \
 once, a person may be asked. If something is missing from the results, explain_path says why."""
 TOOLS_FRESH_MS = 3_600_000
+"""How long a client may keep the list of tools."""
 
 logger = logging.getLogger("sidecar.mcp")
 Ctx = ServerRequestContext[Any]
@@ -63,10 +64,10 @@ def make_server(
     sessions: Sessions | None = None,
     working_directory: str | None = None,
 ) -> Server[Any]:
-    """A server over `service`. `workspace` fixes the folder of every call; None asks the client's roots.
+    """Returns a server over `service`. `workspace` fixes the folder of every call; None asks the client for its roots.
 
-    `one_client` says that all calls come from one client, as over stdio. `sessions`: the registry of this process,
-    where it has other doors too. `working_directory` is the client's, where it is not this process's.
+    `one_client` means that all calls come from one client, as over stdio. `sessions` is this process's registry, if it
+    has other doors too. `working_directory` is the client's, if it differs from this process's.
     """
     places = Places(workspace, working_directory or str(Path.cwd()), remember=one_client)
     clients = Clients(sessions or Sessions(), one_client)
@@ -105,7 +106,11 @@ def make_server(
 
 
 def _status_methods(status: StatusResource, service: Service, one_client: bool) -> dict[str, Any]:
-    """Where many clients share the server object, a handshake subscription would be nobody's in particular."""
+    """Returns the handlers for the status resource; none when its tool is not enabled.
+
+    When clients share the server object, `resources/subscribe` is left out, because a subscription would belong to no
+    client in particular.
+    """
     if not any(tool.name == STATUS_TOOL for tool in service.tools):
         return {}
     methods = {
@@ -118,7 +123,7 @@ def _status_methods(status: StatusResource, service: Service, one_client: bool) 
 
 
 class _Calls:
-    """Answers `tools/call`."""
+    """Finds the workspace of each tool call and makes the call."""
 
     def __init__(self, service: Service, places: Places, clients: Clients, answer_timeout_seconds: float) -> None:
         self._service = service
@@ -127,7 +132,10 @@ class _Calls:
         self._answer_timeout_seconds = answer_timeout_seconds
 
     async def call(self, ctx: Ctx, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-        """Raises MCPError for an unknown tool; every other failure is a result that the model reads."""
+        """Answers `tools/call`.
+
+        Raises MCPError for an unknown tool; every other failure is a result that the model reads.
+        """
         try:
             tool = self._service.tool(params.name)
         except UnknownTool as error:
@@ -140,7 +148,7 @@ class _Calls:
             return failure(tool.meant_by(params.arguments), error)
 
     async def root_of(self, ctx: Ctx) -> str:
-        """The workspace of a request that is no call of a tool. Raises `WorkspaceNotFound`."""
+        """Returns the workspace of a request that is not a tool call. Raises `WorkspaceNotFound`."""
         known = self._places.without_asking(ctx)
         if known is not None:
             return known
@@ -148,7 +156,7 @@ class _Calls:
         return self._places.choose([]) if modern else await self._places.ask(ctx)
 
     async def open_ahead(self, ctx: Ctx, params: NotificationParams) -> None:
-        """Opens the workspace behind the handshake, so that the first call need not wait for it."""
+        """Opens the workspace after the handshake, so that the first call need not wait for it."""
         try:
             root = self._places.without_asking(ctx) or await self._places.ask(ctx)
             self._clients.come(ctx, root)

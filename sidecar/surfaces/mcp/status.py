@@ -1,7 +1,7 @@
-"""The index's state as a resource that a client may read and subscribe to: `sidecar://index/status`.
+"""The state of the index as a resource that a client may read and subscribe to: `sidecar://index/status`.
 
-It is how MCP tells a client that something has changed at the server: `notifications/resources/updated`, by
-`resources/subscribe` in the handshake protocols and by `subscriptions/listen` from 2026-07-28 on.
+This is how MCP tells a client that something has changed at the server: by `notifications/resources/updated`, after
+`resources/subscribe` in protocols with a handshake, and after `subscriptions/listen` from 2026-07-28 on.
 """
 
 from __future__ import annotations
@@ -37,12 +37,16 @@ from sidecar.tools.service import Done, Service
 URI = "sidecar://index/status"
 TOOL = "get_index_status"
 INTERVAL_S = 1.0
+"""Shortest time between two notifications."""
 
 Ctx = ServerRequestContext[Any]
 
 
 class StatusResource:
-    """Of one server object. Lives on the event loop; listens to a workspace from its first subscription on."""
+    """The resource of one server object. Lives on the event loop.
+
+    It listens to a workspace from the first subscription on.
+    """
 
     def __init__(
         self, service: Service, root_of: Callable[[Ctx], Awaitable[str]], interval_s: float = INTERVAL_S
@@ -59,12 +63,14 @@ class StatusResource:
         self._due = False
 
     async def list(self, ctx: Ctx, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        """Answers `resources/list`."""
         about = "Whether the workspace is indexed and how completely, as get_index_status tells it; changes with it."
         return ListResourcesResult(
             resources=[Resource(uri=URI, name="index-status", description=about, mime_type="application/json")]
         )
 
     async def read(self, ctx: Ctx, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """Answers `resources/read` with the result of `get_index_status`."""
         _known(params.uri)
         try:
             done = await self._service.acall(TOOL, {}, workspace=await self._root_of(ctx))
@@ -74,6 +80,7 @@ class StatusResource:
         return ReadResourceResult(contents=[TextResourceContents(uri=URI, mime_type="application/json", text=text)])
 
     async def subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> EmptyResult:
+        """Answers `resources/subscribe`."""
         _known(params.uri)
         await self._watch(ctx)
         session = ctx.session
@@ -86,6 +93,7 @@ class StatusResource:
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Ctx, params: UnsubscribeRequestParams) -> EmptyResult:
+        """Answers `resources/unsubscribe`."""
         _known(params.uri)
         end, self._subscribed = self._subscribed, None
         if end is not None:
@@ -93,12 +101,13 @@ class StatusResource:
         return EmptyResult()
 
     async def listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """Answers `subscriptions/listen`."""
         if URI in (params.notifications.resource_subscriptions or ()):
             await self._watch(ctx)
         return await self._listen(ctx, params)
 
     def close(self) -> None:
-        """The client is gone."""
+        """Ends all subscriptions, because the client is gone."""
         for end in self._watched.values():
             end()
         self._watched.clear()
@@ -123,7 +132,7 @@ class StatusResource:
             raise MCPError(INVALID_PARAMS, error.message, error.as_dict()) from error
 
     def _changed(self) -> None:
-        """At most once a second; the last change is always told."""
+        """Notifies at most once a second; the last change is always reported."""
         self._due = True
         if not self._pausing:
             self._tell()
@@ -145,5 +154,6 @@ class StatusResource:
 
 
 def _known(uri: object) -> None:
+    """Raises MCPError for any other resource."""
     if str(uri) != URI:
         raise MCPError(INVALID_PARAMS, f"There is no resource {shown.quoted(str(uri))}; there is {URI}.")

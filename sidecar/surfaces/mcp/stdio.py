@@ -1,4 +1,4 @@
-"""The life of a `sidecar mcp` process: serves one client over stdio until it leaves or the process is told to end."""
+"""Runs `sidecar mcp` for one client over stdio or a socket, until the client leaves or a signal ends it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,19 @@ from sidecar.surfaces.mcp.server import make_server
 from sidecar.tools.service import Service
 
 CLOSING_SECONDS = 10.0
-"""Time for running work to notice that it is cancelled; the store's worker ends with this process in any case."""
+"""Running work gets this long to notice that it is cancelled.
+
+The vector store's process ends with this one in any case.
+"""
 JOINING_SECONDS = 5.0
+"""How long each thread of a connection may take to end."""
 
 
 def run_stdio(service: Service, workspace: str | None) -> int:
-    """Serves until stdin ends, the client stops reading, or SIGTERM or SIGINT. Closes the service. The exit status."""
+    """Serves until stdin ends, the client stops reading, or SIGTERM or SIGINT comes.
+
+    Closes the service and returns the exit status: 0, or 128 + n after signal n.
+    """
     wire_in, wire_out = claim_stdio()
     try:
         return asyncio.run(_serve(service, workspace, wire_in, wire_out))
@@ -35,17 +42,17 @@ def run_stdio(service: Service, workspace: str | None) -> int:
 
 
 async def serve_connection(connection: socket.socket, server: Server[Any]) -> None:
-    """One client on a connected socket, in the running loop, until it leaves or the task is cancelled."""
+    """Serves one client on a connected socket, in the running loop, until it leaves or the task is cancelled."""
     connection.setblocking(True)
     loop = asyncio.get_running_loop()
     wire = Wire(connection.fileno(), connection.fileno())
     try:
         await _run(server, wire, loop.create_future())
     finally:
-        with contextlib.suppress(OSError):  # the client was quicker
+        with contextlib.suppress(OSError):  # the client has closed it already
             connection.shutdown(socket.SHUT_RDWR)
         if not await loop.run_in_executor(None, wire.join, JOINING_SECONDS):
-            connection.detach()  # a thread that still reads must not meet another file under this number
+            connection.detach()  # closing could give its number to another file, and a thread still reads from it
 
 
 async def _serve(service: Service, workspace: str | None, wire_in: int, wire_out: int) -> int:
@@ -55,6 +62,7 @@ async def _serve(service: Service, workspace: str | None, wire_in: int, wire_out
 
 
 async def _run(server: Server[Any], wire: Wire, told: asyncio.Future[int]) -> int:
+    """Runs the server until the client leaves or a signal resolves `told`; returns the exit status."""
     async with wire as (read_stream, write_stream):
         serving = asyncio.create_task(server.run(read_stream, write_stream, server.create_initialization_options()))
         leaving = asyncio.create_task(wire.lost.wait())
@@ -70,7 +78,7 @@ async def _run(server: Server[Any], wire: Wire, told: asyncio.Future[int]) -> in
 
 
 def _on_signals(told: asyncio.Future[int]) -> None:
-    """The first signal ends the serving; its exit status is 128 + its number, as shells have it."""
+    """The first signal sets the exit status, 128 + its number as in shells, and so ends the server."""
 
     def tell(number: int) -> None:
         if not told.done():
