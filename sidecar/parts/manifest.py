@@ -1,7 +1,7 @@
 """The commit point: one SQLite file per generation that holds files, chunks, slots and what is still to be done.
 
 Postings are in the same database and transactions (`parts/lexical`), vectors in the embedding cache
-(`parts/embed/kept`); `parts/slots` brings the vector store up to date.
+(`parts/embed/kept`). `parts/slots` tells what the vector store lacks.
 
 Files and chunks get new ids whenever they are (re)indexed, and ids only grow. A *slot* is the stable place of a chunk
 in the vector store: the new chunks of a replaced file take over its slots, so the store is overwritten in place.
@@ -152,7 +152,7 @@ class Manifest:
         self.connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(facts.items()))
 
     def meta(self) -> dict[str, Any]:
-        """The meta table."""
+        """The entries of the meta table."""
         with self.lock, translated(self.path):
             return dict(self.connection.execute("SELECT key, value FROM meta"))
 
