@@ -57,7 +57,7 @@ class Rank(IntEnum):
     MODELS = auto()
     """The table of loaded models; held while one loads."""
     WORKER_LANE = auto()
-    """The worker processes and the requests that wait for them."""
+    """The current crew of a group of worker processes, and how many of its requests are unfinished."""
     WORKER_CREW = auto()
     """The processes of one crew of worker threads, and whether the crew has ended."""
     PATIENCE = auto()
@@ -93,7 +93,7 @@ class Rank(IntEnum):
     PATH_TABLE = auto()
     """The table of what paths say."""
     GPU = auto()
-    """The model on the graphics card."""
+    """Loading the model onto the graphics card, once."""
     ACTIVITY = auto()
     """The progress of the job that is running."""
     CALL_LOG = auto()
@@ -101,13 +101,13 @@ class Rank(IntEnum):
     PIPE = auto()
     """The state of a session's pipe to the daemon."""
     PIPE_WRITING = auto()
-    """Writing to the daemon, one frame at a time."""
+    """Writing to the session's client, one message at a time."""
     CHANNEL = auto()
     """The number of bytes that are queued for a client."""
 
 
 class LockOrderError(RuntimeError):
-    """A thread took a lock while it held one that comes after it in `Rank`."""
+    """A thread took a lock while it held another of the same or a higher rank."""
 
 
 class Lock(Protocol):

@@ -28,7 +28,7 @@ __all__ = [
 PROJECT_MARKERS = (".git", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
 """Names that mark the folder that holds them as a project's root."""
 
-# Zero-width characters, direction marks, the byte order mark: nobody types them on purpose into a path.
+# Zero-width characters, direction marks, the byte order mark: invisible, so in a path only by accident or malice.
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
