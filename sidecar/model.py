@@ -283,7 +283,7 @@ class SearchRequest:
 
     A hit matches any of the globs in `paths` (over relative paths), any of `languages` and any of `kinds`; empty means
     no restriction. `alpha` is the weight of meaning against words, 0-1. `token_budget` limits the total size of the
-    hits; 0 means no limit.
+    hits, about four characters to a token, but never leaves out the first one; 0 means no limit.
     """
 
     query: str
@@ -644,16 +644,15 @@ class Workspace(Protocol):
         """Builds a new generation and swaps it in. Raises IndexNotFound, IndexingInProgress, IndexLocked, Cancelled."""
 
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Creates the index or brings an existing one up to date, then finishes the model upgrade (what `sidecar index`
-        does).
+        """Creates the index or brings an existing one up to date, then finishes the model upgrade.
 
-        Raises IndexingInProgress, IndexLocked, Cancelled.
+        This is what `sidecar index` does. Raises IndexingInProgress, IndexLocked, ModelLoadFailed, Cancelled.
         """
 
     def reindex_file(self, path: str) -> FileReport:
         """Reindexes one file even when it seems unchanged, or removes it when it is gone.
 
-        Raises IndexNotFound, IndexLocked, FileExcluded, PathTraversal.
+        Raises IndexNotFound, IndexLocked, FileNotFound, FileExcluded, PathTraversal.
         """
 
     def delete(self) -> None:
@@ -665,22 +664,30 @@ class Workspace(Protocol):
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """Searches one collection.
 
-        Raises IndexNotFound, DocsIndexNotFound, InvalidQuery, ModelLoadFailed, Cancelled.
+        Raises IndexNotFound, DocsIndexNotFound, InvalidPattern, ModelLoadFailed, Cancelled.
         """
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """Indexed paths that match a glob. Raises IndexNotFound, InvalidPattern."""
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-        """Definitions by exact name, by the beginning of the name, or by the words that it consists of."""
+        """Definitions by exact name, by the beginning of the name, or by the words that it consists of.
+
+        Raises IndexNotFound, InvalidQuery.
+        """
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        """Chunks similar to the one at this line or, when `end_line` is at least `line`, to these lines, in the same
-        collection. The place itself is left out. Scores are similarities, 0-1.
+        """Chunks similar to the one at this line or, when `end_line` is at least `line`, to these lines.
+
+        They are in the same collection; the place itself is left out. Scores are similarities, 0-1. Raises
+        IndexNotFound, FileNotFound, InvalidParams, ModelLoadFailed, Cancelled.
         """
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
-        """Chunks of code and documentation by meaning alone, with a similarity (0-1) of at least `threshold`."""
+        """Chunks of code and documentation by meaning alone, with a similarity (0-1) of at least `threshold`.
+
+        Raises IndexNotFound, InvalidQuery, ModelLoadFailed, Cancelled.
+        """
 
     def index_matching(
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
