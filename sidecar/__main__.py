@@ -1,4 +1,4 @@
-"""The `sidecar` command: puts the shell's door together with the others and the daemon, each imported when needed."""
+"""The `sidecar` command: wires the command line to the other doors and the daemon, imported only when needed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
 
 _SWITCH_SECONDS = 0.001
-"""Whoever answers a client waits this long for each thread that computes, not the usual five times as long."""
+"""A fifth of Python's default, so that threads that answer clients wait less for threads that compute."""
 
 
 def main(version: str = __version__, command: Sequence[str] = ()) -> int:
-    """`version` and `command` (how the daemon is started) are given by tests that need another version."""
+    """Runs the command line and returns its exit status.
+
+    Tests pass `version`, and `command`, which starts the daemon.
+    """
     sys.setswitchinterval(_SWITCH_SECONDS)
     daemon = partial(_daemon, version, command) if hasattr(os, "fork") else None
     return run_command_line(doors=Doors(_lsp_stdio, _lsp_tcp, _mcp_stdio, _serve, daemon))

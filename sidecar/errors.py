@@ -6,7 +6,7 @@
     │   ├── InvalidPattern       INVALID_PATTERN
     │   ├── PathTraversal        PATH_TRAVERSAL
     │   ├── BlankContent         BLANK_CONTENT
-    │   └── UnknownBackend       UNKNOWN_BACKEND         of an index of documents
+    │   └── UnknownBackend       UNKNOWN_BACKEND         of a document index
     ├── UnknownTool              UNKNOWN_TOOL
     ├── NotFound
     │   ├── IndexNotFound        INDEX_NOT_FOUND
@@ -23,18 +23,18 @@
     ├── FileExcluded             FILE_EXCLUDED
     ├── IndexCorrupt             INDEX_CORRUPT           unreadable, or made by another model or schema
     ├── ModelLoadFailed          MODEL_LOAD_FAILED
-    ├── ModelDownloadFailed      MODEL_DOWNLOAD_FAILED   the network, the hub or a file that is not what it must be
-    ├── StoreFailed              STORE_FAILED            the vector store did not answer; searches go on without it
+    ├── ModelDownloadFailed      MODEL_DOWNLOAD_FAILED   the network or the hub failed, or a file is wrong
+    ├── StoreFailed              STORE_FAILED            the vector store did not answer; searches work without it
     ├── DaemonUnavailable        DAEMON_UNAVAILABLE      it cannot be started, reached or ended
-    ├── DaemonEnded              DAEMON_ENDED            what was under way in it is lost; to be asked again
+    ├── DaemonEnded              DAEMON_ENDED            it ended during the call, whose result is lost
     ├── DiskFull                 DISK_FULL
     ├── PermissionDenied         PERMISSION_DENIED
     ├── ConfigInvalid            CONFIG_INVALID
     ├── Cancelled                CANCELLED
     └── Internal                 INTERNAL
 
-A foreign exception is translated in the one file that imports its library. Surfaces catch
-`SidecarError` once. `user_message` is the contract's sentence; `detail` says what exactly and what to do.
+The file that imports a library translates that library's exceptions. Surfaces catch `SidecarError` once.
+`user_message` is the sentence that the contract fixes; `detail` says what exactly went wrong and what to do.
 """
 
 from __future__ import annotations
@@ -45,8 +45,11 @@ from sidecar import shown
 
 
 class SidecarError(Exception):
-    """Base of all. `detail` is one sentence or two for the person: what exactly, and what to do. It is shown as it is,
-    so what it says of strings that are not ours is made visible here; `facts` are exact."""
+    """Base of all errors.
+
+    `detail` is one or two sentences for the person: what exactly went wrong, and what to do. It is shown as it is, so
+    foreign strings in it are made visible here; `facts` keep the exact values.
+    """
 
     code: ClassVar[str] = "INTERNAL"
     user_message: ClassVar[str] = "Something went wrong inside sidecar."
@@ -60,7 +63,7 @@ class SidecarError(Exception):
 
     @property
     def message(self) -> str:
-        """The contract's sentence, then the detail where there is one."""
+        """The user message, followed by the detail if the error has one."""
         return f"{self.user_message} {self.detail}".strip()
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,130 +77,184 @@ class SidecarError(Exception):
 
 
 class InvalidParams(SidecarError):
+    """A parameter is missing, misnamed or out of range."""
+
     code, user_message, http_status, exit_status = "INVALID_PARAMS", "Invalid parameters.", 400, 2
 
 
 class InvalidQuery(InvalidParams):
+    """A search query is empty."""
+
     code, user_message = "INVALID_QUERY", "Search query is required."
 
 
 class InvalidPattern(InvalidParams):
+    """A glob is malformed or beyond its limits."""
+
     code, user_message = "INVALID_PATTERN", "Invalid glob pattern."
 
 
 class PathTraversal(InvalidParams):
+    """A path leads, or may lead, out of the workspace."""
+
     code, user_message = "PATH_TRAVERSAL", "Path must stay inside the project."
 
 
 class BlankContent(InvalidParams):
+    """The content to store is empty."""
+
     code, user_message = "BLANK_CONTENT", "Content must be a non-empty string"
 
 
 class UnknownBackend(InvalidParams):
+    """A document index is asked for in a backend that does not exist; `detail` is the backend's name only."""
+
     code, user_message = "UNKNOWN_BACKEND", "Unknown backend:"
 
 
 class UnknownTool(SidecarError):
+    """No tool has this name."""
+
     code, user_message, http_status, exit_status = "UNKNOWN_TOOL", "Unknown tool.", 404, 2
 
 
 class NotFound(SidecarError):
+    """Something that the caller names does not exist."""
+
     http_status, exit_status = 404, 3
 
 
 class IndexNotFound(NotFound):
+    """The workspace has no index."""
+
     code, user_message = "INDEX_NOT_FOUND", "This project hasn't been indexed yet."
 
 
 class DocsIndexNotFound(NotFound):
+    """The index holds no documentation."""
+
     code, user_message = "DOCS_INDEX_NOT_FOUND", "No documentation has been indexed yet."
 
 
 class FileNotFound(NotFound):
+    """No file has this path, on disk or in the index."""
+
     code, user_message = "FILE_NOT_FOUND", "File not found."
 
 
 class DocumentIndexNotFound(NotFound):
-    """`detail` is the index's name, and nothing else: the sentence is the contract."""
+    """No document index has this name. `detail` is the name only: the whole sentence is fixed by the contract."""
 
     code, user_message = "DOCUMENT_INDEX_NOT_FOUND", "Index not found:"
 
 
 class MemoryNotFound(NotFound):
+    """No memory has this key."""
+
     code, user_message = "MEMORY_NOT_FOUND", "There is no memory with this key."
 
 
 class WorkspaceNotFound(NotFound):
+    """The path is not a folder."""
+
     code, user_message = "WORKSPACE_NOT_FOUND", "Workspace folder not found."
 
 
 class Conflict(SidecarError):
+    """The request conflicts with the present state."""
+
     http_status, exit_status = 409, 4
 
 
 class IndexExists(Conflict):
+    """The workspace already has a complete index."""
+
     code, user_message = "INDEX_EXISTS", "This project already has an index."
 
 
 class DocumentIndexExists(Conflict):
+    """A document index of this name exists; `detail` is the name only."""
+
     code, user_message = "DOCUMENT_INDEX_EXISTS", "Index already exists:"
 
 
 class IndexingInProgress(Conflict):
+    """Another build, rebuild or deletion of this index is running."""
+
     code, user_message = "INDEXING_IN_PROGRESS", "Indexing is already in progress."
 
 
 class IndexLocked(Conflict):
+    """Another process holds this index."""
+
     code, user_message = "INDEX_LOCKED", "Another process is using this index."
 
 
 class FileExcluded(SidecarError):
+    """The rules leave this file out of the index."""
+
     code, user_message = "FILE_EXCLUDED", "File is excluded by configuration."
     http_status, exit_status = 422, 5
 
 
 class IndexCorrupt(SidecarError):
+    """A file of the index is unreadable, or was made by another model or schema."""
+
     code, user_message = "INDEX_CORRUPT", "The index is corrupted or invalid."
     http_status, exit_status = 409, 6
 
 
 class ModelLoadFailed(SidecarError):
+    """The embedding model cannot be loaded."""
+
     code, user_message = "MODEL_LOAD_FAILED", "The embedding model failed to load."
     http_status, exit_status = 503, 7
 
 
 class ModelDownloadFailed(SidecarError):
+    """The network or the hub failed, or a downloaded file is not the expected one."""
+
     code, user_message = "MODEL_DOWNLOAD_FAILED", "The embedding model could not be downloaded."
     http_status, exit_status = 503, 7
 
 
 class StoreFailed(SidecarError):
+    """The vector store did not answer; searches work without it."""
+
     code, user_message = "STORE_FAILED", "The vector store did not answer."
     http_status, exit_status = 503, 7
 
 
 class DaemonEnded(SidecarError):
+    """The daemon ended during the call, whose result is lost; the caller has to repeat it."""
+
     code, user_message = "DAEMON_ENDED", "The sidecar daemon ended while this was under way."
     http_status, exit_status = 503, 7
 
 
 class DaemonUnavailable(SidecarError):
+    """The daemon cannot be started, reached or ended."""
+
     code, user_message = "DAEMON_UNAVAILABLE", "The sidecar daemon cannot be had."
     http_status, exit_status = 503, 7
 
 
 class DiskFull(SidecarError):
+    """The disk has no space left."""
+
     code, user_message = "DISK_FULL", "There is no space left on the disk."
     http_status, exit_status = 507, 8
 
 
 class PermissionDenied(SidecarError):
+    """A file or folder cannot be read, written or locked."""
+
     code, user_message = "PERMISSION_DENIED", "Permission denied."
     http_status, exit_status = 403, 8
 
 
 def without_locks(path: object, error: OSError) -> PermissionDenied:
-    """The error for a file that cannot be locked, though nobody holds a lock on it."""
+    """The error for a file that cannot be locked although nobody holds a lock on it."""
     return PermissionDenied(
         f"{path} cannot be locked ({error.strerror}): its file system has no locks. "
         "SIDECAR_HOME moves everything to another one."
@@ -205,14 +262,18 @@ def without_locks(path: object, error: OSError) -> PermissionDenied:
 
 
 class ConfigInvalid(SidecarError):
+    """A setting is unknown or has a value that is not allowed."""
+
     code, user_message = "CONFIG_INVALID", "The configuration is invalid."
     http_status, exit_status = 400, 2
 
 
 class Cancelled(SidecarError):
+    """The client cancelled the operation."""
+
     code, user_message = "CANCELLED", "The operation was cancelled."
     http_status, exit_status = 499, 130
 
 
 class Internal(SidecarError):
-    pass
+    """An error in sidecar itself."""

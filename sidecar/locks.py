@@ -1,8 +1,8 @@
-"""Every lock of the program is made here, with its rank: the one written lock order.
+"""Makes every lock of the program, each with its rank in the one lock order.
 
 A thread that holds a lock may take only locks of a higher rank (further down in `Rank`), so no two threads can wait for
-each other. With SIDECAR_CHECK_LOCKS set, as the tests set it, taking them in another order raises LockOrderError at
-once, on whichever thread it happens; without it the locks are the standard library's own.
+each other. When SIDECAR_CHECK_LOCKS is set, as it is in the tests, a thread that takes locks in another order gets a
+LockOrderError at once; otherwise the locks are the standard library's own.
 """
 
 from __future__ import annotations
@@ -15,85 +15,109 @@ from typing import Any, Protocol
 
 
 class Rank(IntEnum):
-    """Outermost first: a lock is taken before those below it, never after."""
+    """The lock order and what each lock protects.
+
+    Outermost first: a lock is taken before those below it, never after.
+    """
 
     OPENING_ENGINE = auto()
-    """tools: one session at a time makes the process's engine, or its view of it."""
+    """tools: making the process's engine, or a session's view of it; one session at a time."""
     LAZY_WORKSPACES = auto()
-    """tools: the engine of a process without a daemon is made once."""
+    """tools: making the engine of a process without a daemon, once."""
     SESSIONS = auto()
-    """tools: who is attached, who is asked."""
+    """tools: which sessions are attached, and which have been asked a question."""
     TOOL_WRITERS = auto()
-    """tools: in which workspaces a tool writes."""
+    """tools: the workspaces that a tool is writing to."""
     JOB = auto()
     """One build, rebuild or deletion per workspace; held while it runs."""
     UPGRADE = auto()
-    """Whether a model upgrade runs, or must not."""
+    """Whether a model upgrade is running or on hold."""
     EMBEDDING = auto()
-    """One run at a time embeds into a generation; held while it does."""
+    """Embedding into a generation, one run at a time; held during the run."""
     FAIR_SLOT = auto()
+    """Whether one job holds a fair slot."""
     FAIR_SLOTS = auto()
     """Which workspace's batch is next."""
     WORKSPACES = auto()
     """The table of open workspaces."""
     USAGE = auto()
-    """Who uses a workspace; held while it goes to sleep."""
+    """How many calls use a workspace; held while the workspace goes to sleep."""
     INDEX_GATE = auto()
     """Opening, swapping and closing a generation."""
     GENERATION_WRITERS = auto()
-    """Whether writers are in a generation or a swap is alone in it (RwLock)."""
+    """Whether writers use a generation or a swap has it to itself (RwLock)."""
     LIVE_UPDATE = auto()
     """The parts of live update: queue, watcher, timer."""
     CHANGE_APPLIER = auto()
-    """Whether the applier's thread has something to do."""
+    """Whether the applier's thread has work."""
     CHANGE_QUEUE = auto()
-    """What is known to have changed."""
+    """The changes that are known and not yet applied."""
     MODELS = auto()
     """The table of loaded models; held while one loads."""
     WORKER_LANE = auto()
-    """Which worker processes there are, and who waits for them."""
+    """The current crew of a group of worker processes, and how many of its requests are unfinished."""
     WORKER_CREW = auto()
+    """The processes of one crew of worker threads, and whether the crew has ended."""
     PATIENCE = auto()
+    """When each worker process must have answered."""
     HOPELESS = auto()
-    """Texts that are not parsed again."""
+    """Texts that are not parsed again because parsing them failed."""
     STORE_SYNC = auto()
+    """The state of bringing a vector store up to date."""
     VECTOR_STORE = auto()
+    """Access to a vector store."""
     DOCUMENTS = auto()
+    """The table of document indexes in memory."""
     DOCUMENT_INDEX = auto()
+    """One document index in memory."""
     OWN_DATABASE = auto()
-    """Memories, documents: one writer at a time."""
+    """The SQLite file of memories or documents, one writer at a time."""
     MANIFEST = auto()
+    """The manifest's writing connection."""
     MANIFEST_LOOK_UP = auto()
+    """The manifest's read-only connection for look-ups."""
     FORGOTTEN = auto()
-    """Paths that a run has forgotten while others have them in hand."""
+    """Paths that one run has forgotten while others still work on them."""
     EMBEDDING_CACHE_TABLE = auto()
+    """The table of open embedding caches."""
     EMBEDDING_CACHE = auto()
+    """The embedding cache's writing connection."""
     EMBEDDING_CACHE_IDLE = auto()
+    """The embedding cache's idle connections for reading."""
     SNAPSHOTS = auto()
+    """A generation's arrays and its idle connections for snapshots."""
     VECTOR_CACHE = auto()
+    """The vectors held in memory."""
     PATH_TABLE = auto()
+    """The table of what paths say."""
     GPU = auto()
+    """Loading the model onto the graphics card, once."""
     ACTIVITY = auto()
+    """The progress of the job that is running."""
     CALL_LOG = auto()
-    """tools: what was asked through every door."""
+    """tools: the calls that came through every door."""
     SETTINGS_CLAIMS = auto()
     """tools: which session's settings hold for which workspace."""
     PIPE = auto()
+    """The state of a session's pipe to the daemon."""
     PIPE_WRITING = auto()
+    """Writing to the session's client, one message at a time."""
     CHANNEL = auto()
-    """What has been queued for a client."""
+    """The number of bytes that are queued for a client."""
 
 
 class LockOrderError(RuntimeError):
-    """A thread took a lock while it held one that comes after it in `Rank`."""
+    """A thread took a lock while it held another of the same or a higher rank."""
 
 
 class Lock(Protocol):
     """What `threading.Lock` and `threading.RLock` have in common."""
 
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool: ...
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Takes the lock; False when it is not free within `timeout` seconds (-1: no limit) or, not `blocking`, now."""
 
-    def release(self) -> None: ...
+    def release(self) -> None:
+        """Gives the lock back."""
 
     def __enter__(self) -> bool: ...
 
@@ -103,32 +127,34 @@ class Lock(Protocol):
 
 
 CHECKED = bool(os.environ.get("SIDECAR_CHECK_LOCKS"))
+"""Whether locks check the order."""
 
 
 class PlainLock(Lock, Protocol):
-    """What only `threading.Lock` can tell."""
+    """A lock that is not reentrant."""
 
-    def locked(self) -> bool: ...
+    def locked(self) -> bool:
+        """Whether any thread holds the lock."""
 
 
 def make_lock(rank: Rank) -> PlainLock:
-    """Not reentrant."""
+    """A lock that is not reentrant."""
     return _Ranked(rank, threading.Lock()) if CHECKED else threading.Lock()
 
 
 def make_rlock(rank: Rank) -> Lock:
-    """Reentrant: the thread that holds it may take it again."""
+    """A reentrant lock: the thread that holds it may take it again."""
     return _Ranked(rank, threading.RLock()) if CHECKED else threading.RLock()
 
 
 def make_condition(rank: Rank) -> threading.Condition:
-    """Over a reentrant lock of this rank."""
+    """A condition over a reentrant lock of this rank."""
     ranked: Any = _Ranked(rank, threading.RLock()) if CHECKED else None
     return threading.Condition(ranked)
 
 
 class _Held(threading.local):
-    """The locks that this thread holds, in the order in which it took them."""
+    """The locks that the current thread holds, in the order in which it took them."""
 
     def __init__(self) -> None:
         self.locks: list[_Ranked] = []
@@ -138,14 +164,14 @@ _HELD = _Held()
 
 
 class _Ranked:
-    """A lock that checks the order. Also what `threading.Condition` asks of a lock."""
+    """A lock that checks the order. It also has the methods that `threading.Condition` needs of a lock."""
 
     def __init__(self, rank: Rank, lock: Any) -> None:
         self.rank = rank
         self._lock = lock
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        # One that does not wait cannot end up waiting for another thread.
+        # A call that does not wait cannot deadlock.
         if blocking:
             self._check()
         taken: bool = self._lock.acquire(blocking, timeout)

@@ -1,6 +1,6 @@
-"""Whom a log record concerns: one workspace, one client or, like every record of a plain logger, everybody.
+"""Marks each log record with whom it concerns: one workspace, one client or, as with a plain logger, everybody.
 
-One process serves many editors; a record that names files of a workspace is for those who have it open.
+One process serves many editors. A record that names files of a workspace is only for those who have the workspace open.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ _CLIENT = "sidecar_client"
 
 
 def workspace_log(name: str, workspace: str) -> Log:
-    """The logger of this name, for what concerns the workspace with this root folder."""
+    """The logger of this name for records about one workspace; `workspace` is its root folder."""
     return logging.LoggerAdapter(logging.getLogger(name), {_WORKSPACE: workspace})
 
 
 def client_log(name: str, client: object) -> Log:
-    """The logger of this name, for what concerns one client: whichever object stands for it, known by identity."""
+    """The logger of this name for records about one client.
+
+    `client` is any object that stands for it, compared by identity.
+    """
     return logging.LoggerAdapter(logging.getLogger(name), {_CLIENT: client})
 
 
 def concerns(record: logging.LogRecord, client: object, has_open: Callable[[str], bool]) -> bool:
-    """Whether a record is for this client. `has_open` is asked with a workspace's root, as its logger was given it."""
+    """Whether a record is for this client. `has_open` is called with the root of the record's workspace."""
     if getattr(record, _CLIENT, client) is not client:
         return False
     workspace = getattr(record, _WORKSPACE, None)
@@ -37,18 +40,24 @@ def concerns(record: logging.LogRecord, client: object, has_open: Callable[[str]
 
 
 class ShownFormatter(logging.Formatter):
-    """A record is one visible line; a traceback that follows it is indented, so that no line of it is a record."""
+    """Formats a record as one line without hidden characters.
+
+    A traceback below it is indented, so that none of its lines can pass for a record.
+    """
 
     def formatMessage(self, record: logging.LogRecord) -> str:
+        """The formatted record on one line, its foreign strings made visible."""
         record.message = shown.sentence(record.message)
         return super().formatMessage(record)
 
     def formatException(
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
     ) -> str:
+        """The traceback, indented."""
         return _indented(super().formatException(ei))
 
     def formatStack(self, stack_info: str) -> str:
+        """The stack, indented."""
         return _indented(super().formatStack(stack_info))
 
 

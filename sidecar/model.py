@@ -1,4 +1,7 @@
-"""Values that every room may use. No behaviour beyond small derivations, no imports from the house."""
+"""Plain values and protocols that every module may use.
+
+They have no behaviour beyond small derivations, and this module imports nothing else of sidecar.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ Strategy: TypeAlias = Literal["realtime", "lazy", "git"]
 
 
 class Rule(StrEnum):
-    """Why a path is or is not indexed; `Decision.detail` names the file, line or pattern behind it."""
+    """Why a path is or is not indexed. `Decision.detail` names the file, line or pattern behind it."""
 
     INDEXED = "indexed"
     DENIED = "deny-list"
@@ -52,25 +55,29 @@ class Rule(StrEnum):
 
 
 COULD_NOT_BE = frozenset({Rule.NOT_READ, Rule.UNREADABLE, Rule.TOO_MANY_RULES})
-"""What was left out because something went wrong, and not because somebody wanted it so."""
+"""Rules for what is left out because something went wrong, not because somebody excluded it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a path belongs in the index, by which rule, and what in particular said so."""
+    """Whether a path belongs in the index: the rule that decides, and the line, pattern or reason behind it."""
 
     rule: Rule
     detail: str = ""
 
     @property
     def indexed(self) -> bool:
+        """Whether the path belongs in the index."""
         return self.rule is Rule.INDEXED
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a file's text says about it. `text` is what may be kept: `masked` values in it are hidden, and nothing else
-    is changed, so that lines and columns are those of the file."""
+    """What a file's text says about it.
+
+    `text` is what may be stored: the file's text with `masked` secret values hidden and nothing else changed, so lines
+    and columns match the file. Empty when the file is left out.
+    """
 
     decision: Decision
     text: str
@@ -79,7 +86,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What tells cheaply that a file has not changed: size in bytes, mtime and ctime in ns, inode."""
+    """What cheaply shows that a file has not changed: size in bytes, mtime and ctime in ns, inode."""
 
     size: int
     mtime_ns: int
@@ -88,7 +95,10 @@ class Stat:
 
     @classmethod
     def of(cls, found: stat_result) -> Stat:
-        """In the 64 signed bits that a database has: a time beyond them (the year 2262) becomes the last in them."""
+        """The stat as signed 64-bit numbers, which is what SQLite stores.
+
+        Times beyond that range (after the year 2262) are clamped to its end; inodes wrap around.
+        """
         inode = (found.st_ino + _BEYOND) % (2 * _BEYOND) - _BEYOND
         return cls(found.st_size, _bounded(found.st_mtime_ns), _bounded(found.st_ctime_ns), inode)
 
@@ -102,7 +112,7 @@ def _bounded(number: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file that the walk offers. `path` is relative to the root, `/`-separated, NFC."""
+    """A file that the walk offers to the index. `path` is relative to the root, `/`-separated, NFC."""
 
     path: str
     stat: Stat
@@ -111,7 +121,7 @@ class FoundFile:
 
 @dataclass(frozen=True, slots=True)
 class SkippedPath:
-    """A file (or a whole folder, `path` ends in `/`) that the walk leaves out."""
+    """A file that the walk leaves out, or a whole folder: its `path` ends in `/`."""
 
     path: str
     decision: Decision
@@ -119,7 +129,10 @@ class SkippedPath:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """One consistent read: text decoded whatever its encoding, newline `\\n`; the stat before equals the stat after."""
+    """One consistent read of a file: its stat is the same before and after.
+
+    `text` is decoded from any encoding and has `\\n` newlines; `sha256` is the digest of the raw bytes.
+    """
 
     text: str
     stat: Stat
@@ -134,8 +147,8 @@ class FileContent:
 class Definition:
     """A named thing that a file defines. Lines are 1-based, end inclusive.
 
-    `kind`: class, type, function, method, constructor, macro, module, namespace, constant, variable, field,
-    section (a Markdown heading). `container` joins the enclosing names by `.`; `signature` is the text up to the body.
+    `kind`: class, type, function, method, constructor, macro, module, namespace, constant, variable, field, section (a
+    Markdown heading). `container` joins the enclosing names by `.`; `signature` is the text up to the body.
     """
 
     name: str
@@ -150,7 +163,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment or docstring; adjacent line comments are one. `line` is where it starts, 1-based."""
+    """A comment or docstring; adjacent line comments are joined into one. `line` is the first line, 1-based."""
 
     line: int
     text: str
@@ -161,7 +174,7 @@ class Chunk:
     """A span of one file that is embedded and returned. Lines are 1-based, end inclusive.
 
     `kind`: the definition kind when the chunk holds one definition or a part of one, else code, section, cell, text.
-    `names`: what it defines (starts in it). `enclosing`: names around it, outermost first.
+    `names`: the definitions that start in it. `enclosing`: the names around it, outermost first.
     """
 
     start_line: int
@@ -174,7 +187,11 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """What chunking makes of one file. `parser`: tree-sitter, markdown, notebook or lines."""
+    """One file cut into chunks.
+
+    `parser`: tree-sitter, markdown, prose, notebook or lines; `lines: ` and a reason when parsing failed and the file
+    is cut by lines instead.
+    """
 
     language: str
     parser: str
@@ -187,63 +204,73 @@ class ParsedFile:
 
 
 class Embedder(Protocol):
-    """Turns text into vectors. Thread-safe."""
+    """Turns texts into vectors. Thread-safe."""
 
     @property
     def model_id(self) -> str:
-        """Names the model and the hash of its files: vectors of another id never compare."""
+        """The model's name and the hash of its files. Vectors of different ids cannot be compared."""
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """The number of components of a vector."""
 
     @property
     def device(self) -> str:
-        """`cpu` or `cuda`: what bulk work really runs on."""
+        """`cpu` or `cuda`: the device that bulk work actually runs on."""
 
     @property
     def device_note(self) -> str:
-        """One line that says why the device is not what was asked for; empty when it is."""
+        """One line that says why the device is not the requested one; empty when it is."""
 
-    def embed_documents(self, texts: Sequence[str]) -> Vectors: ...
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One row per text: shape [n, dimension], rows L2-normalised."""
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Shape [dimension], L2-normalised."""
+        """The vector of a query: shape [dimension], L2-normalised."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Releases the model's resources."""
 
 
 class VectorStore(Protocol):
-    """Nearest-neighbour search over what SQLite keeps; may be thrown away and refilled at any time."""
+    """Nearest-neighbour search over vectors that SQLite also holds, so the store can be discarded and refilled at any
+    time.
+    """
 
-    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None: ...
+    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+        """Adds vectors, shape [n, dimension], under these ids; existing ids are overwritten."""
 
-    def delete(self, collection: Collection, ids: Ids) -> None: ...
+    def delete(self, collection: Collection, ids: Ids) -> None:
+        """Removes these ids; unknown ids are ignored."""
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
-        """Ids and cosine similarities (-1..1), best first."""
+        """Ids and cosine similarities (-1..1) of the `limit` nearest vectors, best first."""
 
-    def count(self, collection: Collection) -> int: ...
+    def count(self, collection: Collection) -> int:
+        """The number of vectors in a collection."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Releases the store."""
 
 
 # ---------------------------------------------------------------- progress and cancellation
 
 
 class Progress(Protocol):
-    """Where long work reports to; each surface has its own."""
+    """Receives the progress of long work. Each surface has its own."""
 
     def __call__(self, done: int, total: int, message: str) -> None: ...
 
 
 def no_progress(done: int, total: int, message: str) -> None:
-    """Reports to nobody."""
+    """Ignores the report."""
 
 
 IsCancelled: TypeAlias = Callable[[], bool]
 
 
 def never_cancelled() -> bool:
+    """An `IsCancelled` that always answers False."""
     return False
 
 
@@ -252,7 +279,12 @@ def never_cancelled() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """One search. `paths` are globs over relative paths (any matches); `token_budget` 0 means none."""
+    """One search.
+
+    A hit matches any of the globs in `paths` (over relative paths), any of `languages` and any of `kinds`; empty means
+    no restriction. `alpha` is the weight of meaning against words, 0-1. `token_budget` limits the total size of the
+    hits, about four characters to a token, but never leaves out the first one; 0 means no limit.
+    """
 
     query: str
     collection: Collection = "code"
@@ -269,8 +301,11 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExcerptLine:
-    """A line that shows why its chunk was found, cut to be read at a glance. `line` is 1-based. Every second piece,
-    from the second on, is a word of the query as it is spelled there."""
+    """A line, shortened for display, that shows why its chunk was found.
+
+    `line` is 1-based. `pieces` alternate between plain text and words of the query as the line spells them, starting
+    with plain text.
+    """
 
     line: int
     pieces: tuple[str, ...]
@@ -278,8 +313,11 @@ class ExcerptLine:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk with its final score (0-1). `parts` maps each contribution's name to its value (only when asked);
-    `why` says the largest ones in words, `shares` sums them by family, `excerpt` is at most two lines."""
+    """A chunk, or several adjoining chunks of one file, with its final score (0-1).
+
+    `parts` maps each contribution's name to its value and is filled only on request; `why` puts the largest
+    contributions into words; `shares` sums the contributions by family; `excerpt` has at most two lines.
+    """
 
     path: str
     start_line: int
@@ -298,8 +336,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
-    """`total` counts what could be paged to; `notice` is one line, only when the answer is partial or stale. `model`
-    compared the meanings; empty when only words counted."""
+    """One page of hits.
+
+    `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale. `model` is the
+    id of the model that compared the meanings; empty when only words were compared.
+    """
 
     hits: tuple[Hit, ...]
     total: int
@@ -312,7 +353,7 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PathsAnswer:
-    """Indexed paths that match, alphabetical; `total` is before the limit; `notice` as in `SearchAnswer`."""
+    """Indexed paths that match, in alphabetical order. `total` is before the limit; `notice` as in `SearchAnswer`."""
 
     paths: tuple[str, ...]
     total: int
@@ -321,15 +362,20 @@ class PathsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CollectionCounts:
+    """How many files and chunks a collection has."""
+
     files: int = 0
     chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a create or a rebuild did. `embedded` counts chunks that went through the model, not the kept ones;
-    `refined` those of the second stage; `masked` the values that are hidden in what is kept. `notice`: what was damaged
-    and made anew."""
+    """What creating, rebuilding or refreshing an index did.
+
+    `embedded` counts chunks that the model embedded, not those found in the embedding cache; `refined` counts chunks
+    that the model upgrade embedded; `withheld` counts files left out because of a secret, `masked` secret values hidden
+    in the stored text. `notice` says what was damaged and has been rebuilt.
+    """
 
     code: CollectionCounts
     docs: CollectionCounts
@@ -346,6 +392,8 @@ class BuildReport:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
+    """What reindexing one file did; `chunks` is the file's number of chunks."""
+
     status: Literal["reindexed", "removed"]
     path: str
     chunks: int
@@ -353,8 +401,10 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """How far the second stage is: the model that is to answer, and how many chunks have its vector. `note`: why it
-    does not go on."""
+    """The progress of a model upgrade: the model that will answer, and how many of the chunks have its vector.
+
+    `note` says why the upgrade is not running; empty when nothing hinders it.
+    """
 
     model: str
     done: int = 0
@@ -365,8 +415,12 @@ class Refinement:
 
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
-    """The truth about one index at this moment. Sizes in bytes, coverage 0-1, times ISO 8601 UTC. `masked`: files in
-    whose kept text values are hidden, and how many."""
+    """The state of one index at this moment. Sizes are in bytes, coverage is 0-1, times are ISO 8601 UTC.
+
+    `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
+    `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
+    (path, why it could not be parsed). `refining` is None while no model upgrade is due.
+    """
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
     workspace: str
@@ -406,7 +460,11 @@ class StatusAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ConfigAnswer:
-    """`config` has the specification's keys with the values in force; `problems` name key and allowed values."""
+    """The settings in force.
+
+    `config` has the keys of the specification, `origins` says where each value comes from, `problems` name the key and
+    the allowed values.
+    """
 
     exists: bool
     config_path: str
@@ -418,7 +476,7 @@ class ConfigAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a path is or is not in the index, now."""
+    """Why a path is or is not in the index at this moment. `stale`: what the index holds is not what it should hold."""
 
     path: str
     decision: Decision
@@ -435,7 +493,10 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class PatternReport:
-    """What indexing by patterns did. Files are counted once per pattern that they match; `failures` are (path, why)."""
+    """What indexing by patterns did.
+
+    A file is counted once per pattern that it matches; `failures` are (path, reason).
+    """
 
     indexed: int
     skipped: int
@@ -446,7 +507,7 @@ class PatternReport:
 
 @dataclass(frozen=True, slots=True)
 class SymbolHit:
-    """A definition found by its name. `match` says how; `line` is the source line on which it starts."""
+    """A definition found by its name. `match` says how it was found; `line` is the source line on which it starts."""
 
     path: str
     name: str
@@ -461,7 +522,7 @@ class SymbolHit:
 
 @dataclass(frozen=True, slots=True)
 class SymbolsAnswer:
-    """Best first; `total` is before the limit."""
+    """Definitions that match, best first; `total` is before the limit."""
 
     symbols: tuple[SymbolHit, ...]
     total: int
@@ -470,7 +531,7 @@ class SymbolsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What an agent keeps about the workspace. `key` names it; times are ISO 8601 UTC."""
+    """A note that an agent stores about the workspace under a `key`. Times are ISO 8601 UTC."""
 
     key: str
     summary: str
@@ -482,7 +543,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """A memory that was found. `relevance` lies in 0-1 and rises with the match."""
+    """A memory that a search found. `relevance` is in 0-1; higher is better."""
 
     memory: Memory
     excerpt: str
@@ -491,7 +552,7 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPage:
-    """One page of what was found, best first; `total` counts all pages."""
+    """One page of the memories found, best first; `total` counts all pages."""
 
     hits: tuple[MemoryHit, ...]
     total: int
@@ -500,7 +561,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class DocumentHit:
-    """A document that matches. `score` is unbounded; `highlights` are at most three excerpts."""
+    """A document that matches. `score` has no upper bound; `highlights` are at most three excerpts."""
 
     doc_id: str
     score: float
@@ -510,9 +571,10 @@ class DocumentHit:
 
 @dataclass(frozen=True, slots=True)
 class DocumentsAnswer:
-    """Best first, equal scores in the order in which the documents came; `total` is before the limit.
+    """Documents that match, best first; equal scores keep the order in which the documents were added.
 
-    `parsed`: terms, must, must_not, phrases; None when the query asks for nothing.
+    `total` is before the limit. `parsed` holds the query's terms, must, must_not and phrases; None when the query asks
+    for nothing.
     """
 
     hits: tuple[DocumentHit, ...]
@@ -521,97 +583,148 @@ class DocumentsAnswer:
 
 
 class Documents(Protocol):
-    """Named indexes over documents that callers supply; one called `default`, in memory, is always there."""
+    """Named indexes over documents that callers supply. An index named `default`, in memory, always exists."""
 
     def create(self, name: str, backend: str, lowercase: bool, min_length: int) -> None:
-        """Raises DocumentIndexExists, UnknownBackend (known: memory, sqlite)."""
+        """Makes an empty index. Raises DocumentIndexExists, UnknownBackend (known: memory, sqlite)."""
 
     def add(self, name: str, doc_id: str, content: str, metadata: Mapping[str, Any]) -> tuple[bool, int]:
-        """Whether it took the place of a document, and how many tokens it has. Raises DocumentIndexNotFound."""
+        """Adds a document; returns whether it replaced one with the same id, and its number of tokens.
+
+        Raises DocumentIndexNotFound.
+        """
 
     def search(self, name: str, query: str, limit: int, cancelled: IsCancelled) -> DocumentsAnswer:
-        """Raises DocumentIndexNotFound, Cancelled."""
+        """Documents that match the query. Raises DocumentIndexNotFound, Cancelled."""
 
 
 class Memories(Protocol):
-    """The memories of one workspace; there before any index is. A namespace is a prefix of the key, to the letter."""
+    """The memories of one workspace, available before an index exists. A namespace is a literal prefix of the key."""
 
     def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
-        """Keeps a memory, in place of the one with the same key; True when it is a new one."""
+        """Stores a memory, replacing the one with the same key; the flag is True when the key is new."""
 
-    def get(self, key: str) -> Memory | None: ...
+    def get(self, key: str) -> Memory | None:
+        """The memory with this key; None when no memory has it."""
 
     def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[tuple[Memory, ...], int]:
-        """Last changed first, and how many there are."""
+        """One page of the memories in the namespace that have all `tags`, most recently changed first, and the number
+        on all pages.
+        """
 
-    def delete(self, key: str) -> bool: ...
+    def delete(self, key: str) -> bool:
+        """Deletes the memory with this key; False when no memory has it."""
 
     def search(self, query: str, limit: int, offset: int, namespace: str, cancelled: IsCancelled) -> MemoryPage:
-        """By meaning and by word together."""
+        """Searches by meaning and by word together. Raises InvalidQuery, Cancelled."""
 
     def find_keywords(
         self, keywords: Sequence[str], operator: Literal["AND", "OR"], limit: int, offset: int, namespace: str
     ) -> MemoryPage:
-        """By word alone; `excerpt` marks the keywords."""
+        """Searches by word alone; each `excerpt` marks the keywords. Raises InvalidParams without keywords."""
 
 
 class Workspace(Protocol):
-    """The engine as the tools see it: one root folder, one index. Every method is synchronous and thread-safe.
+    """The engine as the tools see it: one root folder and its index. Every method is synchronous and thread-safe.
 
-    Raises errors of `sidecar.errors` only.
+    Methods raise only errors of `sidecar.errors`.
     """
 
     @property
-    def root(self) -> str: ...
+    def root(self) -> str:
+        """The absolute path of the workspace's folder."""
 
-    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport: ...
+    def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Creates the index, without the model upgrade.
 
-    def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport: ...
+        Raises IndexExists, IndexingInProgress, IndexLocked, Cancelled.
+        """
+
+    def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Builds a new generation and swaps it in. Raises IndexNotFound, IndexingInProgress, IndexLocked, Cancelled."""
 
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Create the index, or bring an existing one up to date, both stages (what `sidecar index` does)."""
+        """Creates the index or brings an existing one up to date, then finishes the model upgrade.
 
-    def reindex_file(self, path: str) -> FileReport: ...
+        This is what `sidecar index` does. Raises IndexingInProgress, IndexLocked, ModelLoadFailed, Cancelled.
+        """
 
-    def delete(self) -> None: ...
+    def reindex_file(self, path: str) -> FileReport:
+        """Reindexes one file even when it seems unchanged, or removes it when it is gone.
 
-    def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer: ...
+        Raises IndexNotFound, IndexLocked, FileNotFound, FileExcluded, PathTraversal.
+        """
 
-    def find_paths(self, pattern: str, limit: int) -> PathsAnswer: ...
+    def delete(self) -> None:
+        """Deletes the index and its configuration; memories and documents stay.
+
+        Raises IndexNotFound, IndexingInProgress, IndexLocked.
+        """
+
+    def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        """Searches one collection.
+
+        Raises IndexNotFound, DocsIndexNotFound, InvalidPattern, ModelLoadFailed, Cancelled.
+        """
+
+    def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
+        """Indexed paths that match a glob. Raises IndexNotFound, InvalidPattern."""
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-        """Definitions by name: exact, by its beginning, by the words it is made of."""
+        """Definitions by exact name, by the beginning of the name, or by the words that it consists of.
+
+        Raises IndexNotFound, InvalidQuery.
+        """
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        """Chunks of its collection like the one at this place, or like these lines; the place itself is left out.
-        Scores are similarities, 0-1."""
+        """Chunks similar to the one at this line or, when `end_line` is at least `line`, to these lines.
+
+        They are in the same collection; the place itself is left out. Scores are similarities, 0-1. Raises
+        IndexNotFound, FileNotFound, InvalidParams, ModelLoadFailed, Cancelled.
+        """
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
-        """Chunks of code and documentation by meaning alone, with at least this similarity (0-1)."""
+        """Chunks of code and documentation by meaning alone, with a similarity (0-1) of at least `threshold`.
+
+        Raises IndexNotFound, InvalidQuery, ModelLoadFailed, Cancelled.
+        """
 
     def index_matching(
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
     ) -> PatternReport:
-        """Indexes what matches globs, paths or folders, now; makes the index when there is none."""
+        """Indexes what matches globs, paths or folders immediately; creates the index when it does not exist.
+
+        `force` includes unchanged files.
+        """
 
     @property
-    def documents(self) -> Documents: ...
+    def documents(self) -> Documents:
+        """The document indexes of this workspace."""
 
     @property
-    def memories(self) -> Memories: ...
+    def memories(self) -> Memories:
+        """The memories of this workspace."""
 
-    def status(self) -> StatusAnswer: ...
+    def status(self) -> StatusAnswer:
+        """The state of the index. When the index cannot be opened, the answer says why."""
 
-    def config(self) -> ConfigAnswer: ...
+    def config(self) -> ConfigAnswer:
+        """The settings in force, and where each of them comes from."""
 
-    def explain(self, path: str) -> Explanation: ...
+    def explain(self, path: str) -> Explanation:
+        """Why a path is or is not in the index. Raises PathTraversal, InvalidParams."""
 
     def set_buffer(self, path: str, text: str) -> None:
-        """An editor holds unsaved text for this path: searches see it until `drop_buffer`."""
+        """Makes searches see an editor's unsaved text for this path until `drop_buffer`.
 
-    def drop_buffer(self, path: str) -> None: ...
+        Raises IndexLocked where the index is open for reading only.
+        """
+
+    def drop_buffer(self, path: str) -> None:
+        """Makes searches see the file on disk again."""
 
     def on_change(self, listener: Callable[[StatusAnswer], None]) -> Callable[[], None]:
-        """Calls `listener` on every change of status, from an engine thread; returns what ends it."""
+        """Calls `listener` on an engine thread at every change of status; the function returned ends this."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Ends all work and closes the index."""

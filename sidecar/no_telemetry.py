@@ -1,8 +1,8 @@
-"""Keeps the libraries quiet: nothing of theirs reports home, looks for updates, or is configured to do so by a user's
-own environment.
+"""Keeps libraries from reporting home and looking for updates, and from being configured to do so by the user's
+environment.
 
-`sidecar/__init__.py` calls it, so that it has happened before any module of ours, in whichever process, can import a
-library: some decide at their import, and what they then queue or write cannot be taken back.
+`sidecar/__init__.py` calls it before any module of sidecar, in any process, can import a library: some libraries decide
+when they are imported, and what they then queue or write cannot be taken back.
 """
 
 from __future__ import annotations
@@ -10,28 +10,33 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 
 FIXED = {
-    # onnxruntime: at its import a device id and an event store in the cache folder, after ten seconds an upload of the
-    # program's path, system and processor. Its own function to disable that comes too late: after the import.
+    # onnxruntime: on import it writes a device id and an event store into the cache folder, and ten seconds later it
+    # uploads the program's path, the system and the processor. Its own function to disable that works only after the
+    # import, which is too late.
     "ORT_DISABLE_TELEMETRY": "1",
     # chromadb: product telemetry.
     "ANONYMIZED_TELEMETRY": "False",
-    # opentelemetry, which mcp and chromadb call: no spans, wherever an exporter may have been set up.
+    # opentelemetry, which mcp and chromadb call: no spans, even if the user has configured an exporter.
     "OTEL_SDK_DISABLED": "true",
-    # huggingface_hub, which tokenizers brings along.
+    # huggingface_hub, a dependency of tokenizers.
     "HF_HUB_OFFLINE": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_UPDATE_CHECK": "1",
-    # pydantic: other packages of the environment may watch what is validated, and send it.
+    # pydantic: plugins from other installed packages could see all validated data, and send it elsewhere.
     "PYDANTIC_DISABLE_PLUGINS": "__all__",
-    # Whoever else heeds it.
+    # Any other library that respects it.
     "DO_NOT_TRACK": "1",
 }
+"""Environment variables that are always set."""
 DROPPED = ("OTEL_", "CHROMA_OTEL_")
-"""Beginnings of names: they choose the exporter, and the server that is told."""
+"""Prefixes of variables that are removed: they choose an exporter and the server that it reports to."""
 
 
 def keep_quiet(environment: MutableMapping[str, str]) -> None:
-    """Whatever else the environment says: a user who wants a library's telemetry does not want ours to have it."""
+    """Applies `FIXED` and `DROPPED` to the environment, in place, whatever the user has set.
+
+    A user who wants a library's telemetry for another program does not want it from sidecar.
+    """
     for name in [name for name in environment if name.startswith(DROPPED)]:
         del environment[name]
     environment.update(FIXED)

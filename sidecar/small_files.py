@@ -1,4 +1,4 @@
-"""Reads the small files that others wrote and we go by: rules, settings, git's own notes."""
+"""Reads small files that others write and sidecar obeys: ignore rules, settings, git's own files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
 class TooLarge(ValueError):
-    """The file has more bytes than the reader takes."""
+    """The file has more bytes than the reader accepts."""
 
 
 def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bool = True) -> bytes | None:
-    """The whole content of a regular file of at most `most` bytes; None when no regular file is there.
+    """The whole content of a regular file of at most `most` bytes; None when the path is not a regular file.
 
-    Never waits and never reads without end: a pipe, a socket, a device and a folder are not opened. Raises TooLarge,
-    and OSError when something is there that cannot be looked at or read.
+    Never blocks and never reads without end: pipes, sockets, devices and folders are not opened. With `follow_links`
+    False a link counts as no regular file. Raises TooLarge, and OSError when something exists there but cannot be
+    examined or read.
     """
     try:
         if not modes.S_ISREG(os.stat(path, follow_symlinks=follow_links).st_mode):  # noqa: PTH116
@@ -25,14 +26,14 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
         descriptor = os.open(path, _FLAGS | (0 if follow_links else getattr(os, "O_NOFOLLOW", 0)))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except ValueError:  # a NUL, or a character that no name has
+    except ValueError:  # a NUL, or a character that no file name can have
         return None
     except OSError as error:
         if is_a_link(error):
             return None
         raise
     with os.fdopen(descriptor, "rb") as file:
-        # Another thing may have taken the name since it was looked at.
+        # The path may have come to name something else since the stat.
         if not modes.S_ISREG(os.fstat(descriptor).st_mode):
             return None
         content = file.read(most + 1)
@@ -42,5 +43,5 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
 
 
 def is_a_link(error: OSError) -> bool:
-    """Whether opening failed because the name is a link that is not to be followed, or one that leads in a circle."""
+    """Whether opening failed because the path is a link that must not be followed, or a link that leads in a circle."""
     return error.errno in (errno.ELOOP, errno.EMLINK)

@@ -1,7 +1,7 @@
-"""Starts a process of this package beside this one, over two pipes: nothing of the caller's configures it.
+"""Starts a process of this package, connected to this one by two pipes and untouched by the caller's configuration.
 
-Isolated mode, a folder of ours as working directory and a cleaned environment keep a hostile workspace's modules and
-`.env` out. Not here: what the two say to each other.
+Isolated mode, another working directory than the caller's and a cleaned environment keep out the modules and the `.env`
+of a hostile workspace. The protocol between the two processes is not part of this module.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ _KEPT_VARIABLES = frozenset(
     {"PATH", "PATHEXT", "HOME", "USERPROFILE", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP"}
     | {"SYSTEMROOT", "WINDIR", "COMSPEC"}  # Windows starts nothing without them
 )
-# The child has to find this very package, also where it is not installed; -I keeps everything else of the caller out.
+# The child has to find this very package even when it is not installed; -I ignores the caller's PYTHON* variables, its
+# user site directory and the working directory.
 _BOOTSTRAP = (
     "import sys; sys.path.insert(0, sys.argv[1]); from importlib import import_module; "
     "sys.exit(import_module(sys.argv[2]).main(*sys.argv[3:]))"
@@ -34,10 +35,11 @@ def start_child(
     python: str = sys.executable,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.Popen[bytes]:
-    """Runs `module.main(*arguments)` with pipes at stdin and stdout. It ends, by its own care, when its stdin ends.
+    """Runs `module.main(*arguments)` in a new process with pipes at stdin and stdout.
 
-    `variables` are added to its environment. A key press that interrupts the caller does not reach it. Raises OSError
-    when it does not start.
+    The child is expected to end when its stdin ends. `variables` are added to its environment. It has a session (on
+    Windows, a process group) of its own, so Ctrl-C in the caller's terminal does not reach it. Raises OSError when the
+    process cannot be started.
     """
     detached: dict[str, Any] = {"start_new_session": True}
     if sys.platform == "win32":

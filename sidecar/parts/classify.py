@@ -1,6 +1,6 @@
-"""What a file's text shows it to be: source, binary, minified, generated or vendored. `.gitattributes` can overrule.
+"""Judges a file by its text: source, binary, minified, generated or vendored. `.gitattributes` can override the result.
 
-Not here: decisions that need no content (`walk`), and secrets (`secrets`).
+Decisions that need no content are in `walk`, secrets in `secrets`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ GITATTRIBUTES = ".gitattributes"
 _ATTRIBUTES = ("linguist-generated", "linguist-vendored")
 _GENERATED, _VENDORED = _ATTRIBUTES
 MAX_ATTRIBUTE_PATTERN = 1_000
+"""Patterns with more characters are ignored."""
 HEAD_LINES = 40
+"""A comment that marks a file as generated must be within this many lines."""
 
 _GENERATED_NAMES = re.compile(
     r"(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h|gw\.go|validate\.go)|_grpc\.pb\.go|\.(?:g|freezed|pb|pbjson)\.dart"
@@ -32,7 +34,7 @@ _GENERATED_NAMES = re.compile(
 )
 _MINIFIED_NAMES = re.compile(r"[.\-]min\.(?:js|mjs|cjs|css)$", re.IGNORECASE)
 
-# A line that is a comment in some language; a string or a sentence in the code that only mentions a mark is none.
+# A line that is a comment in some language. Strings and code that only mention a mark do not count.
 _COMMENT = re.compile(r"^\s*(?:#|//|/\*|\*|--|;|<!--|%|\(\*|\{-|'|REM\b)")
 _MARKS = re.compile(
     r"(?i)(?:(?<![\w`\"'/.])@generated\b(?![`\"'])"
@@ -55,7 +57,10 @@ _MIN_MINIFIED_SIZE = 1000
 
 @dataclass(frozen=True, slots=True)
 class _AttributeLine:
-    """`states`: attribute name to True (set), False (unset) or None (back to unspecified)."""
+    """One line of a `.gitattributes` file.
+
+    `states` maps attributes to True (set), False (unset) or None (unspecified again).
+    """
 
     line: int
     text: str
@@ -64,7 +69,7 @@ class _AttributeLine:
 
 
 class _AttributeFile:
-    """What one file says of the attributes that count here. Raises TooManyRules."""
+    """What one file says about the attributes used here. Raises TooManyRules."""
 
     def __init__(self, label: str, prefix: str, lines: Sequence[_AttributeLine]) -> None:
         self._label = label
@@ -73,7 +78,7 @@ class _AttributeFile:
         self._index = {name: PatternIndex([line.glob for line in about]) for name, about in self._about.items()}
 
     def state(self, path: str, name: str) -> tuple[bool | None, str] | None:
-        """The state of an attribute by the last line about it, and that line; None where none says anything."""
+        """The attribute's state by the last line that matches the path, and that line; None when no line matches."""
         found = self._index[name].last_match(path[len(self._prefix) :], False)
         if found is None:
             return None
@@ -82,16 +87,16 @@ class _AttributeFile:
 
 
 class Classifier:
-    """Judges files of one root by their text. `.gitattributes` files are parsed once and again when they change."""
+    """Judges the files of one root by their text. Parses each `.gitattributes` file once, and again when it changes."""
 
     def __init__(self, root: str) -> None:
         self._root = normalise_root(root)
         self._parsed: dict[str, tuple[tuple[int, int, int], _AttributeFile | TooManyRules]] = {}
 
     def decide(self, path: str, text: str, encoding: str = "utf-8") -> Decision:
-        """The decision on a file that was read as `text` in `encoding` (`binary`: it is not text).
+        """The decision on a file that was read as `text` in `encoding` (`binary`: the file is not text).
 
-        Raises PermissionDenied where a file of attributes that speaks about it cannot be read.
+        Raises PermissionDenied when a `.gitattributes` file that applies to it cannot be read.
         """
         return Decision(Rule.BINARY, "its content is not text") if encoding == "binary" else self._of_text(path, text)
 
@@ -114,13 +119,13 @@ class Classifier:
         return Decision(Rule.GENERATED, written) if written else Decision(Rule.INDEXED)
 
     def _refused_attributes(self, path: str) -> str:
-        """Why nothing in this file of attributes counts; empty for any other file."""
+        """Why the file at `path`, if it is a `.gitattributes` file, has too many rules; else empty."""
         folder, slash, name = path.rpartition("/")
         loaded = self._load(path, folder + slash) if name == GITATTRIBUTES else None
         return str(loaded) if isinstance(loaded, TooManyRules) else ""
 
     def _attribute(self, path: str, name: str) -> tuple[bool | None, str]:
-        """The state of an attribute, innermost file and last line first, and the line that says so."""
+        """The state of an attribute, by the innermost file and its last matching line, and that line."""
         for file in self._files_about(path):
             said = file.state(path, name)
             if said is not None:
@@ -149,7 +154,7 @@ class Classifier:
                 known = self._parsed[full] = signature, _read_attributes(full, label, prefix)
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
-        except PermissionError:  # git goes on without it
+        except PermissionError:  # git ignores such a file too
             return None
         except OSError as error:
             if is_a_link(error):
@@ -203,7 +208,7 @@ def _attribute_state(word: str) -> tuple[str, bool | None]:
 
 
 def minified_reason(path: str, text: str) -> str:
-    """Why a file was written by a minifier (or is one endless line of data) and not by a person; empty if not."""
+    """Why a file seems to be the output of a minifier, or data in very long lines; empty when it does not."""
     if _MINIFIED_NAMES.search(path):
         return "its name says so"
     language = language_of(path)
@@ -221,7 +226,7 @@ def minified_reason(path: str, text: str) -> str:
 
 
 def generated_reason(path: str, text: str) -> str:
-    """Why a file was written by a generator: its name, or a comment among its first lines; empty if it was not."""
+    """Why a file seems to be generated: by its name, or by a comment among its first lines; empty when it does not."""
     if _GENERATED_NAMES.search(path):
         return "its name says so"
     head = text[:8192]

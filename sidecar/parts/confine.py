@@ -1,6 +1,6 @@
-"""Limits that a process puts on itself: memory, computing time of one piece of work, no core files.
+"""Limits that a process puts on itself: its memory and the CPU time of one piece of work.
 
-Linux holds all of them, macOS all but that of memory, Windows none: there a parent's patience is what is left.
+Linux enforces both, macOS only the CPU time, Windows neither: there only the parent's timeout remains.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if sys.platform != "win32":
 
 
 def limit_memory(more_bytes: int) -> None:
-    """From now on this process gets so much beyond what it has, and an allocation above it fails; it dumps no core.
+    """Limits this process to `more_bytes` beyond its present memory, and disables core files.
 
-    Counted is what it may write to, not the libraries that it maps.
+    Allocations above the limit fail. Counts writable data, not mapped libraries (RLIMIT_DATA).
     """
     if sys.platform != "win32":
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -30,7 +30,7 @@ def limit_memory(more_bytes: int) -> None:
 
 
 def memory_bytes() -> int | None:
-    """What this process has of the memory that `limit_memory` counts; None where the system does not tell."""
+    """The memory of this process as `limit_memory` counts it, in bytes; None when the system does not report it."""
     with contextlib.suppress(OSError, ValueError, StopIteration), Path("/proc/self/status").open() as status:
         return int(next(line for line in status if line.startswith("VmData")).split()[1]) * 1024
     return None
@@ -38,7 +38,9 @@ def memory_bytes() -> int | None:
 
 @contextlib.contextmanager
 def computing(seconds: float) -> Iterator[None]:
-    """Ends the process by SIGPROF when the block computes for longer: also in foreign code that nothing interrupts."""
+    """Ends the process by SIGPROF when the block uses more CPU time than `seconds`, even inside foreign code that
+    cannot be interrupted.
+    """
     if sys.platform == "win32":
         yield
         return
@@ -50,7 +52,7 @@ def computing(seconds: float) -> Iterator[None]:
 
 
 def heed_limits() -> None:
-    """Makes SIGPROF end this process, whatever the one that started it did with signals."""
+    """Unblocks SIGPROF and restores its default action, which ends the process, whatever the parent set up."""
     if sys.platform != "win32":
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])

@@ -1,4 +1,7 @@
-"""Opening SQLite files the same way everywhere, with its errors turned into ours. Shared by the parts that store."""
+"""Opens SQLite files in the same way everywhere and turns sqlite3's errors into sidecar's.
+
+For the parts that store data.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ _REBUILD = "{path.name}: {error}. Run reindex_project to build it anew."
 
 @contextmanager
 def translated(path: Path, corrupt: str = _REBUILD) -> Iterator[None]:
-    """Turns sqlite3's errors into ours. `corrupt` says what to do about a damaged file: a format of path and error."""
+    """Turns sqlite3's errors into sidecar's: DiskFull, PermissionDenied, IndexLocked, IndexCorrupt.
+
+    `corrupt` says what to do about a damaged file; it is a format string with the fields `path` and `error`.
+    """
     try:
         yield
     except sqlite3.Error as error:
@@ -30,7 +36,7 @@ def translated(path: Path, corrupt: str = _REBUILD) -> Iterator[None]:
 
 
 def _translate(error: sqlite3.Error, path: Path, corrupt: str) -> SidecarError:
-    # The low byte is the kind, the rest says where.
+    # The low byte is the primary code; the rest makes it an extended one.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
         return DiskFull(f"Free some space on the disk that holds {path.parent} and try again.")
@@ -42,17 +48,20 @@ def _translate(error: sqlite3.Error, path: Path, corrupt: str) -> SidecarError:
 
 
 def _is_broken_place(path: Path) -> bool:
-    """Whether no database can lie there, whatever anybody is allowed: it is gone, or a folder has its name."""
+    """Whether no database can be at this path, whatever the permissions: it is gone, or a folder has its name."""
     if any(Path(f"{path}{ending}").is_dir() for ending in _FILES):
         return True
     return not os.path.lexists(path) and os.access(path.parent, os.R_OK | os.W_OK)
 
 
 def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> sqlite3.Connection:
-    """A connection in autocommit mode that several threads may use one at a time."""
+    """A connection in autocommit mode. Several threads may use it, one at a time.
+
+    Makes the file unless `readonly`. Raises what `translated` raises.
+    """
     with translated(path, corrupt):
         connection = connect_readonly(path) if readonly else _connect(path, "mode=rwc")
-        # Not a memory map, which a file that somebody cuts short turns into the end of the process.
+        # A cache, not a memory map: with a map, truncating the file would kill the process.
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
         if not readonly:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -67,7 +76,11 @@ def _connect(path: Path, way: str) -> sqlite3.Connection:
 
 
 def connect_readonly(path: Path) -> sqlite3.Connection:
-    """Where the log's shared memory is not there and cannot be made, nobody writes: then it is read as it lies."""
+    """A connection for reading only; raises sqlite3.Error.
+
+    SQLite cannot read a WAL database in a read-only folder without its shared-memory file. Nobody can write there
+    either, so the file is then opened as immutable.
+    """
     connection = _connect(path, "mode=ro")
     try:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -80,7 +93,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """The last commit of a database as a new file. Who reads or writes the source is not held up."""
+    """Copies the last commit of a database into a new file, without blocking readers or writers of the source."""
     closing = contextlib.closing
     with translated(target), closing(connect(source, readonly=True)) as old, closing(sqlite3.connect(target)) as new:
         old.backup(new)
@@ -88,20 +101,22 @@ def copy_database(source: Path, target: Path) -> None:
 
 @contextmanager
 def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
-    """One writing transaction: what happens inside is committed whole, or rolled back and raised."""
+    """One writing transaction: commits everything done in the block, or rolls it back and raises."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # A full disk has rolled back already.
+        # After a full disk, SQLite has rolled back already.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
 
 
 def find_fault(path: Path) -> str:
-    """What SQLite finds wrong with a whole file, one line; empty when it finds nothing or cannot look just now."""
+    """One line that says what SQLite's integrity check finds wrong with a file; empty if nothing, or if the file is
+    busy.
+    """
     try:
         with contextlib.closing(connect_readonly(path)) as connection:
             (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
@@ -113,7 +128,7 @@ def find_fault(path: Path) -> str:
 
 @contextmanager
 def blamed(path: Path) -> Iterator[None]:
-    """Where something fails that should not and the file proves damaged, IndexCorrupt says so instead."""
+    """Raises IndexCorrupt in place of an unexpected exception when the file turns out to be damaged."""
     try:
         yield
     except (SidecarError, sqlite3.Error):
@@ -126,8 +141,10 @@ def blamed(path: Path) -> Iterator[None]:
 
 
 def readable_rows(connection: sqlite3.Connection, table: str, key: str, columns: str) -> Iterator[tuple[Any, ...]]:
-    """Every row of a damaged table that can still be read, by its integer key: first from both ends, then one by one
-    what lies between."""
+    """Every row of a damaged table that can still be read, by its integer key.
+
+    Reads from both ends until an error, then one by one between them, up to `_PROBED` keys.
+    """
     low = high = None
     for order in ("ASC", "DESC"):
         beyond = "" if low is None else f"WHERE {key} > {low}"

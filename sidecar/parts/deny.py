@@ -1,7 +1,7 @@
 """Names that are never source: dependencies, version control, build output, caches, lock and editor files, media.
 
-A pure table with its look-ups; nothing is opened here. Names that are source in one ecosystem and output in another
-(`target`, `bin`, `vendor` ...) are denied only on evidence: a build file beside the folder, or what lies in it.
+A table with its look-ups. Names that are source in one ecosystem and output in another (`target`, `bin`, `vendor` ...)
+are denied only on evidence: a build file beside the folder, or certain names in it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FILES: dict[str, str] = {
         "packages.lock.json Package.resolved project.assets.json",
         "editor file": ".DS_Store Thumbs.db desktop.ini",
         "cache": ".eslintcache .stylelintcache .coverage .phpunit.result.cache",
-        # A worktree's or a submodule's `.git` is a file.
+        # In a worktree or a submodule, `.git` is a file.
         "version control": ".git",
     }.items()
     for name in names.split()
@@ -65,7 +65,7 @@ _MEDIA = (
 _BINARY_EXTENSIONS = frozenset(_MEDIA.split())
 
 _EVIDENCE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    # name: (build files beside the folder, things in the folder)
+    # folder name: (build files beside the folder, names in the folder)
     "target": (("Cargo.toml", "pom.xml", "build.sbt", "project.clj"), ()),
     "bin": (("*.csproj", "*.fsproj", "*.vbproj"), ()),
     "obj": (("*.csproj", "*.fsproj", "*.vbproj"), ()),
@@ -97,28 +97,30 @@ class Listing(Protocol):
     """The names in one folder."""
 
     def has(self, pattern: str) -> bool:
-        """Whether a name is there; `*` matches any run of characters."""
+        """Whether the folder has a name that matches; `*` stands for any run of characters."""
 
 
 class KnownNames:
-    """A listing that has been made."""
+    """A listing of names that are known already."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
 
     def has(self, pattern: str) -> bool:
+        """See `Listing.has`."""
         if "*" not in pattern:
             return pattern in self._names
         return any(fnmatchcase(name, pattern) for name in self._names)
 
 
 class NamesOnDisk:
-    """A listing that looks when asked. Raises OSError where a folder that is there cannot be looked into."""
+    """A listing that reads the disk at each call. Raises OSError when an existing folder cannot be read."""
 
     def __init__(self, folder: str) -> None:
         self._folder = Path(folder)
 
     def has(self, pattern: str) -> bool:
+        """See `Listing.has`."""
         try:
             if "*" not in pattern:
                 (self._folder / pattern).lstat()
@@ -129,7 +131,7 @@ class NamesOnDisk:
 
 
 def denied_by_name(name: str, is_folder: bool) -> str:
-    """Why a name is never indexed, at any depth; empty when it may be."""
+    """Why a name is never indexed, at any depth; empty when the name alone does not exclude it."""
     if is_folder:
         kind = _FOLDERS.get(name) or ("package metadata" if name.endswith((".egg-info", ".dist-info")) else "")
         return f"{name}/ ({kind})" if kind else ""
@@ -142,14 +144,14 @@ def denied_by_name(name: str, is_folder: bool) -> str:
 
 
 def denied_by_siblings(name: str, siblings: Listing) -> str:
-    """Why a folder is build output or dependencies, from what lies beside it; empty when nothing says so."""
+    """Why a folder is build output or dependencies, by the names beside it; empty when they do not show it."""
     signals = _EVIDENCE.get(name)
     marker = next((marker for marker in signals[0] if siblings.has(marker)), "") if signals else ""
     return f"{name}/ beside {marker}" if marker else ""
 
 
 def denied_by_contents(name: str, contents: Listing) -> str:
-    """Why a folder is build output, a cache or an environment, from what lies in it; empty when nothing says so."""
+    """Why a folder is build output, a cache or an environment, by the names in it; empty when they do not show it."""
     for marker, meaning in _TELLING:
         if contents.has(marker):
             return f"{name}/ holds {marker} ({meaning})"
@@ -159,6 +161,6 @@ def denied_by_contents(name: str, contents: Listing) -> str:
 
 
 def binary_extension(name: str) -> str:
-    """The extension when it is one of media, archives, objects and the like; else empty."""
+    """The lower-case extension if it is one of media, archives, object files and the like; else empty."""
     extension = name.rpartition(".")[2].lower()
     return extension if "." in name and extension in _BINARY_EXTENSIONS else ""

@@ -1,7 +1,7 @@
-"""Documents that callers supply, kept in a SQLite file of their own: named indexes, their documents and postings.
+"""Documents that callers supply, in a SQLite file of their own: named indexes with their documents and postings.
 
-Several processes may use one file. Not here: the query language, scores and highlights (`parts/lexical`), indexes in
-memory (`engine/extras/documents.py`).
+Several processes may use one file. The query language, scores and highlights are in `parts/lexical`, indexes in memory
+in `engine/extras/documents.py`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ PRAGMA user_version = {SCHEMA_VERSION}
 
 
 CountWords = Callable[[str, bool, int], Mapping[str, int]]
-"""Of a text, whether upper and lower case are the same, and how short a word is left out."""
+"""Counts the words of a text: (text, whether case is ignored, minimum word length) -> count by word."""
 
 
 class DocumentFile:
-    """Thread-safe. The file and its folder come into being with the first index; until then there are none."""
+    """Named document indexes in one file. Thread-safe. The file and its folder are made with the first index."""
 
     def __init__(self, path: Path, count: CountWords) -> None:
-        """`count` is how a text's words are counted, for documents that are rescued from a damaged file."""
+        """`count` counts the words of documents that are rescued from a damaged file."""
 
         def rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> int:
             return _rescue(old, new, count)
@@ -52,13 +52,14 @@ class DocumentFile:
         self.reading, self.writing, self.close = file.reading, file.writing, file.close
 
     def create(self, name: str, lowercase: bool, min_length: int) -> bool:
-        """False when the name is taken."""
+        """Makes an index; False when the name is taken."""
         with self.writing() as connection:
             row = (name, int(lowercase), min_length)
             statement = "INSERT OR IGNORE INTO indexes(name, lowercase, min_length) VALUES(?, ?, ?)"
             return connection.execute(statement, row).rowcount == 1
 
     def find(self, name: str) -> KeptDocuments | None:
+        """The index with this name; None when no index has it."""
         with self.reading() as connection:
             if connection is None:
                 return None
@@ -77,11 +78,12 @@ class KeptDocuments:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
+        """Makes all reads in the block see the same state of the file."""
         with self._file.reading():
             yield
 
     def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
-        """Keeps a document under its id, at the place of the one that had it; True when there was one."""
+        """Stores a document under its id, replacing the one that had it; True when it replaced one."""
         with self._file.writing() as connection:
             place = (self._id, doc_id)
             old = connection.execute("SELECT number FROM documents WHERE index_id = ? AND doc_id = ?", place).fetchone()
@@ -100,22 +102,27 @@ class KeptDocuments:
         return old is not None
 
     def size(self) -> int:
+        """The number of documents."""
         return int(self._one("SELECT count(*) FROM documents WHERE index_id = ?")[0])
 
     def of(self, token: str) -> dict[int, int]:
-        """Document number -> count."""
+        """The postings of a token: document number -> count."""
         return dict(self._all("SELECT number, count FROM postings WHERE index_id = ? AND token = ?", token))
 
     def numbers(self) -> list[int]:
+        """The numbers of all documents, ascending."""
         return [row[0] for row in self._all("SELECT number FROM documents WHERE index_id = ? ORDER BY 1")]
 
     def content(self, number: int) -> str:
+        """The content of a document."""
         return str(self._one("SELECT content FROM documents WHERE index_id = ? AND number = ?", number)[0])
 
     def doc_id(self, number: int) -> str:
+        """The id that the caller gave a document."""
         return str(self._one("SELECT doc_id FROM documents WHERE index_id = ? AND number = ?", number)[0])
 
     def metadata(self, number: int) -> str:
+        """The metadata of a document, as it was stored."""
         return str(self._one("SELECT metadata FROM documents WHERE index_id = ? AND number = ?", number)[0])
 
     def _one(self, statement: str, *values: object) -> tuple[Any, ...]:
@@ -133,7 +140,10 @@ class KeptDocuments:
 
 
 def _rescue(old: sqlite3.Connection, new: sqlite3.Connection, count: CountWords) -> int:
-    """Indexes and documents; the postings are made again. A document whose index is lost has no place."""
+    """Copies indexes and documents and recreates the postings.
+
+    Skips documents whose index is lost. Returns how many it copied.
+    """
     rules: dict[int, tuple[bool, int]] = {}
     for number, name, lowercase, shortest in readable_rows(old, "indexes", "id", "name, lowercase, min_length"):
         with contextlib.suppress(sqlite3.IntegrityError):

@@ -1,4 +1,4 @@
-"""One name in a folder, as the disk has it: what is there, or why it could not be looked at."""
+"""One name in a folder as the disk has it: what kind of thing it is, or why that could not be determined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from sidecar.parts.paths import disk_path
 from sidecar.parts.pattern_index import TooManyRules
 
 NOT_LOOKED_AT = (Rule.NOT_READ, Rule.UNREADABLE)
-# What does not pass by itself.
+"""Rules for what could not be examined."""
+# Errors that will not go away by themselves.
 _LASTING = (errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP)
 _LONGEST_NAME = 255
 _REPARSE_MOUNT_POINT = 0xA0000003
@@ -22,7 +23,7 @@ _REPARSE_MOUNT_POINT = 0xA0000003
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`stat` is as lstat has it; None when there is nothing, or when `failure` says why it is not seen."""
+    """`stat` is from lstat; None when nothing has this name, or when `failure` says why it could not be examined."""
 
     path: str
     name: str
@@ -35,7 +36,11 @@ class Entry:
 def entry_of(
     found: os.DirEntry[str], prefix: str, has: Callable[[str], bool], seen: set[str]
 ) -> tuple[Entry, Decision | None]:
-    """A scanned name as an entry, and what is wrong with the name itself. Raises FileNotFoundError where it went."""
+    """The entry of a scanned name, and a decision if the name itself cannot be used, else None.
+
+    `prefix` is the folder's path with its `/`; `has` tells whether the folder has a name, and `seen` collects the
+    non-ASCII names met so far. Raises FileNotFoundError when the name has disappeared.
+    """
     name = found.name if found.name.isascii() else unicodedata.normalize("NFC", found.name)
     result, failure = None, None
     try:
@@ -59,7 +64,7 @@ def entry_of(
 
 
 def entry_at(path: str, folder: str, is_last: bool) -> Entry:
-    """The entry of one path on disk; a missing one counts as a folder when more of the path follows."""
+    """The entry of one path on disk. A missing one counts as a folder when more of the path follows."""
     name = path.rsplit("/", 1)[-1]
     absolute = disk_path(folder, name)
     try:
@@ -72,7 +77,10 @@ def entry_at(path: str, folder: str, is_last: bool) -> Entry:
 
 
 def failed(error: Exception, name: str = "") -> Decision:
-    """What is said of an entry whose looking at failed so. `name`: its own, where its path alone was tried."""
+    """The decision on an entry that could not be examined because of `error`.
+
+    `name` is the entry's own name, if known: one that is longer than any file system allows counts as missing.
+    """
     if isinstance(error, TooManyRules):
         return Decision(Rule.TOO_MANY_RULES, str(error))
     if not isinstance(error, OSError):
@@ -84,5 +92,5 @@ def failed(error: Exception, name: str = "") -> Decision:
 
 
 def is_link(result: os.stat_result) -> bool:
-    """A symbolic link, or a junction of Windows."""
+    """Whether this is a symbolic link, or a junction on Windows."""
     return modes.S_ISLNK(result.st_mode) or getattr(result, "st_reparse_tag", 0) == _REPARSE_MOUNT_POINT

@@ -1,4 +1,4 @@
-"""Where git's HEAD of a working tree stands, and in which folders something happens when it moves."""
+"""Where git's HEAD of a working tree points, and which folders to watch to notice that it moves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GIT_PARTS = ("", "logs", "reftable")
 
 
 class GitHead:
-    """Where git's HEAD of this working tree stands. `watched`: the folders that are being watched for it."""
+    """Tells when git's HEAD of a working tree moves. `watched` is for the caller: the folders that it watches."""
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)
@@ -20,19 +20,22 @@ class GitHead:
         self.watched: frozenset[str] = frozenset()
 
     def folders(self) -> frozenset[str]:
-        """Folders in which something happens when HEAD moves; none where there is no repository."""
+        """Folders in which something changes when HEAD moves; empty when the root is in no repository."""
         git = self._git_folder()
         if git is None:
             return frozenset()
         return frozenset(str(git / part) for part in _GIT_PARTS if (git / part).is_dir())
 
     def moved(self) -> bool:
-        """Whether HEAD has moved since this was asked last."""
+        """Whether HEAD has moved since the last call. The first call answers True in a repository."""
         before, self._state = self._state, self._read()
         return before != self._state
 
     def _read(self) -> tuple[object, ...]:
-        """HEAD's text and commit; its log and reference table tell where the commit is not in a file of its own."""
+        """HEAD's text and commit.
+
+        Includes stamps of its log and reference table, because the commit may not be in a file of its own.
+        """
         git = self._git_folder()
         if git is None:
             return ()
@@ -42,7 +45,7 @@ class GitHead:
         return head, commit, stamp_of(git / "logs" / "HEAD"), stamp_of(git / "reftable" / "tables.list")
 
     def _git_folder(self) -> Path | None:
-        """`.git` of the root or the nearest folder above; that of a worktree or submodule is a file that names it."""
+        """The git folder of the root or of the nearest folder above that has one, links resolved; None without one."""
         for folder in (self._root, *self._root.parents):
             with contextlib.suppress(OSError):
                 git = git_folder(folder)
@@ -52,7 +55,7 @@ class GitHead:
 
 
 def _text(path: Path) -> str:
-    """The one line of a file of git's; empty when it cannot be read."""
+    """The text of one of git's one-line files; empty when it cannot be read."""
     with contextlib.suppress(OSError):
         return read_note(path)
     return ""

@@ -1,6 +1,6 @@
-"""Where git keeps things for a working tree: its folder, `info/exclude`, the user's ignore file. Git is not run.
+"""Finds git's files for a working tree: its git folder, `info/exclude`, the user's ignore file. Does not run git.
 
-A tree comes from strangers: `.git` may be a pipe, a device, or a pointer to anywhere.
+Working trees may come from strangers: `.git` may be a pipe, a device, or a pointer to anywhere.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 from sidecar.small_files import TooLarge, is_a_link, read_small_file
 
 _POINTER_BYTES = 8192
-"""A file that names one path, or a commit."""
+"""The maximum size of a file that holds one path or one commit."""
 MAX_CONFIG_BYTES = 1024 * 1024
 
 
 def read_note(path: Path) -> str:
-    """The text of a file of git's that holds one line; empty where there is none or it is no such file.
+    """The text of one of git's one-line files; empty when it is missing, too large or not a regular file.
 
-    Raises OSError where it cannot be read.
+    Raises OSError when it cannot be read.
     """
     try:
         raw = read_small_file(path, _POINTER_BYTES) or b""
@@ -32,7 +32,7 @@ def read_note(path: Path) -> str:
 
 
 def stamp_of(path: Path) -> tuple[int, int] | None:
-    """Size and mtime of a file of git's that grows when something happens; None where it cannot be looked at."""
+    """Size and mtime (ns) of one of git's files that changes when HEAD moves; None when they cannot be read."""
     with contextlib.suppress(OSError, ValueError):
         found = path.stat()
         return found.st_size, found.st_mtime_ns
@@ -40,8 +40,10 @@ def stamp_of(path: Path) -> tuple[int, int] | None:
 
 
 def is_there(path: str | Path) -> bool:
-    """Whether a name is taken, links followed. No where a folder may not be looked into; raises OSError for what says
-    neither."""
+    """Whether the path exists, following links.
+
+    False when permissions forbid to look; raises OSError when neither is known.
+    """
     try:
         return _stat(path) is not None
     except PermissionError:
@@ -49,7 +51,7 @@ def is_there(path: str | Path) -> bool:
 
 
 def _stat(path: str | Path) -> os.stat_result | None:
-    """None where nothing is there, or a link that leads in a circle."""
+    """The stat; None when nothing is there, or only a link that leads in a circle."""
     try:
         return os.stat(path)  # noqa: PTH116
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -61,13 +63,16 @@ def _stat(path: str | Path) -> os.stat_result | None:
 
 
 def repository_above(root: str) -> str:
-    """The nearest folder at or above the root that holds `.git`; "" when there is none."""
+    """The nearest folder at or above the root that has a `.git`; "" when none has."""
     start = Path(root)
     return next((str(folder) for folder in (start, *start.parents) if is_there(folder / ".git")), "")
 
 
 def git_folder(tree: Path) -> Path | None:
-    """The folder that `.git` of a working tree is or, in a worktree or a submodule, names. Raises OSError."""
+    """The git folder of a working tree: its `.git`, or the folder that `.git` names in a worktree or a submodule.
+
+    None when there is no such folder. Raises OSError.
+    """
     marker = tree / ".git"
     found = _stat(marker)
     if found is None or modes.S_ISDIR(found.st_mode):
@@ -77,7 +82,10 @@ def git_folder(tree: Path) -> Path | None:
 
 
 def info_exclude(tree: str) -> str:
-    """Path of `info/exclude`, which worktrees share and submodules keep elsewhere; "" where there is none."""
+    """The path of `info/exclude`, which all worktrees of a repository share; "" without a git folder.
+
+    Raises OSError.
+    """
     folder = git_folder(Path(tree))
     if folder is None:
         return ""
@@ -87,7 +95,8 @@ def info_exclude(tree: str) -> str:
 def user_ignore_file(environment: Mapping[str, str]) -> str:
     """The path of the user's global ignore file: `core.excludesFile`, else git's default place.
 
-    `include` sections of git's configuration are not followed. Raises OSError, and TooLarge for a configuration file.
+    Empty when no home folder is known. Does not follow `include` sections of git's configuration. Raises OSError, and
+    TooLarge for a configuration file.
     """
     home = environment.get("HOME") or environment.get("USERPROFILE") or ""
     settings = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
@@ -103,7 +112,10 @@ def user_ignore_file(environment: Mapping[str, str]) -> str:
 
 
 def _excludes_file(config: str) -> str:
-    """`core.excludesFile` of one git configuration file; "" when it has none, or (as git goes on) may not be read."""
+    """`core.excludesFile` of one git configuration file.
+
+    Empty when it is not set, or when permissions forbid to read the file: git ignores such a file too.
+    """
     try:
         raw = read_small_file(config, MAX_CONFIG_BYTES) or b""
     except PermissionError:

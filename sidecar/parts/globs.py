@@ -1,6 +1,6 @@
-"""Globs over relative paths: the bounded ones that callers and configuration give, and git's wildmatch.
+"""Globs over relative paths: the limited ones from callers and configuration, and git's wildmatch.
 
-Both become regular expressions that cannot backtrack badly. Not here: what an ignore file does with a match.
+Both become regular expressions without costly backtracking. What an ignore file does with a match is in `ignore`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ _CLASSES = {
 
 @lru_cache(maxsize=512)
 def compile_glob(pattern: str) -> Callable[[str], bool]:
-    """A predicate over relative paths: `*`, `?` and `[..]` stay in one folder, `**` crosses folders, `{a,b}` nests.
+    """A predicate over relative paths.
 
-    Case-sensitive, anchored at the root, dot-files match. Linear in the path's length times the pattern's (stars commit
-    to their first match, which loses nothing as long as only fixed-length pieces stand between them).
-    Raises InvalidPattern with the reason.
+    `*`, `?` and `[..]` stay within one folder, `**` crosses folders, `{a,b}` may be nested. Case-sensitive and anchored
+    at the root; wildcards match dot-files. Takes time proportional to the length of the path times that of the pattern:
+    a star commits to its first match, which loses nothing because only fixed-length pieces stand between stars. Raises
+    InvalidPattern with the reason.
     """
     check_glob(pattern)
     expanded = list(_expand(pattern))
@@ -57,13 +58,13 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
 
 
 def _whole(pattern: str) -> str:
-    """A trailing slash means everything in the folder; a leading `./` means nothing."""
+    """A trailing slash stands for everything in the folder; a leading `./` is dropped."""
     pattern = pattern.removeprefix("./")
     return f"{pattern}**" if pattern.endswith("/") else pattern
 
 
 def check_glob(pattern: str) -> None:
-    """Raise InvalidPattern unless the glob is within its limits and well-formed."""
+    """Raises InvalidPattern unless the glob is well-formed and within its limits."""
     if not 1 <= len(pattern) <= MAX_GLOB_LENGTH:
         raise errors.InvalidPattern(f"A glob has 1 to {MAX_GLOB_LENGTH} characters; this one has {len(pattern)}.")
     if "\0" in pattern:
@@ -104,7 +105,7 @@ def _check_braces(tokens: list[str]) -> None:
 
 
 def _tokens(pattern: str) -> Iterator[str]:
-    """The glob cut into `\\x` escapes, `[..]` sets, runs of stars, and single characters."""
+    """The glob split into `\\x` escapes, `[..]` sets, runs of stars, and single characters."""
     at = 0
     while at < len(pattern):
         end = _token_end(pattern, at)
@@ -132,7 +133,7 @@ def _token_end(pattern: str, at: int) -> int:
 
 
 def _expand(pattern: str) -> Iterator[str]:
-    """Every brace-free pattern that a glob with braces stands for; stops soon after the limit."""
+    """Every brace-free pattern that a glob with braces stands for; stops just beyond the limit."""
     pending, done = [pattern], 0
     while pending and done <= MAX_GLOB_EXPANSIONS:
         current = pending.pop()
@@ -170,10 +171,11 @@ def _first_group(pattern: str) -> tuple[str, list[str], str] | None:
 
 
 def wildmatch(pattern: str) -> str | None:
-    """A regular expression's body (for `fullmatch`, DOTALL) that matches paths as git's wildmatch with WM_PATHNAME.
+    """A regular expression (for `fullmatch` with DOTALL) that matches like git's wildmatch with WM_PATHNAME.
 
-    None when the pattern can match nothing (an open bracket, a lone backslash at the end). No braces. Source of the
-    rules: git's wildmatch.c and gitignore(5). Stars are atomic where a later star follows, so nothing backtracks.
+    None when the pattern can match nothing (an open bracket, a lone backslash at the end). Braces are ordinary
+    characters. Source of the rules: git's wildmatch.c and gitignore(5). A star that another star follows is atomic, so
+    nothing backtracks.
     """
     segments = _segments(pattern)
     groups: list[list[str]] = [[]]
@@ -182,7 +184,7 @@ def wildmatch(pattern: str) -> str | None:
             if len(groups) == 1 or groups[-1]:
                 groups.append([])
             continue
-        # No path has an empty segment.
+        # No path has an empty segment, so such a pattern matches nothing.
         body = _segment(segment) if segment else None
         if body is None:
             return None
@@ -201,7 +203,10 @@ def _join(groups: list[str]) -> str:
 
 
 def _segments(pattern: str) -> list[str]:
-    """Split at slashes (`\\/` is one) outside brackets; two or more stars alone are `**`, and runs of those are one."""
+    """The pattern split at slashes (`\\/` is one too) outside brackets.
+
+    Segments of two or more stars become `**`, and adjacent ones are merged.
+    """
     parts, start, at = [], 0, 0
     while at < len(pattern):
         end = _piece_end(pattern, at)
@@ -214,7 +219,7 @@ def _segments(pattern: str) -> list[str]:
 
 
 def _piece_end(pattern: str, at: int) -> int:
-    """Where the escape, the set or the character at `at` ends."""
+    """The end of the escape, set or character that starts at `at`."""
     if pattern[at] == "\\":
         return at + 2
     bracket = _bracket(pattern, at) if pattern[at] == "[" else None
@@ -222,7 +227,7 @@ def _piece_end(pattern: str, at: int) -> int:
 
 
 def _segment(segment: str) -> str | None:
-    """One path segment: fixed-length pieces between stars, each star but the last atomic."""
+    """One path segment: fixed-length pieces between stars, of which all but the last are atomic."""
     pieces, at = [""], 0
     while at < len(segment):
         if segment[at] == "*":
@@ -251,7 +256,7 @@ def _element(segment: str, at: int) -> tuple[str, int] | None:
 
 
 def _bracket(pattern: str, start: int) -> tuple[str, int] | None:
-    """The regular expression of the `[..]` that opens at `start` and where it ends; None when it is malformed."""
+    """The regular expression of the `[..]` that opens at `start`, and its end; None when it is malformed."""
     at = start + 1
     negated = pattern[at : at + 1] in ("!", "^")
     at += negated
@@ -286,7 +291,7 @@ def _range_member(pattern: str, at: int) -> tuple[str, int] | None:
     high, at = _member_char(pattern, at + 1)
     if high is None:
         return None
-    # git treats a backward range as one that holds nothing but its first character.
+    # In git, a backward range holds only its first character.
     return (f"{re.escape(low)}-{re.escape(high)}" if low <= high else re.escape(low)), at
 
 

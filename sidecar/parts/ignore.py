@@ -1,11 +1,11 @@
-"""Ignore files as git reads them, and `.sidecarignore` above them: which rule, of which line, speaks about a path.
+"""Ignore files as git reads them, and `.sidecarignore`: which line of which file decides about a path.
 
-pathspec compiles and matches the lines. Where it reads one otherwise than git, the line is reworded before
-(`_as_pathspec_reads`); its expressions are made to match one very path and never to backtrack (`_strict`), because an
-ignore file may come from a stranger. What stays different from git: inside brackets a backslash stands for itself and a
-`/` ends the bracket, and a line with a range that runs backwards (`[z-a]`) is left out.
+pathspec turns the lines into regular expressions. Where it reads a line differently from git, the line is rewritten
+first (`_as_pathspec_reads`); `_strict` makes the expressions match exactly one path and never backtrack, because an
+ignore file may come from a stranger. Three differences from git remain: inside brackets a backslash stands for itself,
+a `/` ends the bracket, and a line with a backward range (`[z-a]`) is ignored.
 
-Not here: the deny list (`deny`), the configuration's globs and the order of all of them (`walk`).
+The deny list is in `deny`, the configuration's globs and the order of all rules in `walk`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from sidecar.small_files import TooLarge, is_a_link, read_small_file
 GITIGNORE = ".gitignore"
 SIDECARIGNORE = ".sidecarignore"
 MAX_LINE = 4096
+"""Lines with more characters are ignored."""
 
-# Without `/`, which no bracket matches; no class begins with `!` or `^`.
+# Without `/`, which no bracket matches. No class begins with `!` or `^`, which would negate the bracket.
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
     "alpha": "a-zA-Z",
@@ -51,7 +52,7 @@ _CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line of an ignore file."""
+    """One line of an ignore file that is a pattern. `line` is its number, 1-based."""
 
     line: int
     text: str
@@ -59,14 +60,15 @@ class Pattern:
 
     @property
     def negated(self) -> bool:
+        """Whether the pattern re-includes what it matches."""
         return self.text.startswith("!")
 
 
 class RuleFile:
-    """The patterns of one ignore file.
+    """The patterns of one ignore file. Raises TooManyRules.
 
-    `prefix` turns a path relative to the root into one relative to this file: what to cut off its front (a file at or
-    below the root) or, with `outer`, what to put there (a file above it).
+    `prefix` converts a path relative to the root into one relative to this file. It is cut off the front of the path (a
+    file at or below the root) or, with `outer`, put in front of it (a file above the root).
     """
 
     def __init__(self, label: str, prefix: str, patterns: tuple[Pattern, ...], outer: bool = False) -> None:
@@ -77,17 +79,20 @@ class RuleFile:
         self._index = PatternIndex([pattern.glob for pattern in patterns])
 
     def last_match(self, path: str, is_folder: bool) -> Pattern | None:
-        """The pattern that decides on a path relative to the root."""
+        """The pattern that decides about a path relative to the root; None when no pattern matches."""
         return self.last_match_below(self._prefix + path if self._outer else path[len(self._prefix) :], is_folder)
 
     def last_match_below(self, local: str, is_folder: bool) -> Pattern | None:
-        """The last pattern that matches this very path, relative to the file (folders above it are asked before)."""
+        """The last pattern that matches exactly this path, relative to the file; None when no pattern matches.
+
+        The folders above the path have to be tested separately, first.
+        """
         index = self._index.last_match(local, is_folder)
         return None if index is None else self.patterns[index]
 
 
 def parse_patterns(text: str) -> tuple[Pattern, ...]:
-    """Every line that is a pattern, numbered; one that is malformed matches nothing and takes no other with it."""
+    """The patterns of an ignore file. A malformed pattern matches nothing and does not affect the others."""
     lines = unicodedata.normalize("NFC", text.removeprefix("\ufeff")).split("\n")
     parsed = (_parse_line(number, line.removesuffix("\r")) for number, line in enumerate(lines, 1))
     return tuple(pattern for pattern in parsed if pattern is not None)
@@ -103,7 +108,7 @@ def _parse_line(number: int, line: str) -> Pattern | None:
 
 
 def _regex_of(text: str) -> str:
-    """The expression of one line. Raises ValueError where it matches nothing."""
+    """The regular expression of one line. Raises ValueError when the line matches nothing."""
     found, _ = GitIgnoreSpecPattern.pattern_to_regex(_as_pathspec_reads(text))
     if not found:
         raise GitIgnorePatternError(text)
@@ -111,10 +116,10 @@ def _regex_of(text: str) -> str:
 
 
 def _as_pathspec_reads(text: str) -> str:
-    """The line in words that pathspec 1.1 takes as git takes the original.
+    """The line rewritten so that pathspec 1.1 takes it as git takes the original.
 
-    `a/**` is what lies in `a`, not `a` itself; `[[:alpha:]]` is a class; `*` alone is one name; white space at the end
-    that is no space belongs to the name.
+    `a/**` matches what is in `a`, not `a` itself; `[[:alpha:]]` is a character class; `*` alone matches one name;
+    trailing white space other than spaces is part of the name.
     """
     text = re.sub(r"(?<![^/!])\*{2,}(?![^/])", "**", text)
     text = re.sub(r"/\*\*(/?)$", r"/**/?*\1", text)
@@ -127,16 +132,16 @@ def _as_pathspec_reads(text: str) -> str:
 
 
 def _with_ranges(found: re.Match[str]) -> str:
-    """A whole bracket expression with its named classes spelled out (an escaped character comes here too)."""
+    """A bracket expression with its named classes spelled out. An escaped character is returned unchanged."""
     whole = found[0]
     return re.sub(r"\[:([a-z]+):\]", lambda name: _CLASSES.get(name[1], name[0]), whole) if whole[0] == "[" else whole
 
 
 def _strict(regex: str) -> str:
-    """pathspec's expression, matching the very path and not what lies below it, and in bounded time.
+    """pathspec's expression, made to match exactly the path and nothing below it, in bounded time.
 
-    A star (or `**`) that another one follows commits to its first match: only pieces of fixed length stand between
-    them, so nothing is lost. No bracket holds a `/` in pathspec's expressions; the pieces replaced here all do.
+    A star (or `**`) that another one follows commits to its first match. Only fixed-length pieces stand between them,
+    so no match is lost. No bracket of pathspec's expressions holds a `/`, and every piece replaced here does.
     """
     regex = regex.replace("(?:(?P<ps_d>/)|$)", "/?$").replace("(?P<ps_d>/)", "/$")
     regex = re.sub(r"\\.|\[(\^?)(\]?)([^\]]*)\]", _set, regex.removesuffix("$"), flags=re.DOTALL) + r"\Z"
@@ -148,7 +153,9 @@ def _strict(regex: str) -> str:
 
 
 def _set(found: re.Match[str]) -> str:
-    """A set as git means it: no `/` in a negated one, and nothing that Python may one day read as set algebra."""
+    """A set as git means it: a negated one excludes `/`, and characters that Python may later read as set algebra are
+    escaped.
+    """
     if not found[0].startswith("[") or found[0] == "[^/]":
         return found[0]
     members = re.sub(r"([\[&~|])", r"\\\1", found[3])
@@ -168,7 +175,7 @@ def _with_atomic_stars(regex: str) -> str:
 
 
 def _without_trailing_spaces(line: str) -> str:
-    """Trailing spaces go, but for those that a backslash holds."""
+    """Removes trailing spaces, except one that a backslash escapes."""
     stripped = line.rstrip(" ")
     backslashes = len(stripped) - len(stripped.rstrip("\\"))
     return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
@@ -179,7 +186,10 @@ def _without_trailing_spaces(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The ignore files at or above one folder, linked outwards; a folder without any shares its parent's."""
+    """The ignore files of one folder, linked to the levels of the folders above.
+
+    A folder without any shares its parent's level.
+    """
 
     outer: Level | None
     git: tuple[RuleFile, ...]
@@ -187,12 +197,13 @@ class Level:
 
 
 class IgnoreRules:
-    """All ignore files around one root. Files are parsed once and again when their stat changes.
+    """All ignore files that apply below one root. Parses each file once, and again when its stat changes.
 
-    `global_ignore`: path of the user's ignore file, "" for none, None to look it up as git does.
+    `global_ignore`: the path of the user's ignore file, "" for none, None to find it as git does.
 
-    A file of rules that cannot be read is no empty one: `outermost` and `level` raise OSError, which names it, or
-    TooManyRules. One that is no regular file, or a link in the tree, is none (git does not follow such a link either).
+    A file that cannot be read does not count as empty: `outermost` and `level` raise OSError, which names it, or
+    TooManyRules. A path that is no regular file, or is a link inside the tree, counts as no file (git does not follow
+    such links either).
     """
 
     def __init__(
@@ -209,9 +220,9 @@ class IgnoreRules:
         self._environment = os.environ if environment is None else environment
 
     def outermost(self) -> Level:
-        """What speaks about the root's own entries from outside: folders above it, info/exclude, the global file.
+        """The rules from outside the root for its entries: folders above it, info/exclude, the global ignore file.
 
-        When those very rules ignore the root itself, whoever opened it meant it: the folders above do not count.
+        When the rules of the folders above ignore the root itself, they do not count: the user opened it on purpose.
         """
         git: list[RuleFile] = []
         if self._respect:
@@ -227,7 +238,7 @@ class IgnoreRules:
         try:
             place = user_ignore_file(self._environment) if self._global is None else self._global
             return self._load(place, "global ignore file", "", outer=True)
-        except PermissionError:  # git goes on without one that is not for this user
+        except PermissionError:  # git ignores a global file that this user may not read
             return None
         except TooLarge as error:
             raise TooManyRules(f"git's configuration file of this user is not gone by: {error}") from error
@@ -248,7 +259,10 @@ class IgnoreRules:
         return [] if _root_is_ignored(files, self._root, top) else files
 
     def level(self, folder: str, absolute: str, outer: Level) -> Level:
-        """The level of a folder (relative, "" for the root) whose ignore files, if any, are on disk."""
+        """The level of a folder on disk.
+
+        `folder` is its path relative to the root, "" for the root; `outer` is its parent's level.
+        """
         prefix = f"{folder}/" if folder else ""
         sidecar = self._load(f"{absolute}/{SIDECARIGNORE}", f"{prefix}{SIDECARIGNORE}", prefix)
         git: list[RuleFile] = []
@@ -263,7 +277,7 @@ class IgnoreRules:
         return Level(outer, tuple(git), sidecar)
 
     def _load(self, path: str, label: str, prefix: str, outer: bool = False) -> RuleFile | None:
-        """The parsed file; None when there is none."""
+        """The parsed file; None when the file does not exist or has no patterns."""
         if not path:
             return None
         try:
@@ -288,7 +302,7 @@ def _exclude_of(tree: str) -> str:
 
 
 def _about(error: OSError, label: str) -> OSError:
-    """The same error, with the file's own name before what happened to it."""
+    """The same error, with the file's name in front of its message."""
     return OSError(error.errno, f"{label.rpartition('/')[2] or label} cannot be read: {error.strerror or error}")
 
 
@@ -317,7 +331,10 @@ _NOTHING = RuleFile("", "", ())
 
 
 def sidecar_verdict(level: Level, path: str, is_folder: bool) -> Decision | None:
-    """What `.sidecarignore` files say, innermost first: INDEXED when one takes the path back in, None for nothing."""
+    """The decision of the `.sidecarignore` files, innermost first.
+
+    INDEXED when a pattern re-includes the path, None when no pattern matches.
+    """
     at: Level | None = level
     while at is not None:
         match = at.sidecar.last_match(path, is_folder) if at.sidecar else None
@@ -328,7 +345,10 @@ def sidecar_verdict(level: Level, path: str, is_folder: bool) -> Decision | None
 
 
 def git_verdict(level: Level, path: str, is_folder: bool) -> Decision | None:
-    """What git's ignore files say, innermost first; INDEXED when one takes the path back in, None for nothing."""
+    """The decision of git's ignore files, innermost first.
+
+    INDEXED when a pattern re-includes the path, None when no pattern matches.
+    """
     at: Level | None = level
     while at is not None:
         for rules in at.git:
@@ -353,12 +373,12 @@ def _prefix_below(folder: str, root: str) -> str:
 
 
 def _root_is_ignored(files: list[RuleFile], root: str, top: str) -> bool:
-    """Whether rules above the root ignore the root or a folder between it and the top."""
+    """Whether rules above the root ignore the root or a folder between it and the top of the repository."""
     parts = Path(root).relative_to(top).parts
     for depth in range(1, len(parts) + 1):
         path = unicodedata.normalize("NFC", "/".join(parts[:depth]))
         for offset, rules in enumerate(files):
-            # files[0] is in the folder just above the root; a file below the tested folder says nothing about it.
+            # files[0] is in the folder just above the root. A file at or below the tested folder does not apply to it.
             base = len(parts) - 1 - offset
             if base >= depth:
                 continue

@@ -1,4 +1,4 @@
-"""Which language a path is in, by name alone (and a `#!` line): a table and its look-up. Nothing is opened here."""
+"""The language of a file by its path and, if needed, its `#!` line: tables and look-ups that open no file."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ _EXTENSIONS: dict[str, str] = {
     for extension in extensions.split()
 }
 
-# Names that carry no extension, or one that misleads. Lower case.
+# Names without an extension, or with a misleading one. Lower case.
 _NAMES: dict[str, str] = {
     name: language
     for language, names in {
@@ -195,15 +195,15 @@ _INTERPRETERS: dict[str, str] = {
 LANGUAGES: frozenset[str] = frozenset(
     {*_EXTENSIONS.values(), *_NAMES.values(), *_INTERPRETERS.values()},
 )
-"""Every name that `language_of` can answer."""
+"""Every name that `language_of` can return."""
 
 _SHEBANG = re.compile(r"^#!\s*(?:\S*/)?(?P<program>[^\s/]+)(?P<rest>.*)$")
 
 
 def language_of(path: str, first_line: str = "") -> str:
-    """The language's lower-case name, by file name, then extension, then `#!` line; `text` when none of them tells.
+    """The language's lower-case name, by file name, then extension, then `#!` line; `text` when none of them is known.
 
-    `.h` is `c` here: whether it holds C++ only its content can say.
+    `.h` is `c`: only the content can show that a header is C++.
     """
     name = path.rsplit("/", 1)[-1].lower()
     known = _NAMES.get(name) or _by_extension(name) or _by_variant(name)
@@ -218,7 +218,7 @@ def _by_extension(name: str) -> str | None:
 
 
 def _by_variant(name: str) -> str | None:
-    """`Dockerfile.dev`, `Makefile.am`: the name before the first dot tells, where what follows is no extension."""
+    """`Dockerfile.dev`, `Makefile.am`: the language by the name before the first dot, when the extension is unknown."""
     base, dot, _ = name.partition(".")
     if not dot or base not in ("dockerfile", "containerfile", "makefile", "jenkinsfile"):
         return None
@@ -237,9 +237,9 @@ def _by_shebang(first_line: str) -> str | None:
 
 
 def is_documentation(path: str, doc_patterns: Iterable[str]) -> bool:
-    """Whether a path belongs to the docs collection: a pattern matches it, whatever the case of its letters.
+    """Whether a path belongs to the docs collection: one of the globs matches it, as it is or in lower case.
 
-    A file whose name has a language of its own (`CMakeLists.txt`, `requirements.txt`) is code all the same.
+    A file whose name has a language of its own (`CMakeLists.txt`, `requirements.txt`) is code.
     """
     name = path.rsplit("/", 1)[-1].lower()
     if _NAMES.get(name, UNKNOWN) != UNKNOWN:

@@ -1,7 +1,7 @@
 """The right to use one index directory: an exclusive lock of the operating system on its file `lock`.
 
-Two processes with one Chroma store lose vectors for good, so whoever lacks the lease opens nothing. The system drops
-the lock when its holder dies, however it dies. What is written in the file is for people; the lock alone counts.
+Two processes that write one Chroma store lose vectors for good, so a process without the lease opens nothing. The
+system releases the lock when its holder dies, however it dies. The file's content is for people; only the lock counts.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 from sidecar.errors import DiskFull, IndexLocked, PermissionDenied, without_locks
 
 _POLL_S = 0.05
-_LOCKED_BYTE = 1 << 30  # Windows forbids reading a locked byte: lock one far behind the text
+_LOCKED_BYTE = 1 << 30  # far behind the text, because Windows forbids reading a locked byte
 
 
 class Lease:
-    """Exclusive use of an index directory, from `acquire` to `release`. Not for several threads at once.
+    """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe.
 
-    A second object is refused in the same process as well.
+    A second `Lease` for the same directory is refused even in the same process.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -33,12 +33,13 @@ class Lease:
 
     @property
     def held(self) -> bool:
+        """Whether this object holds the lease."""
         return self._fd is not None
 
     def acquire(self, timeout: float = 0) -> None:
-        """Takes the lease, waiting up to `timeout` seconds; makes the directory where there is none.
+        """Takes the lease, waiting up to `timeout` seconds; makes the directory if it does not exist.
 
-        Raises IndexLocked (facts: `pid`, `since` of the holder where known), PermissionDenied, DiskFull.
+        Raises IndexLocked (facts: `pid` and `since` of the holder, if known), PermissionDenied, DiskFull.
         """
         if self._fd is not None:
             return
@@ -50,7 +51,7 @@ class Lease:
         self._fd = fd
 
     def release(self) -> None:
-        """Gives it up. The file stays, because removing it would let two others hold one lock each."""
+        """Gives the lease up. The file stays: if it were removed, two processes could each lock a different file."""
         fd, self._fd = self._fd, None
         if fd is not None:
             with contextlib.suppress(OSError):
@@ -65,11 +66,11 @@ class Lease:
         self.release()
 
     def _try(self) -> int | None:
-        """The locked file, or None when somebody else has it."""
+        """The descriptor of the locked file; None when another process, or another `Lease`, holds the lock."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._path.is_dir():
-                self._path.rmdir()  # nobody's lock
+                self._path.rmdir()  # an empty folder is nobody's lock
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         except OSError as error:
             raise PermissionDenied(
@@ -92,7 +93,7 @@ class Lease:
         return fd
 
     def _is_current(self, fd: int) -> bool:
-        """False when the file was deleted, with its index, between opening and locking it."""
+        """False when the file was deleted together with its index between opening and locking it."""
         with contextlib.suppress(OSError):
             return os.path.samestat(os.fstat(fd), self._path.stat())
         return False
@@ -119,7 +120,7 @@ class Lease:
 
 
 def _lock(fd: int) -> bool:
-    """False when somebody else has it. Raises OSError where there are no locks."""
+    """Locks the file; False when somebody else holds the lock. Raises OSError when the file system has no locks."""
     try:
         if sys.platform == "win32":
             import msvcrt

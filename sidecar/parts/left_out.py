@@ -1,6 +1,6 @@
-"""What the walk left out and why, as the manifest keeps it. What could not be read is among it, to be tried again.
+"""What the walk left out and why, as the manifest stores it, including what could not be read and is tried again.
 
-Every function is called inside a transaction, or on a connection that reads.
+The functions that write must be called inside a transaction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _TRIED_AGAIN = (Rule.NOT_READ.value, Rule.UNREADABLE.value)
 def put_left_out(
     connection: sqlite3.Connection, skipped: Iterable[SkippedPath], unread: Collection[str], folder: str = ""
 ) -> None:
-    """What a walk of this folder left out. What was known of the `unread` paths in it, and below them, stays."""
+    """Records what a walk of `folder` left out ("" for the root) in place of what was recorded before.
+
+    Earlier records of the `unread` paths, and of paths below them, stay.
+    """
     inside = f"{folder}/"
     known = [path for (path,) in connection.execute("SELECT path FROM left_out")]
     within = [path for path in known if not folder or path == folder or path.startswith(inside)]
@@ -28,7 +31,7 @@ def put_left_out(
 
 
 def put_looked_at(connection: sqlite3.Connection, paths: Iterable[str], unread: Iterable[SkippedPath]) -> None:
-    """These single paths were tried again; `unread` are those that still could not be read."""
+    """Records that these single paths were tried again; `unread` are those that still could not be read."""
     rows = [(name, *_TRIED_AGAIN) for path in paths for name in (path, f"{path}/")]
     connection.executemany("DELETE FROM left_out WHERE path = ? AND rule IN (?, ?)", rows)
     _put(connection, unread)
@@ -42,21 +45,21 @@ def _put(connection: sqlite3.Connection, skipped: Iterable[SkippedPath]) -> None
 
 
 def read_unread(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """What could not be read the last time, with the reasons; folders end in `/`, all is `/`."""
+    """(path, reason) of what could not be read at the last attempt. Folders end in `/`, the root is `/`."""
     return connection.execute(
         "SELECT path, detail FROM left_out WHERE rule = ? ORDER BY path", (Rule.NOT_READ.value,)
     ).fetchall()
 
 
 def read_failed_reads(connection: sqlite3.Connection) -> list[str]:
-    """Files that the walk found and that could not be read then."""
+    """Files that the walk found but that could not be read."""
     said = PermissionDenied.user_message
     rows = connection.execute("SELECT path FROM failures WHERE substr(message, 1, ?) = ?", (len(said), said))
     return [path for (path,) in rows]
 
 
 def is_at_or_below(path: str, folders: Collection[str]) -> bool:
-    """Whether a path is one of these or lies in one; "" is the root of all."""
+    """Whether a path is one of these paths or below one; "" is the root, which contains all."""
     if not folders:
         return False
     while path:

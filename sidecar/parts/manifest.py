@@ -1,11 +1,11 @@
-"""The commit point: one SQLite file per generation that knows files, chunks, slots and what is still to be done.
+"""The commit point: one SQLite file per generation that holds files, chunks, slots and what is still to be done.
 
-Not here: postings (parts/lexical, same database and transactions), vectors (parts/embed/kept), bringing the store up
-to date (parts/slots).
+Postings are in the same database and transactions (`parts/lexical`), vectors in the embedding cache
+(`parts/embed/kept`). `parts/slots` tells what the vector store lacks.
 
-Ids of files and chunks are new at every (re)indexing and only grow. A *slot* is the stable place of a chunk in the
-vector store: a replaced file's new chunks take over its slots, so that the store is overwritten in place.
-`pending_slots` names the slots whose content in the store may differ from what the tables say.
+Files and chunks get new ids whenever they are (re)indexed, and ids only grow. A *slot* is the stable place of a chunk
+in the vector store: the new chunks of a replaced file take over its slots, so the store is overwritten in place.
+`pending_slots` lists the slots whose content in the store may differ from the tables.
 """
 
 from __future__ import annotations
@@ -57,7 +57,11 @@ CREATE TABLE dirty(path TEXT PRIMARY KEY) WITHOUT ROWID;
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """What the manifest remembers of a file, enough to tell whether it changed."""
+    """What the manifest records about a file to tell whether it has changed.
+
+    `settled`: the stat was old enough when it was read to rely on it. `buffered`: the text came from an editor, not
+    from disk.
+    """
 
     id: int
     path: str
@@ -69,7 +73,10 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """One file as it is about to be written. `body_hashes` is parallel to `chunks`; `masked`: values hidden in them."""
+    """One file to be written. `body_hashes` is parallel to `chunks`; `masked` counts the hidden values in them.
+
+    `settled` and `buffered` as in `KnownFile`.
+    """
 
     path: str
     collection: Collection
@@ -87,6 +94,8 @@ class NewFile:
 
 @dataclass(frozen=True, slots=True)
 class UnembeddedChunk:
+    """A chunk without a vector of its body or of its path, with what is needed to embed it."""
+
     chunk_id: int
     file_id: int
     path: str
@@ -96,7 +105,10 @@ class UnembeddedChunk:
 
 
 class Manifest:
-    """The writing side. Every change happens inside `transaction()`; `lock` makes writers take turns."""
+    """The writing side. Every change happens inside `transaction()`; `lock` makes writers take turns.
+
+    Raises DiskFull, PermissionDenied, IndexLocked and IndexCorrupt.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -107,7 +119,10 @@ class Manifest:
 
     @classmethod
     def make(cls, path: Path, facts: dict[str, Any], more_tables: Iterable[Any] = ()) -> Manifest:
-        """A new, empty manifest. `more_tables` are functions `(connection) -> None` of other parts."""
+        """A new, empty manifest with `facts` in its meta table.
+
+        `more_tables` are functions of other parts, called with the connection.
+        """
         manifest = cls(path)
         with manifest.transaction() as connection:
             for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -119,12 +134,13 @@ class Manifest:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Everything inside becomes visible at once, with a new revision, or not at all."""
+        """Everything done in the block becomes visible at once, with a new revision, or not at all."""
         with self.lock, translated(self.path), all_or_nothing(self.connection):
             yield self.connection
             self.connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'revision'")
 
     def close(self) -> None:
+        """Closes both connections."""
         with self.lock, self._look_up_lock:
             self._look_ups.close()
             self.connection.close()
@@ -132,15 +148,18 @@ class Manifest:
     # ------------------------------------------------------------ meta
 
     def set_meta(self, **facts: Any) -> None:
+        """Writes entries of the meta table. Inside a transaction."""
         self.connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(facts.items()))
 
     def meta(self) -> dict[str, Any]:
+        """The entries of the meta table."""
         with self.lock, translated(self.path):
             return dict(self.connection.execute("SELECT key, value FROM meta"))
 
     # ------------------------------------------------------------ what is known
 
     def known_files(self) -> dict[str, KnownFile]:
+        """All indexed files by path."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
                 "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files"
@@ -148,7 +167,10 @@ class Manifest:
         return {r[1]: KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8]) for r in rows}
 
     def known_file(self, path: str) -> KnownFile | None:
-        """As of the last commit. Never waits for a writer: files are looked up while others are being written."""
+        """The indexed file with this path as of the last commit; None when it is not indexed.
+
+        Never waits for a writer: files are looked up while others are being written.
+        """
         with self._look_up_lock, translated(self.path):
             r = self._look_ups.execute(
                 "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files WHERE path = ?",
@@ -157,15 +179,16 @@ class Manifest:
         return r and KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8])
 
     def known_below(self, folder: str) -> list[str]:
-        """Paths of indexed files in this folder, at any depth."""
+        """Paths of the indexed files in this folder, at any depth."""
         with self._look_up_lock, translated(self.path):
-            # "0" follows "/".
+            # "0" is the character after "/".
             rows = self._look_ups.execute(
                 "SELECT path FROM files WHERE path > ? AND path < ?", (f"{folder}/", f"{folder}0")
             ).fetchall()
         return [path for (path,) in rows]
 
     def known_skips(self) -> dict[str, tuple[Stat, bool]]:
+        """(stat, whether it is settled) of each file that its content keeps out of the index, by path."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
                 "SELECT path, size, mtime_ns, ctime_ns, inode, settled FROM skipped"
@@ -173,6 +196,7 @@ class Manifest:
         return {r[0]: (Stat(*r[1:5]), bool(r[5])) for r in rows}
 
     def failures(self) -> dict[str, str]:
+        """The error message of each file that could not be indexed, by path."""
         with self.lock, translated(self.path):
             return dict(self.connection.execute("SELECT path, message FROM failures ORDER BY path"))
 
@@ -184,7 +208,10 @@ class Manifest:
     # ------------------------------------------------------------ writing (inside a transaction)
 
     def remove_files(self, paths: Iterable[str]) -> list[int]:
-        """Forgets files and their chunks; their slots become free and are to be deleted from the store."""
+        """Removes files and their chunks; returns the ids of the files removed. Unknown paths are ignored.
+
+        Their slots become free and pending, to be deleted from the vector store.
+        """
         gone: list[int] = []
         for path in paths:
             row = self.connection.execute("SELECT id, collection FROM files WHERE path = ?", (path,)).fetchone()
@@ -196,9 +223,9 @@ class Manifest:
         return gone
 
     def put_file(self, new: NewFile, vector_ids: Sequence[int], path_vector: int) -> tuple[int, list[int], int | None]:
-        """Writes a file in place of its former version. Returns (file id, chunk ids, replaced file id).
+        """Writes a file in place of its former version. Returns (file id, chunk ids, replaced file id or None).
 
-        `vector_ids` is parallel to the chunks; 0 means that the vector is still to be made.
+        `vector_ids` is parallel to the chunks; an id of 0 means that the vector is still to be made.
         """
         wanted = COLLECTIONS.index(new.collection)
         old = self.connection.execute("SELECT id, collection FROM files WHERE path = ?", (new.path,)).fetchone()
@@ -220,7 +247,10 @@ class Manifest:
         return file_id, chunk_ids, old[0] if old else None
 
     def put_skip(self, skipped: SkippedPath, stat: Stat, settled: bool) -> list[int]:
-        """A file whose content keeps it out: remembered, so that it is not read again until it changes."""
+        """Records a file that its content keeps out of the index, so that it is not read again until it changes.
+
+        Returns the ids of the files removed: its own, if it was indexed.
+        """
         self.connection.execute(
             "INSERT OR REPLACE INTO skipped VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -235,12 +265,13 @@ class Manifest:
         return self.remove_files([skipped.path])
 
     def put_failure(self, path: str, message: str) -> None:
+        """Records why a file could not be indexed."""
         self.connection.execute(
             "INSERT OR REPLACE INTO failures VALUES(?, ?, ?)", (path, storable(message), time.time())
         )
 
     def touch(self, path: str, stat: Stat, settled: bool) -> None:
-        """The bytes are as indexed; only the time stamp is another."""
+        """Records a new stat for a file whose content is unchanged."""
         self.connection.execute(
             "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, settled = ? WHERE path = ?",
             (*_stat_row(stat), int(settled), path),
@@ -248,17 +279,17 @@ class Manifest:
         self.connection.execute("DELETE FROM failures WHERE path = ?", (path,))
 
     def remember_dirty(self, paths: Iterable[str]) -> None:
-        """Changes that wait for the next search; folders end in `/`, all is `/`."""
+        """Records changes that have not been applied; folders end in `/`, the root is `/`. A transaction of its own."""
         with self.transaction() as connection:
             connection.executemany("INSERT OR REPLACE INTO dirty VALUES(?)", [(p,) for p in paths])
 
     def dirty(self) -> list[str]:
-        """What `remember_dirty` was told and nobody has settled."""
+        """The recorded changes that are not settled."""
         with self.lock, translated(self.path):
             return [row[0] for row in self.connection.execute("SELECT path FROM dirty")]
 
     def settle_dirty(self, paths: Iterable[str] | None = None) -> None:
-        """These (or all) wait no longer."""
+        """Removes these recorded changes, or all of them for None. A transaction of its own."""
         with self.transaction() as connection:
             if paths is None:
                 connection.execute("DELETE FROM dirty")
@@ -266,7 +297,10 @@ class Manifest:
                 connection.executemany("DELETE FROM dirty WHERE path = ?", [(p,) for p in paths])
 
     def forget(self, paths: Iterable[str]) -> list[int]:
-        """Paths that no longer exist or no longer belong: files, skips, failures and queue entries go."""
+        """Removes paths that no longer exist or belong in the index from files, skips, failures and recorded changes.
+
+        Returns the ids of the files removed.
+        """
         paths = list(paths)
         rows = [(p,) for p in paths]
         for table in ("skipped", "failures", "dirty"):
@@ -274,7 +308,7 @@ class Manifest:
         return self.remove_files(paths)
 
     def set_vectors(self, chunk_vectors: Sequence[tuple[int, int]], path_vectors: Sequence[tuple[int, int]]) -> None:
-        """`(chunk id, vector id)` and `(file id, path vector id)` pairs; ids that are gone are passed over."""
+        """Stores (chunk id, vector id) and (file id, path vector id) pairs; ids that no longer exist are ignored."""
         self.connection.executemany("UPDATE files SET path_vector = ? WHERE id = ?", [(v, f) for f, v in path_vectors])
         self.connection.executemany("UPDATE chunks SET vector_id = ? WHERE id = ?", [(v, c) for c, v in chunk_vectors])
         self.connection.executemany(
@@ -284,7 +318,7 @@ class Manifest:
         )
 
     def without_vector(self, limit: int) -> list[UnembeddedChunk]:
-        """Chunks that an interrupted run left without a vector, or whose path has none (a moved file's)."""
+        """Chunks that an interrupted run left without a vector, or whose path has none (as after a move)."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
                 "SELECT c.id, c.file_id, f.path, c.body_hash, f.path_hash, c.start_line, c.end_line, c.text, c.kind,"
@@ -365,24 +399,27 @@ class Manifest:
 
 
 def pack_names(names: Sequence[str]) -> str:
+    """Names as the text that a column stores; "" for none."""
     return json.dumps(names, ensure_ascii=False) if names else ""
 
 
 def unpack_names(packed: str) -> tuple[str, ...]:
+    """The names that `pack_names` packed."""
     return tuple(json.loads(packed)) if packed else ()
 
 
 def read_failures(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """(path, message) of each file that could not be indexed, in path order."""
     return connection.execute("SELECT path, message FROM failures ORDER BY path").fetchall()
 
 
 def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """Files in whose kept text values are hidden, and how many."""
+    """(path, number of hidden values) of each file in whose stored text values are hidden, in path order."""
     return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
 
 
 def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:
-    """Everything that was left out, by the walk or by content, in path order."""
+    """Everything left out by the walk or because of its content, in path order."""
     rows = connection.execute(
         "SELECT path, rule, detail FROM skipped UNION ALL SELECT path, rule, detail FROM left_out ORDER BY 1"
     ).fetchall()

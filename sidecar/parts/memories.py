@@ -1,6 +1,7 @@
-"""The memories of one workspace: a SQLite file of its own, with FTS5 for their words and a place for their vectors.
+"""The memories of one workspace in a SQLite file of their own, with an FTS5 index of their words and with their
+vectors.
 
-Not here: what a memory means (`engine/extras/memory.py` ranks), how a tool spells it.
+Ranking is in `engine/extras/memory.py`.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ _SCHEMA = (
 )
 _COLUMNS = "m.key, m.summary, m.text, m.tags, m.created, m.updated"
 _BM25 = "bm25(words, 4.0, 3.0, 1.0, 2.0)"
-"""What somebody named a memory says more than what stands in it. FTS5: the more negative, the better."""
+"""A memory's key, tags and summary weigh more than its text. FTS5: the more negative, the better."""
 EXCERPT_TOKENS = 18
+"""The maximum number of tokens of an excerpt around a keyword."""
 EXCERPT_CHARACTERS = 160
-# Private-use characters: a text may hold the words `<mark>` itself.
+"""The number of characters of an excerpt that is the beginning of the text."""
+# Private-use characters, because a text may itself contain `<mark>`.
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _TEXT_COLUMN, _ANY_COLUMN = 2, -1
 
@@ -49,22 +52,25 @@ _UNSPACED = re.compile(
     "(?=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af])"
 )
 _GAP = "\u200b"
-"""Put between characters of scripts without spaces, so that a phrase finds any run of them; taken out of excerpts."""
+"""Put between characters of scripts without spaces, so that a phrase matches any run of them; removed from excerpts."""
 
 Operator = Literal["AND", "OR"]
 
 
 @dataclass(frozen=True, slots=True)
 class WordHit:
-    """A memory that holds keywords. `score` is FTS5's bm25 turned round, plus the share of the phrases that it holds:
-    above 0, higher is better. (bm25 alone comes to nothing where most memories hold a word.)"""
+    """A memory that contains keywords. `score` is above 0; higher is better.
+
+    It is FTS5's bm25 with its sign changed, plus the share of the phrases that the memory contains. (bm25 alone is
+    close to 0 when most memories contain a word.)
+    """
 
     id: int
     score: float
 
 
 class MemoryFile:
-    """Thread-safe. The file and its folder come into being with the first memory; until then there are none."""
+    """Thread-safe. The file and its folder are made with the first memory; until then all answers are empty."""
 
     def __init__(self, path: Path) -> None:
         self._file = OwnFile(path, _SCHEMA, SCHEMA_VERSION, "memories", _rescue)
@@ -72,7 +78,7 @@ class MemoryFile:
     # ------------------------------------------------------------ keeping
 
     def save(self, key: str, summary: str, text: str, tags: Sequence[str]) -> tuple[Memory, bool]:
-        """Keeps a memory under its key, in place of the one that had it; True when there was none."""
+        """Stores a memory, replacing the one with the same key; the flag is True when the key is new."""
         now = time.time()
         with self._file.writing() as connection:
             old = connection.execute("SELECT id, created FROM memories WHERE key = ?", (key,)).fetchone()
@@ -89,7 +95,7 @@ class MemoryFile:
         return _memory(row), old is None
 
     def delete(self, key: str) -> bool:
-        """False when no memory has this key."""
+        """Deletes a memory; False when no memory has this key."""
         if self.get(key) is None:
             return False
         with self._file.writing() as connection:
@@ -102,12 +108,17 @@ class MemoryFile:
     # ------------------------------------------------------------ reading
 
     def get(self, key: str) -> Memory | None:
+        """The memory with this key; None when no memory has it."""
         with self._reading() as connection:
             row = connection.execute(f"SELECT {_COLUMNS} FROM memories m WHERE key = ?", (key,)).fetchone()
         return _memory(row) if row else None
 
     def page(self, namespace: str, tags: Sequence[str], limit: int, offset: int) -> tuple[list[Memory], int]:
-        """Memories whose key begins with `namespace` and that have all `tags`, last changed first; and how many."""
+        """One page of the memories whose key begins with `namespace` and that have all `tags`, and the number on all
+        pages.
+
+        The most recently changed come first.
+        """
         where, values = _in_namespace(namespace)
         for tag in tags:
             where += " AND EXISTS(SELECT 1 FROM json_each(m.tags) WHERE value = ?)"
@@ -121,11 +132,13 @@ class MemoryFile:
         return [_memory(row) for row in rows], total
 
     def ids(self, namespace: str) -> list[int]:
+        """The ids of the memories in a namespace, ascending."""
         where, values = _in_namespace(namespace)
         with self._reading() as connection:
             return [i for (i,) in connection.execute(f"SELECT m.id FROM memories m WHERE {where} ORDER BY 1", values)]
 
     def by_id(self, ids: Sequence[int]) -> dict[int, Memory]:
+        """The memories with these ids; ids that do not exist are missing from the result."""
         with self._reading() as connection:
             rows = connection.execute(
                 f"SELECT m.id, {_COLUMNS} FROM memories m WHERE m.id IN (SELECT value FROM json_each(?))",
@@ -136,7 +149,9 @@ class MemoryFile:
     def find_words(
         self, phrases: Sequence[str], operator: Operator, namespace: str, limit: int, offset: int = 0
     ) -> tuple[list[WordHit], int]:
-        """Memories that hold all (AND) or any (OR) of the phrases, best first; and how many there are."""
+        """One page of the memories that contain all (AND) or any (OR) of the phrases, best first, and the number on all
+        pages.
+        """
         where, values = _in_namespace(namespace)
         distinct = list(dict.fromkeys(phrases))
         holding = " UNION ALL ".join(["SELECT rowid AS id FROM words WHERE words MATCH ?"] * len(distinct))
@@ -154,7 +169,10 @@ class MemoryFile:
         return hits[offset : offset + limit], len(hits)
 
     def excerpts(self, phrases: Sequence[str], ids: Sequence[int]) -> dict[int, str]:
-        """Of those of these memories that hold any of the phrases: a part of the text with the phrases marked."""
+        """A part of each of these memories that contains a phrase, with the phrases in `<mark>`.
+
+        The part is from the text or, when no phrase is in the text, from another column.
+        """
         with self._reading() as connection:
             rows = connection.execute(
                 f"SELECT m.id, {_snippet(_TEXT_COLUMN)}, {_snippet(_ANY_COLUMN)}, substr(m.text, 1, ?)"
@@ -167,7 +185,7 @@ class MemoryFile:
     # ------------------------------------------------------------ vectors
 
     def vectors(self, model: str, ids: Sequence[int]) -> dict[int, bytes]:
-        """The vectors kept for this model; a memory that was changed since has none."""
+        """The stored vectors of these memories for a model; memories without vectors are missing from the result."""
         with self._reading() as connection:
             return dict(
                 connection.execute(
@@ -178,7 +196,9 @@ class MemoryFile:
             )
 
     def keep_vectors(self, model: str, made: Sequence[tuple[int, float, bytes]]) -> None:
-        """Keeps `(memory id, its time of change when it was read, vectors)`, unless it has changed since."""
+        """Stores `(memory id, time of change when it was read, vectors)`, except for memories changed or
+        deleted since.
+        """
         with self._file.writing() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO vectors SELECT id, ?, ? FROM memories WHERE id = ? AND updated = ?",
@@ -186,6 +206,7 @@ class MemoryFile:
             )
 
     def changed_at(self, ids: Sequence[int]) -> dict[int, float]:
+        """The times of the last change of these memories, in seconds since the epoch."""
         with self._reading() as connection:
             return dict(
                 connection.execute(
@@ -195,6 +216,7 @@ class MemoryFile:
             )
 
     def close(self) -> None:
+        """Closes the file; it is opened again when needed."""
         self._file.close()
 
     @contextmanager
@@ -213,11 +235,11 @@ class MemoryFile:
 
 
 def _rescue(old: sqlite3.Connection, new: sqlite3.Connection) -> int:
-    """The vectors are made again, the words are noted anew."""
+    """Copies the memories, without their vectors, and indexes their words anew. Returns how many it copied."""
     rescued = 0
     for number, *row in readable_rows(old, "memories", "id", "key, summary, text, tags, created, updated"):
         memory = _memory(row)
-        with contextlib.suppress(sqlite3.IntegrityError):  # two rows of one key, or one that is half there
+        with contextlib.suppress(sqlite3.IntegrityError):  # a repeated key, or a row with missing values
             new.execute("INSERT INTO memories VALUES(?, ?, ?, ?, ?, ?, ?)", (number, *row))
             _note_words(new, number, memory.key, memory.summary, memory.text, memory.tags)
             rescued += 1
@@ -239,7 +261,7 @@ def _forget_words(connection: sqlite3.Connection, number: int) -> None:
 
 
 def _in_namespace(namespace: str) -> tuple[str, list[object]]:
-    """A prefix of the key, to the letter: compared as text, so that `%` and `_` mean themselves."""
+    """An SQL condition for keys that begin with the namespace. It compares text, so `%` and `_` are literal."""
     return "substr(m.key, 1, ?) = ?", [len(namespace), namespace]
 
 
@@ -270,14 +292,14 @@ def _memory(row: Sequence[object]) -> Memory:
 
 
 def _tags(packed: str) -> tuple[str, ...]:
-    """None of a memory whose tags are damaged: its text is worth more than they are."""
+    """The tags of a memory; empty when they are damaged, so that the text can still be used."""
     with contextlib.suppress(ValueError, TypeError):
         return tuple(map(str, json.loads(packed)))
     return ()
 
 
 def _iso(moment: object) -> str:
-    """The beginning of time for one that is damaged."""
+    """A time as ISO 8601 UTC; the epoch for a damaged one."""
     try:
         at = datetime.fromtimestamp(float(str(moment)), UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,5 +1,6 @@
-"""A SQLite file of what nothing can make again. One that is damaged is set aside under another name, never thrown away,
-and what can still be read of it goes on being used.
+"""A SQLite file of data that cannot be recreated.
+
+A damaged file is renamed, never deleted, and replaced by a new one with everything that can still be read.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ from sidecar.locks import Rank, make_rlock
 from sidecar.parts.database import all_or_nothing, connect, connect_readonly, find_fault, translated
 
 Rescue = Callable[[sqlite3.Connection, sqlite3.Connection], int]
-"""Copies what can be read of the damaged file, the first, into a new one; returns how many."""
+"""(damaged file, new file) -> number of entries: copies what can still be read from the first into the second."""
 
 
 class OwnFile:
-    """Several processes may use it. It and its folder come into being with the first writing; until then there are
-    none. Thread-safe. `what` is in it; the schema's last statement sets `user_version` to `version`.
+    """A file that several processes may use. It and its folder are made with the first write. Thread-safe.
 
-    Its methods raise DiskFull, IndexCorrupt, IndexLocked, PermissionDenied. IndexCorrupt tells who meets the damage
-    what became of the file; whoever asks again works with what could be rescued.
+    `what` names its content in messages ("memories"); the last statement of `schema` sets `user_version` to `version`.
+
+    Methods raise DiskFull, IndexCorrupt, IndexLocked, PermissionDenied. IndexCorrupt tells the caller who meets the
+    damage what happened to the file; the next call works with what was rescued.
     """
 
     def __init__(self, path: Path, schema: Sequence[str], version: int, what: str, rescue: Rescue) -> None:
@@ -43,7 +45,7 @@ class OwnFile:
         self._connection: sqlite3.Connection | None = None
 
     def close(self) -> None:
-        """Lets go of the file; it is opened again when it is needed."""
+        """Closes the file; it is opened again when needed."""
         with self._lock:
             connection, self._connection = self._connection, None
             if connection is not None:
@@ -51,7 +53,7 @@ class OwnFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
-        """One view of the file from start to end, whoever writes; None while there is no file."""
+        """One read transaction: the same state of the file throughout the block. None while the file does not exist."""
         with self._noticing():
             if self._connection is not None and self._connection.in_transaction:
                 yield self._connection
@@ -70,7 +72,7 @@ class OwnFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing."""
+        """One write transaction: everything in the block is stored, or nothing."""
         with self._noticing():
             if not os.path.lexists(self._path):
                 self.close()
@@ -104,7 +106,7 @@ class OwnFile:
             raise sqlite3.DatabaseError(f"it is no file of {self._what}")
 
     def _put_new(self, old: sqlite3.Connection | None = None) -> int:
-        """A whole new file in place of what is there; with what could be rescued of `old`, and how many that are."""
+        """Puts a new file in place, with what can be rescued from `old`; returns how many entries that is."""
         new = self._path.with_suffix(f".{uuid.uuid4().hex[:8]}.new")
         try:
             with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
@@ -121,13 +123,13 @@ class OwnFile:
         return rescued
 
     def _place(self, new: Path) -> None:
-        """Where another process was quicker, its file stays."""
+        """Puts a new file in place unless another process has put one there first."""
         with contextlib.suppress(FileExistsError):
             try:
                 os.link(new, self._path)
             except FileExistsError:
                 raise
-            except OSError:  # a file system without links
+            except OSError:  # the file system has no links
                 new.rename(self._path)
 
     # ------------------------------------------------------------ damage
@@ -147,11 +149,11 @@ class OwnFile:
                 self._depth -= 1
 
     def _mended(self, error: IndexCorrupt) -> SidecarError:
-        """Sets a damaged file aside; the error that says what became of it."""
+        """Sets a damaged file aside; returns the error that says what happened to it."""
         self.close()
         fault = self._fault()
         if not fault:
-            return error  # another process has mended it meanwhile, or it is not the file
+            return error  # another process has mended it, or the file is not the cause
         aside = self._free_name()
         try:
             rescued = self._set_aside(aside)
@@ -180,27 +182,30 @@ class OwnFile:
         return aside
 
     def _set_aside(self, aside: Path) -> int:
-        """The logs first: a new file must not find those of another one."""
+        """Renames the damaged file and its logs and puts a new file in place; returns how many entries were rescued.
+
+        The logs go first: the new file must not be opened with the logs of the old one.
+        """
         for ending in ("-wal", "-shm"):
             part = Path(f"{self._path}{ending}")
             if os.path.lexists(part):
                 part.rename(f"{aside}{ending}")
         try:
-            os.link(self._path, aside)  # until the new one takes its place, so that there is always one
-        except OSError:  # a folder, or a file system without links
+            os.link(self._path, aside)  # the path keeps a file until the new one replaces it
+        except OSError:  # the path is a folder, or the file system has no links
             self._path.rename(aside)
         with contextlib.closing(_opened_for_rescue(aside)) as old:
             return self._put_new(old)
 
 
 def _opened_for_rescue(aside: Path) -> sqlite3.Connection:
-    """One that reads as much as it can."""
+    """A connection that reads as much of a damaged file as possible."""
     connection = sqlite3.connect(f"{aside.as_uri()}?mode=ro", uri=True) if aside.is_file() else sqlite3.connect("")
     connection.text_factory = _readable
-    connection.execute("PRAGMA writable_schema = ON")  # also reads a file that is shorter than it says
+    connection.execute("PRAGMA writable_schema = ON")  # reads even a truncated file
     return connection
 
 
 def _readable(text: bytes) -> str:
-    """One letter that is damaged must not hide all the others."""
+    """Decodes text leniently: one damaged character must not hide the rest."""
     return text.decode("utf-8", "replace")

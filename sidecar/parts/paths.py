@@ -1,6 +1,6 @@
-"""What a path means: the root's normal form and relative paths that stay inside it. Globs come along from `globs`.
+"""The normal form of a root folder, and relative paths that stay inside it. Re-exports the globs of `globs`.
 
-Not here: which paths are indexed (`ignore`, `walk`) and what is in the files.
+Which paths are indexed is decided in `ignore` and `walk`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ __all__ = [
 ]
 
 PROJECT_MARKERS = (".git", "package.json", "pyproject.toml", "Cargo.toml", "go.mod")
+"""Names that mark the folder that holds them as a project's root."""
 
-# Zero-width characters, direction marks, the byte order mark: invisible, so only there by accident or malice.
+# Zero-width characters, direction marks, the byte order mark: invisible, so in a path only by accident or malice.
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]")
 _DRIVE = re.compile(r"^[A-Za-z]:")
 
@@ -36,9 +37,9 @@ _DRIVE = re.compile(r"^[A-Za-z]:")
 
 
 def normalise_root(path: str) -> str:
-    """The one absolute spelling of a folder: `~` expanded, links resolved, no trailing separator.
+    """The canonical absolute path of a folder: `~` expanded, links resolved, no trailing separator.
 
-    The folder need not exist. Raises WorkspaceNotFound for a path that no file system can have.
+    The folder need not exist. Raises WorkspaceNotFound for an empty path and for one with a NUL character.
     """
     if not path or "\0" in path:
         raise errors.WorkspaceNotFound("The workspace path is empty or holds a NUL character.")
@@ -47,13 +48,15 @@ def normalise_root(path: str) -> str:
 
 
 def index_id(root: str) -> str:
-    """The first 32 hex digits of SHA-256 over the normalised root: the name of its index directory."""
+    """The name of a root's index directory: the first 32 hex digits of the SHA-256 of the normalised root."""
     spelling = unicodedata.normalize("NFC", normalise_root(root))
     return hashlib.sha256(spelling.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def find_project_root(start: str) -> str:
-    """The nearest folder at or above `start` that holds a project marker; `start` itself when there is none."""
+    """The nearest folder at or above `start` that holds a project marker; `start` itself, or its folder for a file,
+    when none does.
+    """
     origin = Path(normalise_root(start))
     if origin.is_file():
         origin = origin.parent
@@ -67,10 +70,11 @@ def find_project_root(start: str) -> str:
 
 
 def relative_path(root: str, user_path: str) -> str:
-    """A path as a person or an agent wrote it, as the index spells it: relative to the root, `/`, NFC.
+    """The index's spelling of a path that a person or an agent wrote: relative to the root, `/`-separated, NFC.
 
-    Takes a relative path or an absolute one inside the root; the root itself is "". Raises PathTraversal when it
-    leaves the root or cannot be a path, InvalidParams when it is empty. Links are not looked at: reading does that.
+    Accepts a relative path, or an absolute one inside the root; the root itself is "". Raises PathTraversal when the
+    path leaves the root or cannot be a path, InvalidParams when it is empty or not valid Unicode. Links below the root
+    are not followed; `read` does that.
     """
     text = unicodedata.normalize("NFC", _INVISIBLE.sub("", user_path))
     if not text:
@@ -90,7 +94,7 @@ def relative_path(root: str, user_path: str) -> str:
 
 
 def _below(root: str, absolute: str, user_path: str) -> str:
-    """The part of an absolute path below the root, which it may reach through a link to the root."""
+    """The part of an absolute path below the root. The path may reach the root through a link."""
     base = unicodedata.normalize("NFC", normalise_root(root)).replace(os.sep, "/")
     parent, name = os.path.split(absolute.rstrip("/") or "/")
     resolved = unicodedata.normalize("NFC", os.path.realpath(parent)).replace(os.sep, "/")
@@ -115,14 +119,16 @@ def _resolved_parts(text: str, user_path: str) -> list[str]:
 
 
 def storable(text: str) -> str:
-    """Text that can be stored and printed, even where it is a name that is not UTF-8 or holds half a character."""
+    """The text with unpaired surrogates (as in names that are not UTF-8) escaped, so that it can be
+    stored and printed.
+    """
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def disk_path(root: str, path: str) -> str:
-    """The absolute path of an NFC relative path on disk, where a name may be spelled in another normal form.
+    """The absolute path on disk of an NFC relative path, whose names may be in another normal form on disk.
 
-    When nothing on disk answers to it, the plain join.
+    The plain join when nothing on disk matches.
     """
     plain = os.path.join(root, *path.split("/")) if path else root  # noqa: PTH118  (hot; strings throughout)
     if path.isascii() or os.path.lexists(plain):

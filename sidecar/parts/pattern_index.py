@@ -1,10 +1,10 @@
 """Finds the last of many glob patterns that matches a path, without trying them all.
 
-A pattern is filed under a piece that every path it matches must have: its whole path, its name, a part of its name, a
-folder on the way. Most patterns of large files (`name`, `/a/path`, `*.ext`, `prefix*`) are decided by the piece alone;
-the others are tried by a regular expression, and only on the paths that have the piece.
+Each pattern is filed under a piece that every path it matches must have: its whole path, its name, a part of its name,
+or a folder above it. For most patterns of large files (`name`, `/a/path`, `*.ext`, `prefix*`) the piece alone decides.
+The others are tried as regular expressions, and only on paths that have the piece.
 
-Not here: how a pattern becomes a regular expression (`ignore`, `globs`).
+`ignore` and `classify` turn patterns into regular expressions.
 """
 
 from __future__ import annotations
@@ -18,23 +18,26 @@ from typing import Literal, NamedTuple, TypeAlias
 Kind: TypeAlias = Literal["name", "path", "suffix", "prefix", "within", "folder", "any"]
 
 MAX_RULES_BYTES = 4 * 1024 * 1024
+"""The maximum size of a file of rules."""
 MAX_PATTERNS = 200_000
+"""The maximum number of patterns of one file."""
 MAX_ALIKE = 500
-"""Patterns under one piece that have to be tried: more would cost each path that has the piece too much."""
+"""The maximum number of patterns to try under one piece: more would make each path that has the piece too slow."""
 
 _SPECIAL = re.compile(r"[*?\[\\]")
 _STAR_AND_LITERAL = re.compile(r"\*([^*?\[\\]+)")
 _LITERAL_AND_STAR = re.compile(r"([^*?\[\\]+)\*")
 _WITHIN = 4
+"""The maximum length of a piece from the middle of a name."""
 _NEVER = re.compile(r"(?!)")
 
 
 class TooManyRules(ValueError):
-    """A file of rules is beyond what is gone by. None of its rules is: what it is about is left out whole."""
+    """A file of rules exceeds a limit. None of its rules is used: everything that it applies to is left out."""
 
 
 class Piece(NamedTuple):
-    """What a path must have to be matched. `decides`: a path that has it is matched."""
+    """A piece that a path must have to match. `decides`: every path that has it matches."""
 
     kind: Kind
     text: str
@@ -45,7 +48,7 @@ _NONE = Piece("any", "")
 
 
 def piece_of(body: str) -> Piece:
-    """The piece of a glob in git's words. `body`: without the `!` before it and the `/` behind it."""
+    """The piece of a glob in git's syntax. `body` is the pattern without its leading `!` and its trailing `/`."""
     special = _SPECIAL.search(body)
     anchored = "/" in body
     if not special and not anchored:
@@ -64,12 +67,12 @@ def piece_of(body: str) -> Piece:
 
 
 def _of_name(segment: str) -> Piece | None:
-    """By the longest run of characters that stand for themselves."""
+    """The piece of a name: its longest run of literal characters. None when the name has no usable run."""
     if not _SPECIAL.search(segment):
         return Piece("name", segment)
     if "\\" in segment:
         return None
-    # What stands between the first and the last bracket may be in one.
+    # Anything between the first `[` and the last `]` may be inside brackets.
     runs = re.split(r"\[.*\]|[*?]+", segment, flags=re.DOTALL)
     longest = max(range(len(runs)), key=lambda at: len(runs[at]))
     text = runs[longest]
@@ -87,8 +90,11 @@ def _of_folders(segments: Sequence[str]) -> Piece | None:
 
 @dataclass(slots=True)
 class Glob:
-    """One pattern. `regex` makes of its text the expression that matches a path from its beginning, a folder's path
-    ending in `/`; it is asked when there is a path to try, and raises ValueError where the pattern matches nothing."""
+    """One pattern.
+
+    `regex` turns `text` into a regular expression that matches a whole path; a folder's path ends in `/`. It is called
+    when the first path has to be tried, and raises ValueError when the pattern matches nothing.
+    """
 
     piece: Piece
     folders_only: bool
@@ -97,6 +103,7 @@ class Glob:
     _compiled: re.Pattern[str] | None = None
 
     def matches(self, path: str) -> bool:
+        """Whether the pattern matches the path. A pattern that is no valid expression matches nothing."""
         if self._compiled is None:
             try:
                 self._compiled = re.compile(self.regex(self.text), re.DOTALL)
@@ -106,7 +113,7 @@ class Glob:
 
 
 def within_bounds(globs: Iterable[Glob]) -> Iterator[Glob]:
-    """The same, as long as they are few enough to be gone by. Raises TooManyRules."""
+    """The same patterns, as long as they are within the limits. Raises TooManyRules."""
     alike: Counter[Piece] = Counter()
     for count, glob in enumerate(globs, 1):
         if not glob.piece.decides:
@@ -120,7 +127,10 @@ def within_bounds(globs: Iterable[Glob]) -> Iterator[Glob]:
 
 @dataclass(slots=True)
 class _Filed:
-    """Numbers of patterns by piece. `sure`: the last one that is for folders and files, the last for folders only."""
+    """Numbers of patterns by piece.
+
+    `sure`: the last pattern for files and folders, and the last for folders only; -1 for none.
+    """
 
     sure: dict[str, tuple[int, int]] = field(default_factory=dict)
     to_try: dict[str, list[int]] = field(default_factory=dict)
@@ -137,7 +147,7 @@ class _Filed:
 
 
 class PatternIndex:
-    """Patterns in the order of their file. Not for several threads at once. Raises TooManyRules where it is made."""
+    """An index over patterns in file order. Not thread-safe. Its constructor raises TooManyRules."""
 
     def __init__(self, globs: Sequence[Glob]) -> None:
         self._globs = globs
@@ -147,7 +157,7 @@ class PatternIndex:
         self._lengths = {kind: filed.lengths() for kind, filed in self._filed.items()}
 
     def last_match(self, path: str, is_folder: bool) -> int | None:
-        """The number of the last pattern that matches this very path."""
+        """The number of the last pattern that matches exactly this path; None when no pattern matches."""
         best, to_try = -1, set[int]()
         for filed, text in self._pieces_of(path):
             both, folders = filed.sure.get(text, (-1, -1))
@@ -169,7 +179,7 @@ class PatternIndex:
 
 
 def _texts(kind: Kind, path: str, folders: Sequence[str], name: str, lengths: Sequence[int]) -> Sequence[str]:
-    """What a path has to offer of a kind."""
+    """The pieces of a kind that a path has."""
     match kind:
         case "suffix":
             return [name[-length:] for length in lengths if length <= len(name)]

@@ -1,6 +1,6 @@
-"""Read one file consistently, whatever its encoding, and never through a link that leaves the root.
+"""Reads one file consistently, in any encoding, and never through a link that leaves the root.
 
-Not here: whether the file should be read at all (`walk`), and what is made of its text.
+`walk` decides whether a file should be read at all.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from sidecar.model import FileContent, Stat
 from sidecar.parts.paths import disk_path, normalise_root
 
 BINARY = "binary"
-"""The `encoding` of what is not text; its text is empty."""
+"""The `encoding` of a file that is not text; its `text` is empty."""
 
 SNIFFED_BYTES = 8192
+"""How many bytes at the beginning decide whether a file is text."""
 ATTEMPTS = 3
+"""How many times a file that changes during reading is read."""
 
-# UTF-32 first: its little-endian mark begins with UTF-16's.
+# UTF-32 comes first, because its little-endian mark begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -36,14 +38,15 @@ _NEWLINES = re.compile(r"\r\n?")
 
 
 class ChangedWhileReading(Exception):
-    """The file changed during each of the attempts to read it; read it again when it has come to rest."""
+    """The file changed during every attempt to read it; read it again when it has stopped changing."""
 
 
 def read_file(root: str, path: str, max_size: int, *, reread: Callable[[int, int], bytes] | None = None) -> FileContent:
-    """Read the file at a relative path; size in bytes.
+    """Reads the file at a path relative to the root. `max_size` is in bytes.
 
-    Raises FileNotFound, PermissionDenied, PathTraversal (a link leads out of the root), FileExcluded (larger than
-    `max_size`, or not a regular file), ChangedWhileReading. `reread(descriptor, size)` replaces the read itself.
+    Raises FileNotFound, PermissionDenied, PathTraversal (the path is a link, or leads out of the root), FileExcluded
+    (the file is larger than `max_size`, or not a regular file), ChangedWhileReading. `reread(descriptor, size)`
+    replaces the function that reads the bytes.
     """
     try:
         full = _inside(normalise_root(root), path)
@@ -69,7 +72,7 @@ def _translated(error: OSError, path: str) -> errors.SidecarError:
 
 
 def _inside(root: str, path: str) -> str:
-    """The absolute path, its folder's links resolved; PathTraversal when that folder is outside the root."""
+    """The absolute path with its folder's links resolved. Raises PathTraversal when that folder is outside the root."""
     if "\0" in path:
         raise errors.PathTraversal("The path holds a NUL character.")
     folder, name = os.path.split(disk_path(root, path) if path else root + os.sep)
@@ -80,7 +83,7 @@ def _inside(root: str, path: str) -> str:
 
 
 def _read_once(full: str, path: str, max_size: int, read: Callable[[int, int], bytes]) -> FileContent | None:
-    # O_NONBLOCK: opening a named pipe must not wait for its writer.
+    # O_NONBLOCK: opening a named pipe must not wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(full, flags)
     try:
@@ -100,13 +103,13 @@ def _read_once(full: str, path: str, max_size: int, read: Callable[[int, int], b
 
 
 def _still_there(full: str, opened: os.stat_result) -> bool:
-    """Whether the path still names the file that was opened: an atomic save puts another in its place."""
+    """Whether the path still names the file that was opened: an atomic save replaces it by another."""
     now = os.stat(full, follow_symlinks=False)  # noqa: PTH116
     return Stat.of(now) == Stat.of(opened)
 
 
 def _read_all(descriptor: int, size: int) -> bytes:
-    """Up to one byte more than `size`, so that growth shows."""
+    """Reads one byte more than `size`, if there is one, to detect growth."""
     parts, wanted = [], size + 1
     while wanted > 0 and (part := os.read(descriptor, wanted)):
         parts.append(part)
@@ -115,7 +118,10 @@ def _read_all(descriptor: int, size: int) -> bytes:
 
 
 def decode(raw: bytes) -> tuple[str, str]:
-    """Text with `\\n` newlines and no byte order mark, and the encoding; `("", "binary")` for what is not text."""
+    """(text, encoding): text with `\\n` newlines and without a byte order mark; `("", "binary")` when it is not text.
+
+    Without a byte order mark, bytes that are not valid UTF-8 are read as Latin-1.
+    """
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return _newlines(raw[len(mark) :].decode(encoding, "replace")), encoding
@@ -128,7 +134,7 @@ def decode(raw: bytes) -> tuple[str, str]:
 
 
 def binary_reason(raw: bytes) -> str:
-    """Why bytes without a byte order mark are not text (the first 8 KB tell); empty when they are."""
+    """Why bytes without a byte order mark are not text, judged by the first 8 KB; empty when they are text."""
     head = raw[:SNIFFED_BYTES]
     if b"\0" in head:
         return "it holds a NUL byte"

@@ -1,6 +1,6 @@
-"""What the vector store still has to learn from a manifest: its pending slots, taken, settled, filled anew.
+"""The pending slots of a manifest: those still to be written to, or deleted from, the vector store.
 
-Not here: which chunk gets which slot (`manifest`, in the transaction that writes the file), the store itself.
+`manifest` assigns slots to chunks, in the transaction that writes the file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from sidecar.parts.database import translated
 from sidecar.parts.manifest import Manifest
 
-# (slot, collection, vector id, path vector id); vector id 0: delete the slot from the store.
+# (slot, collection, vector id, path vector id). Vector id 0: the slot is to be deleted from the store.
 PendingSlot = tuple[int, int, int, int]
 
 
@@ -21,7 +21,7 @@ class Slots:
         self._manifest = manifest
 
     def take_pending(self, limit: int) -> list[PendingSlot]:
-        """Up to `limit` pending slots in slot order."""
+        """Up to `limit` pending slots, in slot order. They stay pending until `settle_pending`."""
         with self._manifest.lock, translated(self._manifest.path):
             return self._manifest.connection.execute(
                 "SELECT p.slot, p.collection, coalesce(c.vector_id, 0), coalesce(f.path_vector, 0)"
@@ -31,6 +31,7 @@ class Slots:
             ).fetchall()
 
     def any_pending(self) -> bool:
+        """Whether any slot is pending."""
         return self.count_pending(1) > 0
 
     def count_pending(self, most: int) -> int:
@@ -42,7 +43,7 @@ class Slots:
         return int(count)
 
     def settle_pending(self, rows: Sequence[PendingSlot]) -> None:
-        """Clears the slots that were written, unless their chunk, or the path it is at, has changed since."""
+        """Marks slots as written, except those whose chunk or path has got another vector since `take_pending`."""
         with self._manifest.transaction() as connection:
             connection.executemany(
                 "DELETE FROM pending_slots WHERE slot = ?1"
@@ -53,7 +54,7 @@ class Slots:
             )
 
     def refill_pending(self) -> None:
-        """Every slot with a vector becomes pending: the store is to be filled from nothing."""
+        """Makes exactly the slots with a vector pending, to fill an empty store."""
         with self._manifest.transaction() as connection:
             connection.execute("DELETE FROM pending_slots")
             connection.execute(
@@ -62,7 +63,7 @@ class Slots:
             )
 
     def slots_in_store(self, collection: int) -> list[int]:
-        """The slots that the store must hold, apart from pending ones."""
+        """The slots of a collection that the store must hold, without the pending ones."""
         with self._manifest.lock, translated(self._manifest.path):
             rows = self._manifest.connection.execute(
                 "SELECT c.slot FROM chunks c JOIN files f ON f.id = c.file_id"
@@ -72,7 +73,7 @@ class Slots:
         return [r[0] for r in rows]
 
     def mark_pending(self, slots: Iterable[int], collection: int) -> None:
-        """These are to be written or deleted again, whichever the tables say."""
+        """Makes slots pending, to be written or deleted again as the tables say."""
         with self._manifest.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", [(s, collection) for s in slots]

@@ -1,7 +1,7 @@
-"""Which files of a workspace are offered to the index, and for each that is not, by which rule.
+"""Decides which files of a workspace are offered to the index and, for every other file, which rule leaves it out.
 
-Walks folders and judges single paths with one and the same judgement. Opens no file but ignore files: what only the
-content tells is in `secrets` and `classify`.
+Whole folders and single paths are judged by the same rules. Opens no files except ignore files; `secrets` and
+`classify` judge the content.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _INDEXED = Decision(Rule.INDEXED)
 
 @dataclass(frozen=True, slots=True)
 class WalkOptions:
-    """What a configuration says about files. Sizes in bytes; `global_ignore` as in `IgnoreRules`."""
+    """The settings about files. Sizes are in bytes; `global_ignore` as in `IgnoreRules`."""
 
     include: tuple[str, ...] = ("**/*",)
     exclude: tuple[str, ...] = ()
@@ -50,10 +50,10 @@ class WalkOptions:
 
 @dataclass(frozen=True, slots=True)
 class WalkResult:
-    """Both sorted by path. A folder that was not entered is one skipped path that ends in `/`.
+    """Files and skipped paths, each sorted by path. A folder that was not entered is one skipped path that ends in `/`.
 
-    `unread`: those of the skipped paths that could not be looked at, without the `/`: whether they and what is in them
-    belong in the index is not known. Their rule is NOT_READ, or UNREADABLE where it is of no use to try again soon.
+    `unread` are the skipped paths that could not be examined, without the `/`: whether they and what is in them belong
+    in the index is unknown. Their rule is NOT_READ, or UNREADABLE when another attempt soon is pointless.
     """
 
     files: tuple[FoundFile, ...]
@@ -84,7 +84,7 @@ class _Harvest:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder still to be entered. `taken_back`: a `.sidecarignore` line re-included it by name."""
+    """A folder still to be entered. `taken_back`: a `.sidecarignore` pattern re-includes it."""
 
     path: str
     absolute: str
@@ -93,7 +93,10 @@ class _Folder:
 
 
 class _Globs:
-    """A list of the configuration's globs. A literal last segment or a trailing slash names a folder's contents too."""
+    """A list of globs from the settings.
+
+    One with a literal last segment or a trailing slash also covers a folder's contents.
+    """
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.everything = any(pattern in ("**/*", "**") for pattern in patterns)
@@ -102,7 +105,7 @@ class _Globs:
         self._contents = [compile_glob(f"{whole}/**") for pattern in patterns if (whole := _folder_glob(pattern))]
 
     def matching(self, path: str, is_folder: bool) -> str:
-        """The glob that covers this very path, or "". For a folder: one that covers all that is in it."""
+        """The glob that covers exactly this path, or "". For a folder: a glob that covers everything in it."""
         candidates = self._folders if is_folder else self._files
         return next((pattern for pattern, matches in candidates if matches(path)), "")
 
@@ -113,7 +116,10 @@ class _Globs:
 
 
 def _folder_glob(pattern: str) -> str:
-    """The glob of folders that a pattern covers whole: `docs`, `docs/` and `docs/**` all cover `docs`."""
+    """The glob of the folders that a pattern covers entirely: `docs` for `docs`, `docs/` and `docs/**`.
+
+    Empty for none.
+    """
     if pattern.endswith("/**"):
         return pattern.removesuffix("/**")
     if pattern.endswith("/"):
@@ -123,7 +129,7 @@ def _folder_glob(pattern: str) -> str:
 
 
 class Walker:
-    """Walks one root. Not for several threads at once. `resolve` follows the links of a path, as os.path.realpath."""
+    """Walks one root. Not thread-safe. `resolve` resolves the links of a path, like os.path.realpath."""
 
     def __init__(
         self, root: str, options: WalkOptions | None = None, resolve: Callable[[str], str] = os.path.realpath
@@ -138,12 +144,13 @@ class Walker:
 
     @property
     def options(self) -> WalkOptions:
+        """The options that the walker was made with."""
         return self._options
 
     # ------------------------------------------------------------ many
 
     def walk(self, cancelled: IsCancelled = never_cancelled) -> WalkResult:
-        """The whole workspace. Raises Cancelled, and WorkspaceNotFound when the root is no folder."""
+        """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound when the root is not a folder."""
         if not os.path.isdir(self._root):  # noqa: PTH112
             raise errors.WorkspaceNotFound(f"{self._root} is not a folder.")
         try:
@@ -156,7 +163,10 @@ class Walker:
         return self._result(files, harvest)
 
     def subtree(self, path: str, cancelled: IsCancelled = never_cancelled) -> WalkResult:
-        """One folder of it, or one file; empty when nothing is there. The limit on the count is the last walk's."""
+        """Walks one folder, or looks at one file; the result is empty when the path does not exist.
+
+        The limit on the number of files is applied as in the last whole walk. Raises Cancelled.
+        """
         if not path.strip("/"):
             return self.walk(cancelled)
         decision, entry, folder = self._trace(path.strip("/"))
@@ -209,7 +219,7 @@ class Walker:
             try:
                 entry, problem = entry_of(found, prefix, names.has, seen)
                 decision, taken_back = (problem, False) if problem else self._judge(entry, level, names)
-            except FileNotFoundError:  # it went while we were at it
+            except FileNotFoundError:  # it disappeared during the walk
                 continue
             except (OSError, ValueError) as error:
                 harvest.leave_unread(prefix + found.name, False, error)
@@ -225,14 +235,17 @@ class Walker:
     # ------------------------------------------------------------ one
 
     def decide(self, path: str) -> Decision:
-        """What the walk says of one relative path, its folders included; of a missing one, what its name says."""
+        """The decision on one relative path and the folders above it; for a missing path, what its name decides."""
         decision, entry, folder = self._trace(path.strip("/"))
         if decision.indexed and folder is None and self._last_kept is not None and entry.path > self._last_kept:
             return self._too_many()
         return decision
 
     def found(self, path: str) -> FoundFile | SkippedPath:
-        """One file as the walk would offer or skip it. Raises FileNotFound when nothing is there."""
+        """One file as the walk would offer or skip it.
+
+        Raises FileNotFound when the path does not exist, unless a rule excludes its name.
+        """
         if not path.strip("/"):
             return SkippedPath("/", Decision(Rule.FOLDER, "it is the workspace"))
         decision, entry, folder = self._trace(path.strip("/"))
@@ -247,7 +260,9 @@ class Walker:
         return self._offer(entry)
 
     def _trace(self, path: str) -> tuple[Decision, Entry, _Folder | None]:
-        """Follow a path from the root; the decision, the entry where it ended, and the folder if that is one."""
+        """Follows a path from the root: the decision, the entry at which it ended, and the folder if the
+        entry is one.
+        """
         try:
             return self._follow(path)
         except OSError as error:
@@ -264,7 +279,7 @@ class Walker:
         there = True
         for depth, name in enumerate(parts, 1):
             at, is_last = "/".join(parts[:depth]), depth == len(parts)
-            # Nothing is in a folder that is not there: only the names of the rest of the path are judged.
+            # Below a folder that does not exist, only names can be judged.
             here = deny.NamesOnDisk(folder.absolute) if there else deny.KnownNames(())
             level = self._rules.level(folder.path, folder.absolute, folder.outer) if there else folder.outer
             entry = entry_at(at, folder.absolute, is_last) if there else Entry(at, name, "", not is_last, None)
@@ -300,7 +315,7 @@ class Walker:
         return Decision(Rule.DENIED, reason) if reason else None
 
     def _judge(self, entry: Entry, level: Level, siblings: deny.Listing) -> tuple[Decision, bool]:
-        """The decision on one entry, and whether `.sidecarignore` took it back in. The order of the rules is here."""
+        """The decision on one entry, and whether `.sidecarignore` re-includes it. Defines the order of the rules."""
         refused = deny.denied_by_name(entry.name, entry.is_folder)
         if refused:
             return Decision(Rule.DENIED, refused), False
@@ -335,7 +350,7 @@ class Walker:
             return Decision(Rule.NOT_A_FILE, "a device, socket or pipe")
         try:
             return self._link(self._resolve(entry.absolute))
-        except OSError as error:  # it went, or became something else, while it was followed
+        except OSError as error:  # it disappeared or was replaced while it was resolved
             return Decision(Rule.UNREADABLE, error.strerror or str(error))
 
     def _link(self, target: str) -> Decision:

@@ -1,11 +1,12 @@
-"""Tells what changes under a root folder while it runs: files, folders to be looked through again, git's HEAD.
+"""Reports what changes under a root folder: files, folders to walk again, git's HEAD.
 
-It decides nothing about indexing. What it reports is where to look, and that is complete: watching alone loses files in
-folders that have just appeared, so one that appears, goes or is renamed is reported as a whole, after it is watched.
+What it reports is where to look, and that is complete; it decides nothing about indexing. Watching alone misses files
+in folders that have just appeared, so a folder that appears, disappears or is renamed is reported as a whole, after it
+is watched.
 
-On Linux every folder costs one watch of a limited number, so only those that are not ignored are watched, one by one
-and without following links; elsewhere the system watches a tree at once. Where the system refuses, the whole tree is
-reported every few seconds instead, and `note` says why.
+On Linux every watched folder uses up one of a limited number of watches, so only folders that are not ignored are
+watched, one by one and without following links; other systems watch a whole tree at once. When the system refuses, the
+whole tree is reported every few seconds instead, and `note` says why.
 """
 
 from __future__ import annotations
@@ -27,16 +28,19 @@ Events: TypeAlias = set[tuple[int, str]]
 
 _DELETED, _MODIFIED = 3, 2
 _IGNORE_FILES = frozenset({".gitignore", ".sidecarignore"})
-_LOOK_MS = 1000  # how often a quiet watcher looks whether it has to watch other folders
-_EVENTS_LIMIT = 8000  # half of Linux's queue: beyond, some may have been lost
+_LOOK_MS = 1000  # how often a quiet watcher checks whether it has to watch other folders
+_EVENTS_LIMIT = 8000  # half of Linux's queue; with more events, some may have been lost
 _ATTEMPTS = 5
 _NO_GIT = "There is no git repository here, so there is no commit or checkout to notice."
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`paths`: files that appeared, changed or went, relative, `/`-separated, NFC. `rescan`: folders to compare with
-    the disk, with all below, "" being the root; may be gone. `head_moved`: git is on another commit or branch."""
+    """`paths`: files that appeared, changed or disappeared, relative, `/`-separated, NFC.
+
+    `rescan`: folders, which may no longer exist, to compare with the disk together with everything below; "" is the
+    root. `head_moved`: git's HEAD points to another commit or branch.
+    """
 
     paths: frozenset[str] = frozenset()
     rescan: frozenset[str] = frozenset()
@@ -47,23 +51,31 @@ class Changes:
 
 
 class Notifier(Protocol):
-    """What the system reports about a fixed set of folders; watchfiles' RustNotify."""
+    """Reports the system's events for a fixed set of folders; watchfiles' RustNotify."""
 
-    def watch(self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event) -> Events | str: ...
+    def watch(self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event) -> Events | str:
+        """Waits for events; returns them, or a word when there are none ("timeout", "stop", "signal").
 
-    def close(self) -> None: ...
+        See watchfiles.RustNotify.watch. Raises OSError or RuntimeError when watching fails.
+        """
+
+    def close(self) -> None:
+        """Stops watching. May raise RuntimeError."""
 
 
 MakeNotifier: TypeAlias = Callable[[Sequence[str], bool], Notifier]
-"""(folders, with all below) -> Notifier; raises OSError or RuntimeError when the system refuses."""
+"""(folders, whether to watch everything below them) -> Notifier.
+
+Raises OSError or RuntimeError when the system refuses.
+"""
 
 
 class Watcher:
-    """Watches from `start()` to `stop()` on a thread of its own, where it also calls `on_changes`.
+    """Watches from `start()` to `stop()` on a thread of its own, which also calls `on_changes`.
 
-    `note` is one line that says why it sees nothing or looks around every few seconds instead; else empty.
-    `is_ignored_dir` gets a relative folder path, and is asked once per folder until `refresh()`. Strategy "git" reports
-    `head_moved` only. A report comes after `quiet_ms` without a change, or `longest_ms` after the first.
+    `note` is one line that says why it reports the whole tree every few seconds, or cannot notice anything; else empty.
+    `is_ignored_dir` is called with a relative folder path, once per folder until `refresh()`. The strategy "git"
+    reports `head_moved` only. A report comes `quiet_ms` after the last change, or `longest_ms` after the first.
     """
 
     def __init__(
@@ -95,10 +107,11 @@ class Watcher:
 
     @property
     def active(self) -> bool:
+        """Whether the thread is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """When it returns, whatever changes from then on is reported. Raises nothing; see `active` and `note`."""
+        """Starts watching: every change after it returns is reported. Raises nothing; see `active` and `note`."""
         if self.active:
             return
         self._stopping.clear()
@@ -112,7 +125,7 @@ class Watcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread; may be called from `on_changes`."""
+        """Ends the thread. May be called from `on_changes`."""
         self._stopping.set()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -120,11 +133,14 @@ class Watcher:
             self._thread = None
 
     def refresh(self) -> None:
-        """Asks again which folders are ignored, within a second; for when the rules have changed."""
+        """Asks again, within a second, which folders are ignored. For when the rules have changed."""
         self._stale.set()
 
     def look(self) -> None:
-        """While it sees nothing by itself: reports at once, on the caller's thread, what it would report in a while."""
+        """Reports at once, on the caller's thread, what the next periodic report would contain.
+
+        Does nothing while the system itself reports changes.
+        """
         if self.active and self._notifier is None:
             self._tell_of_all()
 
@@ -142,7 +158,7 @@ class Watcher:
         self._close()
 
     def _wait(self, notifier: Notifier) -> None:
-        """One report, or a second without one."""
+        """Waits for events, at most a second, and reports them."""
         events = self._take(notifier, self._longest_ms, _LOOK_MS)
         found = _Sorted(folders_changed=self._stale.is_set() or self._tree.missed)
         if found.folders_changed:
@@ -153,7 +169,7 @@ class Watcher:
             self._report(found)
 
     def _report(self, found: _Sorted) -> None:
-        """Watches what is new first and tells then: what appears in between is in what the listener finds."""
+        """Watches new folders first and reports then, so that the listener finds what appeared in between."""
         before = self._tree.listed
         for _ in range(_ATTEMPTS):
             if not found.folders_changed and self._head.folders() == self._head.watched:
@@ -162,11 +178,11 @@ class Watcher:
             self._tree.forget(found.rescan)
             self._sort(self._watch(), found)
         else:
-            self._stale.set()  # folders come and go all the time: once more in a second
+            self._stale.set()  # folders keep appearing and disappearing: try again in a second
         found.rescan.update(self._tree.relative(folder) for folder in self._tree.listed - before)
         self._tell(Changes(frozenset(found.paths), _outermost(found.rescan), self._head.moved()))
         if any(path.rpartition("/")[2] in _IGNORE_FILES for path in found.paths):
-            self._stale.set()  # the listener knows the new rules now
+            self._stale.set()  # by now the listener knows the new rules
 
     def _look_around(self) -> None:
         gone = not os.path.isdir(self._root)  # noqa: PTH112
@@ -185,18 +201,21 @@ class Watcher:
             return
         try:
             self._on_changes(changes)
-        except Exception:  # the listener's fault must not end the watching
+        except Exception:  # an error of the listener must not end the watching
             self._log.exception("What changed could not be taken in")
 
     def _watch(self) -> Events:
-        """Watches what is there now. Gives what the old notifier still had, which goes only after the new one came."""
+        """Watches the folders that exist now.
+
+        Returns the last events of the old notifier, which is closed only after the new one exists.
+        """
         left: Events = set()
         failure: Exception = FileNotFoundError(f"{self._root} is gone")
         for _ in range(_ATTEMPTS):
             folders = self._folders()
             try:
                 notifier = self._make_notifier(folders, not self._each_folder and self._strategy == "files")
-            except FileNotFoundError as error:  # a folder went while we were at it
+            except FileNotFoundError as error:  # a folder disappeared after it was listed
                 failure = error
                 continue
             except (OSError, RuntimeError) as error:
@@ -209,7 +228,7 @@ class Watcher:
             self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
             if folders == self._folders():
                 return left
-        if self._notifier is None or not os.path.isdir(self._root):  # noqa: PTH112  its watches tell nothing then
+        if self._notifier is None or not os.path.isdir(self._root):  # noqa: PTH112  its watches are dead then
             self._give_up(failure, retry=True)
         return left
 
@@ -229,7 +248,7 @@ class Watcher:
         return sorted({*tree, *self._head.watched})
 
     def _fail(self, error: Exception) -> None:
-        """A fault of ours ends no watching: it begins anew in a while, and looks around until then."""
+        """After an error in this module: reports the whole tree every few seconds and tries to watch again."""
         self._log.exception("Watching failed")
         self._close()
         self._retry = True
@@ -255,7 +274,7 @@ class Watcher:
     # ------------------------------------------------------------ what the events mean
 
     def _sort(self, events: Events, found: _Sorted) -> None:
-        """Adds to `found` what the events say of the tree; those of git's folders only bring us here."""
+        """Adds to `found` what the events say about the tree. Events in git's folders only cause a look at HEAD."""
         if self._strategy == "git":
             found.folders_changed |= any(what == _DELETED and path in self._head.watched for what, path in events)
             return
@@ -278,7 +297,7 @@ class Watcher:
             found.folders_changed = True
             if relative == "" or not self._tree.is_ignored(relative):
                 found.rescan.add(relative)
-        if "\ufffd" in path:  # a name that is no Unicode, garbled on its way
+        if "\ufffd" in path:  # the name is not valid Unicode and arrived garbled
             found.rescan.add(relative.rpartition("/")[0])
         elif not is_folder:
             found.paths.add(relative)
@@ -294,8 +313,11 @@ class _Sorted:
 
 
 class _Tree:
-    """The folders under the root that are not ignored. `listed`: what the last `list()` gave; `known`: ever gave;
-    `missed`: whether it could not look into one."""
+    """The folders under the root that are not ignored.
+
+    `listed`: the folders of the last `list()`; `known`: those of every `list()` so far; `missed`: whether the last one
+    failed to read a folder.
+    """
 
     def __init__(self, root: str, is_ignored_dir: Callable[[str], bool]) -> None:
         self._root = root
@@ -306,7 +328,10 @@ class _Tree:
         self._ignored: dict[str, bool] = {}
 
     def list(self) -> list[str]:
-        """Absolute paths, the root first. Links are not followed, folders that cannot be read are left out."""
+        """Absolute paths, the root first.
+
+        Links are not followed; folders that permissions forbid to read are left out.
+        """
         found, self.missed = [self._root], False
         for folder in found:
             found += (entry for entry in self._subfolders(folder) if not self.is_ignored(self.relative(entry)))
@@ -315,7 +340,7 @@ class _Tree:
         return found
 
     def covers(self, folder: str) -> bool:
-        """Whether a folder is really inside the root and neither it nor one above it is ignored."""
+        """Whether a folder is inside the root without links, and neither it nor a folder above it is ignored."""
         if folder in self.listed or folder == self._root:
             return True
         if not folder.startswith(self._root + os.sep) or not _is_real(folder):
@@ -323,12 +348,12 @@ class _Tree:
         return not any(self.is_ignored(above) for above in _lineage(self.relative(folder)) if above)
 
     def is_ignored(self, relative: str) -> bool:
-        if relative not in self._ignored:  # asking reads ignore files, and each new folder asks about all
+        if relative not in self._ignored:  # asking reads ignore files, and every new folder asks about all folders
             self._ignored[relative] = relative.rpartition("/")[2] == ".git" or self._is_ignored_dir(relative)
         return self._ignored[relative]
 
     def forget(self, folders: set[str]) -> None:
-        """Asks about these relative folders and all below them anew."""
+        """Makes `is_ignored` ask again about these relative folders and everything below them."""
         for known in [path for path in self._ignored if not folders.isdisjoint(_lineage(path))]:
             del self._ignored[known]
 
@@ -343,13 +368,13 @@ class _Tree:
             return [path for path in inside if os.access(path, os.R_OK)]
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             return []
-        except OSError:  # descriptors ran out, say: it is not empty for that
+        except OSError:  # for example, no descriptors are left: the folder is not empty because of that
             self.missed = True
             return [known for known in self.listed if os.path.dirname(known) == folder != known]  # noqa: PTH120
 
 
 def _is_real(folder: str) -> bool:
-    """Whether no link leads there. A link that goes while it is resolved led somewhere."""
+    """Whether the path contains no links. False when it cannot be resolved."""
     with contextlib.suppress(OSError):
         return os.path.realpath(folder) == folder
     return False
@@ -364,14 +389,14 @@ def _lineage(path: str) -> Iterator[str]:
 
 
 def _outermost(folders: set[str]) -> frozenset[str]:
-    """Without those that are inside another one."""
+    """The folders without those that are inside another one."""
     return frozenset(f for f in folders if not f or folders.isdisjoint(_lineage(f.rpartition("/")[0])))
 
 
 def _notifier(folders: Sequence[str], with_all_below: bool) -> Notifier:
     from watchfiles._rust_notify import RustNotify
 
-    for folder in folders if with_all_below else ():  # which says nothing of a missing one where it forgives errors
+    for folder in folders if with_all_below else ():  # RustNotify ignores a missing folder then
         os.stat(folder)  # noqa: PTH116
     made: Notifier = RustNotify(list(folders), False, False, 0, with_all_below, with_all_below)
     return made
