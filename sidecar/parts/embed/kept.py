@@ -213,16 +213,14 @@ class KeptVectors:
         return gone
 
     def release(self, ids: Ids) -> int:
-        """Deletes these vectors, of whatever model, except those used in the last two days. Returns how many it
-        deleted.
-        """
+        """Deletes these vectors, of any model, except those used in the last two days. Returns how many it deleted."""
         gone = self._drop(np.intersect1d(self._long_unused(), np.asarray(ids, np.int64)))
         self._give_space_back()
         return gone
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
-        """Shrinks a file of more than `max_bytes` to about 80 % of that by deleting the vectors, of whatever model,
-        that were used longest ago.
+        """Shrinks a file of more than `max_bytes` to about 80 % of that. Deletes the vectors that were used longest
+        ago, of any model.
 
         Keeps the vectors whose ids `referenced` returns, and those used in the last two days. Returns how many it
         deleted.

@@ -1,4 +1,4 @@
-"""The embedding cache of a data folder, opened once per process however many workspaces use it."""
+"""The embedding cache of a data folder, opened once per process for all workspaces that use it."""
 
 from __future__ import annotations
 

@@ -182,11 +182,11 @@ def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
 def merge_segments(
     connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False, budget: int = MERGE_BUDGET
 ) -> int:
-    """Merges the segments that are due, without their dead postings, and returns how many these were.
+    """Merges the segments that are due, without their dead postings. Returns how many segments were merged into one.
 
-    `force` merges all segments into one. `at_end` says that no more commits follow for now: if nothing is due, more
-    than a few small segments are merged into one. At most `budget` postings are due, unless more than half of the index
-    is dead. Then all of it is rewritten, which costs less than the changes that made it so.
+    `force` merges all segments. `at_end` says that no more commits follow for now: if nothing is due, more than a few
+    small segments are merged. At most `budget` postings are due, unless more than half of the index is dead. Then all
+    of it is rewritten, which costs less than the changes that made it so.
 
     An id is alive if it is in the table `files` or `chunks` of the same transaction.
     """

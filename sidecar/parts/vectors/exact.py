@@ -1,4 +1,4 @@
-"""Vector search by comparing with every vector in memory: for small indexes, and while Chroma is filled again.
+"""Vector search by comparing with every vector in memory. The engine does not use it: tests compare Chroma with it.
 
 Stores nothing on disk. A search costs dimension x rows multiplications (about 15 ms for 100,000 rows of 384 numbers).
 """
