@@ -1,8 +1,8 @@
 """Well-known models of the Hugging Face hub: what they are, where they are published, and which of them are downloaded.
 
-Reads files only; `fetch` uses the network. An entry pins a commit, and the size and SHA-256 of each file where these
-are known. For the other files `fetch` checks what the hub states for that commit, and records it in a lock file beside
-them. So a later change of a file is refused in either case.
+Reads files only; `fetch` uses the network. An entry names a revision, and the size and SHA-256 of each file where these
+are known. For the other files `fetch` checks what the hub states for that revision, and records it in a lock file
+beside them. So a downloaded file that changes later is refused in either case.
 """
 
 from __future__ import annotations
