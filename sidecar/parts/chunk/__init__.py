@@ -1,7 +1,10 @@
-"""Cuts one file into chunks and says what it defines: `parse_file`. Reads no disk, keeps no state, embeds nothing.
+"""Cuts one file into chunks and lists its definitions and comments: `parse_file`. Reads no files, keeps no state and
+computes no embeddings.
 
-Same text, same chunks, on every run and in every thread. Chunks are whole lines (or pieces of one very long line),
-do not overlap, and together hold every line that is not blank. Heavy imports (tree-sitter) wait for the first file.
+The same text gives the same chunks in every run and in every thread. Chunks do not overlap. Each is a range of whole
+lines, or a piece of one very long line, and together they hold every line that is not blank; those of a notebook hold
+only the sources of its cells. tree-sitter is imported when the first code file or notebook is parsed, because that
+import is slow.
 """
 
 from __future__ import annotations
@@ -12,18 +15,23 @@ from .prose import PROSE
 from .tables import TABLES
 
 CHUNKER_VERSION = 1
-"""Raise it when the same text may yield other chunks or definitions: an index made by another version is rebuilt."""
+"""Raise this when the same text may give other chunks or definitions: an index made by another version is rebuilt."""
 
 _SCRIPTED = frozenset({"vue", "svelte"})
 
 
 def supported_languages() -> frozenset[str]:
-    """Languages that are cut by their structure; any other is cut into windows of lines."""
+    """The languages whose files are cut along their structure; files in any other language are cut into windows of
+    lines.
+    """
     return frozenset(TABLES) | PROSE | _SCRIPTED | {"notebook"}
 
 
 def parse_file(path: str, text: str, language: str) -> ParsedFile:
-    """Chunks, definitions and comments of one file. `text` has `\\n` newlines; never raises on any text."""
+    """The chunks, definitions and comments of one file. `text` has `\\n` newlines; no text raises an error.
+
+    `path` only decides whether C is read as C++, which it is in a `.h` file.
+    """
     if language == "notebook":
         from .notebook import parse_notebook
 

@@ -1,4 +1,6 @@
-"""Program text: the tree of its grammar, or windows of lines where there is none or the tree is mostly errors."""
+"""Program text: cut along its syntax tree, or into windows of lines if it has no grammar or the tree is
+mostly errors.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,23 @@ from .table import Table
 from .tables import TABLES
 
 MAX_BYTES = 1_000_000
-"""A longer text is cut into windows of lines: a grammar may need seconds for it, and it is rarely written by hand."""
+"""A longer text is cut into windows of lines: a grammar may need seconds for it, and such a file is rarely written by
+hand.
+"""
 MAX_ERRORS = 0.4
-"""Share of a text that a grammar may fail to understand before the text is cut into windows of lines."""
+"""The share of a text that the grammar may fail to understand; with more, the text is cut into windows of lines."""
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\v\x1b"))
 _SCRIPT = re.compile(r"<script([^>]*)>((?=[ \t]*\n)[^\0]*?\n[ \t]*)</script>", re.IGNORECASE)
-"""A script that has its lines to itself."""
+"""A script element whose tags stand on other lines than its content."""
 _TYPED = re.compile(r"lang=[\"']?tsx?\b")
 
 
 def parse_code(text: str, language: str, path: str = "") -> ParsedFile:
-    """One file of program text."""
+    """The chunks, definitions and comments of one file of program text.
+
+    Without a usable tree there are only chunks, and `parser` of the result is `lines` instead of `tree-sitter`.
+    """
     lines = Lines(text)
     table = _table_for(path, language)
     source = text.encode("utf-8", "replace")
@@ -40,18 +47,25 @@ def parse_code(text: str, language: str, path: str = "") -> ParsedFile:
 
 
 def lines_only(lines: Lines, language: str) -> ParsedFile:
+    """Windows of lines as chunks, without definitions and comments."""
     spans = cut_to_fit(lambda target: to_spans(lines, windows(lines, 1, len(lines), target), target))
     return ParsedFile(language, "lines", label(spans, Outline()))
 
 
 def tree_spans(root: Node, lines: Lines, table: Table) -> list[Span]:
+    """The text cut along its tree into at most MAX_CHUNKS spans."""
     attached = frozenset((*table.comments, *table.attached))
     kept = frozenset(table.rules) | {"call"}
     return cut_to_fit(lambda target: to_spans(lines, split_tree(root, lines, target, attached, kept), target))
 
 
 def parse_scripted(text: str, language: str) -> ParsedFile:
-    """A Vue or Svelte component: its script parsed as TypeScript or JavaScript, the rest in windows of lines."""
+    """A Vue or Svelte component: its first script is parsed as TypeScript or JavaScript, the rest is cut into windows
+    of lines.
+
+    The whole component is cut into windows if no script has lines of its own, if the script has no usable tree, or if
+    there would be more than MAX_CHUNKS chunks.
+    """
     lines = Lines(text)
     script = _SCRIPT.search(text)
     if script is None:
@@ -69,12 +83,14 @@ def parse_scripted(text: str, language: str) -> ParsedFile:
 
 
 def _table_for(path: str, language: str) -> Table | None:
-    """A `.h` file is read as C++, of which C's declarations are a part."""
+    """The description of the language, or None. A `.h` file is read as C++, which includes C's declarations."""
     return TABLES.get("cpp" if language == "c" and path.endswith(".h") else language)
 
 
 def _is_parsable(source: bytes) -> bool:
-    """Whether it is of a sane length and not noise, on which a grammar spends a hundred times what code costs."""
+    """Whether the text has at most MAX_BYTES and is not noise, on which a grammar spends a hundred times as long as on
+    code.
+    """
     if len(source) > MAX_BYTES or b"\0" in source:
         return False
     controls = len(source) - len(source.translate(None, _CONTROLS))
@@ -82,7 +98,9 @@ def _is_parsable(source: bytes) -> bool:
 
 
 def label(spans: list[Span], found: Outline) -> tuple[Chunk, ...]:
-    """Gives each span its kind, the names that start in it and the names around it."""
+    """The spans as chunks, each with its kind, the names of the definitions that start in it, and the
+    names around it.
+    """
     definitions = sorted(found.definitions, key=lambda item: (item.start_line, -item.end_line))
     starts = [item.start_line for item in definitions]
     scopes = sorted(found.scopes, key=lambda scope: (scope.start, -scope.end))
@@ -103,7 +121,9 @@ def label(spans: list[Span], found: Outline) -> tuple[Chunk, ...]:
 
 
 def _kind(inside: list[Definition], before: list[Definition], span: Span) -> str:
-    """The kind of what the chunk holds at its outermost, or is a part of; `code` where that is mixed or nothing."""
+    """The kind of the outermost definitions in the chunk, or of the definition that it is a part of; `code` if these
+    differ or there are none.
+    """
     if inside:
         depth = min(item.depth for item in inside)
         kinds = {item.kind for item in inside if item.depth == depth}

@@ -1,7 +1,7 @@
-"""What a file defines and what its comments say, read off a syntax tree by the rules of `tables`.
+"""Reads the definitions and comments of a file from its syntax tree, by the rules of `tables`.
 
-Only captured nodes are looked at; nesting is told from their byte ranges, so the walk needs no recursion and does not
-depend on the depth of the tree.
+Looks only at the nodes that the grammar's query captures. Byte ranges tell which node encloses which, so the reading
+needs no recursion and does not depend on the depth of the tree.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ _ELIXIR_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A named range around lines: a definition, or what only lends its name (a Rust impl block)."""
+    """A named range of lines: a definition, or a node that only lends its name to what it holds, such as a Rust impl
+    block.
+    """
 
     start: int
     end: int
@@ -48,6 +50,10 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
+    """The definitions, named scopes and comments of a file, each in the order of the file. Empty for a file without a
+    tree.
+    """
+
     definitions: tuple[Definition, ...] = ()
     scopes: tuple[Scope, ...] = ()
     comments: tuple[Comment, ...] = ()
@@ -55,7 +61,9 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What encloses the next node; the rest is summed up from the frames around it."""
+    """A definition, scope or lambda that encloses the next node. `depth`, `container` and `in_function` include the
+    frames around it.
+    """
 
     end_byte: int
     kind: str
@@ -69,14 +77,17 @@ _TOP = _Frame(1 << 62, "", True, 0, "", False)
 
 
 def query_for(table: Table) -> tuple[tuple[str, str], ...]:
-    """Node types to capture, each with its capture name."""
+    """The node types to capture, as (node type, capture name)."""
     captured = [(kind, "rule") for kind in table.rules]
     captured += [(kind, "lambda") for kind in table.lambdas]
     return (*captured, *((kind, "comment") for kind in table.comments))
 
 
 def outline(table: Table, captures: Mapping[str, list[Node]], source: bytes) -> Outline:
-    """Definitions, named scopes and comments, in the order of the file."""
+    """The definitions, named scopes and comments among the captured nodes, in the order of the file.
+
+    `captures` gives the nodes of each capture name; `source` is the file's text in UTF-8.
+    """
     reader = _Reader(table, source)
     wanted = [node for name in ("rule", "lambda", "elixir", "attribute") for node in captures.get(name, [])]
     wanted.sort(key=lambda node: (node.start_byte, -node.end_byte))
@@ -92,7 +103,7 @@ def outline(table: Table, captures: Mapping[str, list[Node]], source: bytes) -> 
 
 
 class _Reader:
-    """Takes captured nodes in file order and keeps the stack of what encloses the next one."""
+    """Reads captured nodes in the order of the file and keeps a stack of the frames that enclose the next one."""
 
     def __init__(self, table: Table, source: bytes) -> None:
         self.definitions: list[Definition] = []
@@ -104,6 +115,7 @@ class _Reader:
         self._stack: list[_Frame] = [_TOP]
 
     def read(self, node: Node) -> None:
+        """Adds what the node defines, and makes it a frame if it encloses others."""
         while self._stack[-1].end_byte <= node.start_byte:
             self._stack.pop()
         if node.type in self._lambdas:
@@ -116,6 +128,7 @@ class _Reader:
             self._read_rule(node, self._rules[node.type])
 
     def _read_rule(self, node: Node, rule: Rule) -> None:
+        """Adds the definition that the rule sees in the node, if its options allow that."""
         if not self._applies(node, rule):
             return
         written = naming.full_name(node, rule)
@@ -131,11 +144,13 @@ class _Reader:
             self._define(node, kind, name)
 
     def _applies(self, node: Node, rule: Rule) -> bool:
+        """Whether the rule's options `global` and `body` allow the node."""
         if "global" in rule.flags and self._stack[-1].in_function:
             return False
         return "body" not in rule.flags or node.child_by_field_name("body") is not None
 
     def _kind(self, node: Node, rule: Rule) -> str:
+        """The kind of definition that the rule sees in the node; empty if it sees none."""
         match rule.kind:
             case "bind":
                 return self._bound_kind(node, rule)
@@ -149,6 +164,10 @@ class _Reader:
                 return kind
 
     def _bound_kind(self, node: Node, rule: Rule) -> str:
+        """The kind of an assigned name: that of its value if this is a function or class, else `variable` or `field`.
+
+        Empty for an import, for a local variable, and where a `callable` rule finds no function or class.
+        """
         value = naming.follow(node, rule.value) if rule.value else _value_of(node)
         if value is not None and _FUNCTION_VALUES.search(value.type):
             return "function"
@@ -161,6 +180,9 @@ class _Reader:
         return "field" if "member" in rule.flags else "variable"
 
     def _read_elixir(self, node: Node) -> None:
+        """Adds an Elixir definition, which is a call such as `def` or `defmodule`: its target tells the kind, its first
+        argument the name.
+        """
         target, arguments = node.child_by_field_name("target"), naming.follow(node, "~arguments")
         first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
         if target is None or first is None:
@@ -179,6 +201,11 @@ class _Reader:
     def _define(
         self, node: Node, kind: str, name: str, *, qualifier: str = "", exported: bool | None = None, opens: bool = True
     ) -> None:
+        """Adds a scope and, unless `kind` is `scope`, a definition; with `opens` it becomes the frame of the nodes
+        inside it.
+
+        `qualifier` stands before the name (`A` in `A::f`). `exported` None leaves that to the language's convention.
+        """
         around = self._stack[-1]
         body = naming.following_body(node)
         self.scopes.append(Scope(naming.first_line(node), naming.last_line(body or node), name))
@@ -199,6 +226,7 @@ class _Reader:
             self._push(node, name, kind, exported)
 
     def _push(self, node: Node, name: str, kind: str, exported: bool) -> None:
+        """Makes the node the innermost frame."""
         around = self._stack[-1]
         container = f"{around.container}.{name}" if around.container else name
         in_function = around.in_function if kind in _TYPES else around.in_function or kind in _FUNCTIONS
@@ -207,6 +235,7 @@ class _Reader:
 
 
 def _value_of(node: Node) -> Node | None:
+    """The field `value` or `right` of the node, or None."""
     for name in ("value", "right"):
         value = node.child_by_field_name(name)
         if value is not None:
@@ -215,7 +244,9 @@ def _value_of(node: Node) -> Node | None:
 
 
 def _refine(kind: str, name: str, around: str) -> str:
-    """A function in a class is a method or constructor, a variable there a field, a capital-only one a constant."""
+    """A function in a class is a method or constructor, a variable there is a field, and any other variable in capitals
+    is a constant.
+    """
     if kind in ("function", "method") and around in (*_TYPES, "scope"):
         return "constructor" if name in _CONSTRUCTORS else "method"
     if kind == "variable" and around in (*_TYPES, "scope"):
@@ -226,7 +257,10 @@ def _refine(kind: str, name: str, around: str) -> str:
 
 
 def _apply_exports(visibility: str, definitions: list[Definition], exported: set[str]) -> list[Definition]:
-    """Names in an export list (`export { a }`, a Haskell header) are exported; in Haskell without one all are."""
+    """Marks the top-level names of an export list (`export { a }`, a Haskell module header) as exported.
+
+    In Haskell everything is exported if there is no such list, and always what another definition contains.
+    """
     if visibility == "haskell":
         return [replace(d, exported=not exported or d.name in exported or bool(d.container)) for d in definitions]
     if not exported:
@@ -235,7 +269,7 @@ def _apply_exports(visibility: str, definitions: list[Definition], exported: set
 
 
 def _hide_private(definitions: list[Definition], marks: Iterable[Node]) -> list[Definition]:
-    """Ruby: what follows a bare `private` in the same body is not exported."""
+    """Marks what follows a bare `private` or `protected` in the same Ruby body as not exported."""
     hidden = [(naming.first_line(mark), naming.last_line(mark.parent)) for mark in marks if mark.parent is not None]
     return [
         replace(item, exported=False) if any(start < item.start_line <= end for start, end in hidden) else item
@@ -244,7 +278,9 @@ def _hide_private(definitions: list[Definition], marks: Iterable[Node]) -> list[
 
 
 def _merge_clauses(definitions: list[Definition]) -> list[Definition]:
-    """Neighbours of one name, kind and container are one: signature and equations, clauses."""
+    """Joins neighbours with the same name, kind and container, such as a signature and its equations, or the clauses of
+    a function.
+    """
     merged: list[Definition] = []
     for item in definitions:
         last = merged[-1] if merged else None
@@ -256,12 +292,15 @@ def _merge_clauses(definitions: list[Definition]) -> list[Definition]:
 
 
 def _is_same(one: Definition, other: Definition) -> bool:
+    """Whether two definitions are clauses of one function: the second begins on the line after the first."""
     same = (one.name, one.kind, one.container) == (other.name, other.kind, other.container)
     return same and one.kind in _FUNCTIONS and one.end_line < other.start_line <= one.end_line + 1
 
 
 def merge_comments(nodes: list[Node]) -> tuple[Comment, ...]:
-    """Comments in file order; one that begins on the line after another's end continues it."""
+    """The comments in the order of the file, each cut to MAX_COMMENT characters. Comments on adjacent
+    lines become one.
+    """
     merged: list[tuple[int, int, str]] = []
     for node in sorted(nodes, key=lambda node: node.start_byte):
         start, end, text = naming.first_line(node), naming.last_line(node), naming.text_of(node).rstrip()

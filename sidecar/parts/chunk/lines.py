@@ -1,6 +1,6 @@
-"""Spans of lines: how long they are, how they are cut and merged. Knows nothing of any language.
+"""Ranges of lines: how long they are, and where to cut them. Independent of any language.
 
-The fallback of every other chunker here, and what they all end in: a `Span` is whole lines of a file, or a piece of
+The other chunkers fall back on this module, and all of them end with its `Span`: whole lines of a file, or a piece of
 one line that is too long by itself.
 """
 
@@ -12,18 +12,24 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 TARGET = 1_500
-"""Characters a chunk aims not to exceed: what the embedding models read of it, and a person at a glance."""
+"""The characters that a chunk aims not to exceed: what the embedding models read of it, and what a person takes in at a
+glance.
+"""
 MAX_CHUNKS = 1_000
-"""Chunks of one file. A file that would have more is cut again with the target doubled, until it does not."""
+"""The most chunks of one file. A file with more is cut again with the target doubled, until it has no
+more than these.
+"""
 TINY = 120
-"""Characters under which a span is no answer by itself (a closing brace, a lone heading) and joins its neighbour."""
+"""Characters up to which a span is too short to be an answer (a closing brace, a lone heading) and joins
+its neighbour.
+"""
 
 _BREAK = re.compile(r"[\s;,>)}\]]")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines `start`..`end` (1-based, inclusive); `text` is their text, or a piece of the one line."""
+    """Lines `start` to `end` (1-based, inclusive). `text` is their text, or a piece of it if they are one long line."""
 
     start: int
     end: int
@@ -31,7 +37,7 @@ class Span:
 
 
 class Lines:
-    """The lines of one text, with sizes of ranges in constant time."""
+    """The lines of one text, numbered from 1. The size of a range takes constant time."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
@@ -45,18 +51,20 @@ class Lines:
         return self._lines[number - 1]
 
     def size(self, start: int, end: int) -> int:
-        """Characters of lines start..end, newlines included."""
+        """The characters of lines `start` to `end`, newlines included."""
         return self._before[end] - self._before[start - 1]
 
     def is_blank(self, number: int) -> bool:
+        """Whether the line is empty or holds only whitespace."""
         return not self._lines[number - 1].strip()
 
     def indent(self, number: int) -> int:
+        """How many whitespace characters begin the line."""
         line = self._lines[number - 1]
         return len(line) - len(line.lstrip())
 
     def trim(self, start: int, end: int) -> tuple[int, int]:
-        """The range without blank lines at its edges; empty (start > end) where all are blank."""
+        """The range without the blank lines at its edges; start > end if all its lines are blank."""
         while start <= end and self.is_blank(start):
             start += 1
         while end >= start and self.is_blank(end):
@@ -64,7 +72,10 @@ class Lines:
         return start, end
 
     def spans(self, start: int, end: int, target: int) -> list[Span]:
-        """The range trimmed: one span; where it is one line that is too long, its pieces; none where it is blank."""
+        """The range as spans, without the blank lines at its edges.
+
+        This is one span, several for a single line longer than twice the target, or none if all lines are blank.
+        """
         start, end = self.trim(start, end)
         if start > end:
             return []
@@ -75,7 +86,9 @@ class Lines:
 
 
 def cut_line(line: str, target: int) -> list[str]:
-    """Pieces of at most `target` characters, cut after a blank or closing mark where one is near; no blank ones."""
+    """Pieces of at most `target` characters, without blank ones. Cuts after whitespace, a separator or a closing
+    bracket if the last quarter of a piece has one.
+    """
     pieces = []
     at = 0
     while at < len(line):
@@ -89,10 +102,10 @@ def cut_line(line: str, target: int) -> list[str]:
 
 
 def windows(lines: Lines, start: int, end: int, target: int) -> list[tuple[int, int]]:
-    """Cuts a range into ranges of at most `target` characters (or one line), before lines that look like beginnings.
+    """Cuts a range into ranges of at most `target` characters, or of one line, before lines that look like a beginning.
 
-    A beginning follows a blank line or stands least indented; of equal ones the last is taken, never in the
-    window's first third.
+    Such a line follows a blank line or has the least indentation. Of equally good lines the last is chosen, but none in
+    the first third of a window.
     """
     ranges = []
     while start <= end:
@@ -104,6 +117,7 @@ def windows(lines: Lines, start: int, end: int, target: int) -> list[tuple[int, 
 
 
 def _last_that_fits(lines: Lines, start: int, end: int, target: int) -> int:
+    """The last line of a window that begins at `start` and has at most `target` characters; at least `start`."""
     last = start
     while last < end and lines.size(start, last + 1) <= target:
         last += 1
@@ -111,7 +125,7 @@ def _last_that_fits(lines: Lines, start: int, end: int, target: int) -> int:
 
 
 def _best_cut(lines: Lines, start: int, last: int) -> int:
-    """The line that begins the next window: start < line <= last + 1."""
+    """The line that begins the next window, between start + 1 and last + 1."""
     best, best_cost = last + 1, 1 << 30
     size = lines.size(start, last)
     for line in range(last + 1, start, -1):
@@ -126,11 +140,14 @@ def _best_cut(lines: Lines, start: int, last: int) -> int:
 
 
 def to_spans(lines: Lines, ranges: Sequence[tuple[int, int]], target: int) -> list[Span]:
+    """The spans of all ranges, in order."""
     return [span for start, end in ranges for span in lines.spans(start, end, target)]
 
 
 def cut_to_fit(cut: Callable[[int], list[Span]]) -> list[Span]:
-    """The spans of `cut(target)`, with the target doubled until they are at most MAX_CHUNKS."""
+    """The spans of `cut(target)`. The target begins at TARGET and is doubled until there are at most
+    MAX_CHUNKS spans.
+    """
     target = TARGET
     while len(spans := cut(target)) > MAX_CHUNKS:
         target *= 2

@@ -1,4 +1,6 @@
-"""Reads one definition off its node: name, signature, whether others may use it. No tree walk, no state."""
+"""Reads one definition from its node in the syntax tree: its name, its signature, and whether other files may use it.
+Keeps no state.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,10 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of `tables`, read."""
+    """One rule of `tables`, parsed; `table` explains the notation.
+
+    `name` and `value` are the paths that the rule gives, or empty; `flags` are its other options.
+    """
 
     kind: str
     name: str
@@ -81,6 +86,7 @@ class Rule:
 
     @staticmethod
     def read(text: str) -> Rule:
+        """Parses `kind option...`."""
         kind, *options = text.split()
         pairs = dict(option.split("=", 1) for option in options if "=" in option)
         flags = frozenset(option for option in options if "=" not in option)
@@ -88,21 +94,27 @@ class Rule:
 
 
 def text_of(node: Node) -> str:
+    """The source text of the node; bytes that are not UTF-8 are replaced."""
     return (node.text or b"").decode("utf-8", "replace")
 
 
 def first_line(node: Node) -> int:
+    """The 1-based line on which the node starts."""
     return node.start_point.row + 1
 
 
 def last_line(node: Node) -> int:
-    """1-based; a node that ends with its newline ends on the line before."""
+    """The 1-based line on which the node ends. A node that ends with its newline ends on the line before."""
     end = node.end_point
     return end.row if end.column == 0 and end.row > node.start_point.row else end.row + 1
 
 
 def follow(node: Node, path: str) -> Node | None:
-    """The node at the end of a path of fields and `~types`; `last` is the last named child."""
+    """The node to which a path leads from `node`; None if it leads nowhere.
+
+    The steps of a path are joined by dots. Each is a field's name, `~type` (the first child of that type) or `last`
+    (the last named child).
+    """
     at: Node | None = node
     for step in path.split("."):
         if at is None:
@@ -117,12 +129,14 @@ def follow(node: Node, path: str) -> Node | None:
 
 
 def name_of(node: Node, rule: Rule) -> str:
-    """The last part of the defined name, without type parameters; empty where there is none."""
+    """The last part of the defined name, without type parameters; empty if the node names nothing."""
     return last_part(full_name(node, rule))
 
 
 def full_name(node: Node, rule: Rule) -> str:
-    """The name as written, qualifiers included; empty where there is none."""
+    """The defined name as written, qualifiers included; empty if the node names nothing or the name exceeds MAX_NAME
+    bytes.
+    """
     if rule.name == "keyword":
         match = re.match(r"(?:\w+\s+)*?(init|constructor)\b", text_of(node)[:80])
         return match.group(1) if match else ""
@@ -140,6 +154,9 @@ def full_name(node: Node, rule: Rule) -> str:
 
 
 def last_part(name: str) -> str:
+    """The last part of a qualified name, without quotes and type parameters: `f` for `A::B<T>::f`. An operator stays
+    whole.
+    """
     name = name.strip().strip("\"'`")
     if not name[:1].isalpha() and not name.startswith(("_", "$", "@", "#", "~")):
         return _NOT_A_NAME.sub("", name)
@@ -149,12 +166,13 @@ def last_part(name: str) -> str:
 
 
 def qualifier_of(name: str) -> str:
-    """`A::B` of `A::B::f`, joined by dots; empty for a plain name."""
+    """`A.B` for `A::B::f`; empty for a plain name."""
     parts = [part for part in re.split(r"::|\.|:", _GENERICS.sub("", name)) if part]
     return ".".join(parts[:-1])
 
 
 def _first_identifier(node: Node) -> Node | None:
+    """The first identifier among the named children and theirs; modifiers, attributes and annotations are skipped."""
     for child in node.named_children:
         if child.type in _IDENTIFIERS:
             return child
@@ -165,7 +183,9 @@ def _first_identifier(node: Node) -> Node | None:
 
 
 def declared_name(node: Node) -> Node | None:
-    """The name inside C's nested declarators (`int (*f(int))[3]`)."""
+    """The name inside C's nested declarators (`f` in `int (*f(int))[3]`); None if it is not found within
+    twelve levels.
+    """
     at = node.child_by_field_name("declarator")
     for _ in range(12):
         if at is None or at.type in _DECLARED:
@@ -176,7 +196,7 @@ def declared_name(node: Node) -> Node | None:
 
 
 def declares_function(node: Node) -> bool:
-    """Whether a C declaration declares a function (not a pointer to one)."""
+    """Whether a C declaration declares a function and not a pointer to one."""
     at = node.child_by_field_name("declarator")
     for _ in range(6):
         if at is None:
@@ -191,7 +211,7 @@ def declares_function(node: Node) -> bool:
 
 
 def _body_of_value(node: Node) -> Node | None:
-    """The body of the function that is assigned, two levels down at most (`M.f = function() ... end`)."""
+    """The body of an assigned function, at most two levels down (`M.f = function() ... end`), or None."""
     at = node
     for _ in range(2):
         if not at.named_children:
@@ -203,11 +223,16 @@ def _body_of_value(node: Node) -> Node | None:
 
 
 def body_of(node: Node) -> Node | None:
+    """The node of the body: the field `body`, else the first child of a type that is a body in some
+    grammar, else None.
+    """
     return node.child_by_field_name("body") or next((c for c in node.children if c.type in _BODIES), None)
 
 
 def following_body(node: Node) -> Node | None:
-    """Dart: the body is no child of the signature, it follows it."""
+    """The body of a Dart function, which follows its signature as a sibling and is not a child of it; None for other
+    nodes.
+    """
     if not node.type.endswith("_signature"):
         return None
     outer = node.parent if node.parent is not None and node.parent.type == "method_signature" else node
@@ -216,7 +241,11 @@ def following_body(node: Node) -> Node | None:
 
 
 def signature_of(node: Node, source: bytes) -> str:
-    """The text up to the body (else the first line) on one line, at most MAX_SIGNATURE characters."""
+    """The text of a definition up to its body, on one line and cut to MAX_SIGNATURE characters.
+
+    If no node is the body, the signature is the first line. If that line holds a parenthesis, the signature goes on up
+    to a line that begins with `{`.
+    """
     body = body_of(node) or _body_of_value(node)
     end = body.start_byte if body is not None else node.end_byte
     text = source[node.start_byte : min(end, node.start_byte + 4 * MAX_SIGNATURE)].decode("utf-8", "replace")
@@ -230,7 +259,11 @@ _PRIVATE = frozenset({"private", "fileprivate", "internal"})
 
 
 def is_exported(visibility: str, name: str, node: Node, signature: str, inherited: bool) -> bool:
-    """By the language's convention; `inherited` says whether what encloses it is exported (True at the top)."""
+    """Whether other files may use the definition, by the language's convention.
+
+    `visibility` names the convention (`Table.visibility`); `signature` holds the modifiers before `name`; `inherited`
+    says whether the definition stands directly in an exported class or type.
+    """
     head = signature.split(name, 1)[0]
     words = frozenset(_WORD.findall(head))
     match visibility:
@@ -252,12 +285,13 @@ def is_exported(visibility: str, name: str, node: Node, signature: str, inherite
 
 
 def _is_in_interface(node: Node) -> bool:
+    """Whether the node is a member of an interface or annotation type, whose members are public without a modifier."""
     around = node.parent.parent if node.parent is not None else None
     return around is not None and around.type in ("interface_declaration", "annotation_type_declaration")
 
 
 def _is_exported_js(node: Node) -> bool:
-    """`export ...` around it, or an assignment to a property (`exports.x =`, `A.prototype.x =`)."""
+    """Whether the node stands in an `export` statement, or is an assignment (`exports.x =`, `A.prototype.x =`)."""
     if node.type == "assignment_expression":
         return True
     parent = node.parent

@@ -1,7 +1,8 @@
-"""Jupyter notebooks by cell: the sources only, outputs dropped. Lines are those of the `.ipynb` file.
+"""Jupyter notebooks, cut by cell: only the sources of the cells, not their outputs. Line numbers are those of the
+`.ipynb` file.
 
-JSON parsers do not tell where a value stood, so the text is scanned once for the spans of the cells' `source` values;
-these are then parsed as JSON. Anything that is no notebook of format 4 is cut into windows of lines.
+JSON parsers do not tell where a value stands, so one scan of the text finds the spans of the cells' `source` values,
+which are then parsed as JSON. A text that is not a notebook of format 4 is cut into windows of lines.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _Placed = TypeVar("_Placed", Chunk, Definition)
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A value in the JSON text: `path` are the keys and indices that lead to it; its span in characters."""
+    """A value in the JSON text. `path` holds the keys and indices that lead to it; `start` and `end` are its span in
+    characters.
+    """
 
     path: tuple[str | int, ...]
     start: int
@@ -41,7 +44,9 @@ class _Value:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`lines[i]` is the line of the file that holds the i-th line of `source`."""
+    """One cell. `kind` is its `cell_type`; `lines[i]` is the line of the file (1-based) that holds the i-th line of
+    `source`.
+    """
 
     kind: str
     source: str
@@ -49,7 +54,9 @@ class Cell:
 
 
 def parse_notebook(text: str) -> ParsedFile:
-    """One notebook; chunk kind `cell`. Broken JSON is cut into windows of lines."""
+    """The chunks (of kind `cell`), definitions and comments of one notebook. Broken JSON is cut into
+    windows of lines.
+    """
     try:
         language, cells = read_cells(text)
     except (ValueError, TypeError, LookupError, RecursionError, AttributeError):
@@ -68,21 +75,24 @@ def parse_notebook(text: str) -> ParsedFile:
 
 
 def _parse_cell(cell: Cell, language: str) -> ParsedFile:
+    """Parses a code cell in the kernel's language, and any other cell as Markdown."""
     parsed = parse_code(cell.source, language) if cell.kind == "code" else parse_prose(cell.source, "markdown")
     return replace(parsed, chunks=tuple(replace(chunk, kind="cell") for chunk in parsed.chunks))
 
 
 def _move(item: _Placed, cell: Cell) -> _Placed:
+    """Replaces line numbers within the cell by those of the file."""
     return replace(item, start_line=cell.lines[item.start_line - 1], end_line=cell.lines[item.end_line - 1])
 
 
 def _fewer(chunks: list[Chunk]) -> list[Chunk]:
-    """Joins neighbouring cells until there are at most MAX_CHUNKS."""
+    """Joins neighbouring chunks until there are at most MAX_CHUNKS."""
     step = -(-len(chunks) // MAX_CHUNKS)
     return [_joined(chunks[at : at + step]) for at in range(0, len(chunks), step)]
 
 
 def _joined(chunks: list[Chunk]) -> Chunk:
+    """One chunk with the text and names of several neighbours."""
     names = tuple(dict.fromkeys(name for chunk in chunks for name in chunk.names))
     return replace(
         chunks[0], end_line=chunks[-1].end_line, text="\n\n".join(chunk.text for chunk in chunks), names=names
@@ -90,7 +100,11 @@ def _joined(chunks: list[Chunk]) -> Chunk:
 
 
 def read_cells(text: str) -> tuple[str, list[Cell]]:
-    """The kernel's language and the cells that hold text; raises ValueError where this is no notebook."""
+    """The kernel's language and the cells whose source is not blank.
+
+    Raises ValueError if the text has no list of cells. Malformed JSON may also raise TypeError, LookupError,
+    AttributeError or RecursionError.
+    """
     starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))[:-1]
     kinds: dict[int, str] = {}
     sources: dict[int, _Value] = {}
@@ -113,6 +127,7 @@ def read_cells(text: str) -> tuple[str, list[Cell]]:
 
 
 def _kernel_language(metadata: object) -> str:
+    """The language that the metadata names, spelled as sidecar does; `python` if it names none."""
     if not isinstance(metadata, dict):
         return "python"
     found = (metadata.get("language_info") or {}).get("name") or (metadata.get("kernelspec") or {}).get("language")
@@ -121,11 +136,13 @@ def _kernel_language(metadata: object) -> str:
 
 
 def _cell(text: str, starts: list[int], kind: str, value: _Value) -> Cell:
-    """A source is one string, or a list of strings (each usually on a line of the file of its own)."""
+    """A cell from the value of its source: one string, or a list of strings, each usually on a line of its own in the
+    file.
+    """
     parts: list[str] = []
     lines = [bisect_right(starts, value.start)]
     for match in _STRING.finditer(text, value.start, value.end):
-        # JSON can spell half a character, which nothing can store.
+        # JSON can spell a lone surrogate, which cannot be stored as UTF-8.
         part = storable(str(json.loads(match.group()))).replace("\r\n", "\n").replace("\r", "\n")
         line = bisect_right(starts, match.start())
         if not parts or parts[-1].endswith("\n"):
@@ -137,6 +154,10 @@ def _cell(text: str, starts: list[int], kind: str, value: _Value) -> Cell:
 
 @dataclass(slots=True)
 class _Container:
+    """An object or array that the scan has entered. `at` is the key or index of the current member; `wants_key`: a key
+    comes next.
+    """
+
     start: int
     is_object: bool
     at: str | int
@@ -144,7 +165,7 @@ class _Container:
 
 
 def _values(text: str) -> Iterator[_Value]:
-    """Every value of the JSON text that stands at most three levels deep, in the order in which they end."""
+    """Every value of the JSON text that is at most three levels deep, in the order in which the values end."""
     opened: list[_Container] = []
     for token in _TOKEN.finditer(text):
         word, start = token.group(), token.start()
@@ -166,6 +187,7 @@ def _values(text: str) -> Iterator[_Value]:
 
 
 def _next_member(container: _Container) -> None:
+    """Moves on to the next index of an array, or to the next key of an object."""
     if isinstance(container.at, int):
         container.at += 1
     else:

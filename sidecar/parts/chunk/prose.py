@@ -1,7 +1,7 @@
-"""Documents by heading: Markdown, reStructuredText, AsciiDoc; plain text by paragraph.
+"""Documents, cut by heading: Markdown, reStructuredText and AsciiDoc. Plain text is cut by paragraph.
 
-Finds headings line by line; renders nothing. A section that fits is one chunk with its subsections; a longer one is
-its own text, cut at paragraphs, and then its subsections.
+Finds headings line by line and renders nothing. A section that fits is one chunk together with its subsections. A
+longer section is cut into its own text, by paragraph, and its subsections.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]+>|[`*]|\{#[^}]*\}\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """`line` is where the section begins (an overline included), `level` 1 is the outermost."""
+    """A heading. `line` is the first line of the section, an overline included; `level` is 1 for the outermost
+    sections.
+    """
 
     line: int
     level: int
@@ -39,6 +41,8 @@ class Heading:
 
 @dataclass(slots=True)
 class _Section:
+    """A section: its heading, its last line, the titles of the sections around it with its own, and its subsections."""
+
     heading: Heading
     end: int
     path: tuple[str, ...]
@@ -46,7 +50,9 @@ class _Section:
 
 
 def parse_prose(text: str, language: str) -> ParsedFile:
-    """One document. `text` and unknown languages have no headings and are cut at paragraphs."""
+    """The chunks of one document, with its headings as definitions. `text` and unknown languages have no headings and
+    are cut by paragraph.
+    """
     lines = Lines(text)
     headings = list(_HEADINGS.get(language, _no_headings)(lines))
     top = _nest(headings, len(lines))
@@ -57,6 +63,7 @@ def parse_prose(text: str, language: str) -> ParsedFile:
 
 
 def _walk(top: _Section) -> Iterator[_Section]:
+    """The section and all sections in it, in the order of the file."""
     stack = [top]
     while stack:
         section = stack.pop()
@@ -65,7 +72,7 @@ def _walk(top: _Section) -> Iterator[_Section]:
 
 
 def _nest(headings: list[Heading], end: int) -> _Section:
-    """The tree of sections below one that stands for the document (level 0)."""
+    """The tree of sections, below one of level 0 that stands for the document."""
     top = _Section(Heading(1, 0, ""), end, (), [])
     stack = [top]
     for heading in headings:
@@ -78,6 +85,7 @@ def _nest(headings: list[Heading], end: int) -> _Section:
 
 
 def _ranges(top: _Section, lines: Lines, target: int) -> list[tuple[int, int]]:
+    """Line ranges along the sections, each of at most `target` characters or one line."""
     ranges: list[tuple[int, int]] = []
     stack = [top]
     while stack:
@@ -93,7 +101,7 @@ def _ranges(top: _Section, lines: Lines, target: int) -> list[tuple[int, int]]:
 
 
 def _join_small(lines: Lines, ranges: list[tuple[int, int]], target: int) -> list[tuple[int, int]]:
-    """Joins neighbours that are small together, and a title that stands alone with what follows it."""
+    """Joins neighbours that are small together, and a heading that stands alone with what follows it."""
     joined: list[tuple[int, int]] = []
     for start, end in ranges:
         last = joined[-1] if joined else (start, start)
@@ -106,6 +114,7 @@ def _join_small(lines: Lines, ranges: list[tuple[int, int]], target: int) -> lis
 
 
 def _definitions(sections: dict[int, _Section]) -> tuple[Definition, ...]:
+    """The sections that have a title, as definitions."""
     return tuple(
         Definition(
             section.heading.title,
@@ -122,6 +131,7 @@ def _definitions(sections: dict[int, _Section]) -> tuple[Definition, ...]:
 
 
 def _label(spans: list[Span], sections: dict[int, _Section]) -> tuple[Chunk, ...]:
+    """The spans as chunks, each with the titles of the sections that start in it and of those around it."""
     starts = sorted(sections)
     chunks = []
     for span in spans:
@@ -137,15 +147,17 @@ def _label(spans: list[Span], sections: dict[int, _Section]) -> tuple[Chunk, ...
 
 
 def _no_headings(lines: Lines) -> Iterator[Heading]:
+    """Finds no headings, for languages that have none."""
     return iter(())
 
 
 def _title(text: str) -> str:
+    """The text of a heading without markup, on one line, cut to MAX_TITLE characters."""
     return " ".join(_MARKUP.sub(lambda match: match.group(1) or "", text).split())[:MAX_TITLE]
 
 
 def _markdown_headings(lines: Lines) -> Iterator[Heading]:
-    """ATX and setext headings outside fences, front matter and comments."""
+    """The ATX and setext headings outside fenced code and front matter."""
     fence = ""
     for number in range(_after_front_matter(lines), len(lines) + 1):
         line = lines[number]
@@ -165,7 +177,7 @@ def _markdown_headings(lines: Lines) -> Iterator[Heading]:
 
 
 def _is_setext(lines: Lines, number: int) -> bool:
-    """One line of text over a line of `=` or `-`."""
+    """Whether the line is a setext heading: one line of text, after a blank line, underlined by `=` or `-`."""
     line = lines[number]
     if number >= len(lines) or not _SETEXT.match(lines[number + 1]) or _NOT_SETEXT_TEXT.match(line):
         return False
@@ -173,7 +185,7 @@ def _is_setext(lines: Lines, number: int) -> bool:
 
 
 def _after_front_matter(lines: Lines) -> int:
-    """The first line after YAML (`---`) or TOML (`+++`) front matter; 1 where there is none."""
+    """The first line after YAML (`---`) or TOML (`+++`) front matter; 1 without front matter."""
     mark = lines[1].rstrip() if len(lines) else ""
     if mark in ("---", "+++"):
         for number in range(2, len(lines) + 1):
@@ -183,7 +195,7 @@ def _after_front_matter(lines: Lines) -> int:
 
 
 def _rst_headings(lines: Lines) -> Iterator[Heading]:
-    """Underlined titles, with or without an overline; levels in the order in which the styles appear."""
+    """Underlined titles, with or without an overline. The order in which the styles appear gives their levels."""
     styles: list[str] = []
     for number in range(2, len(lines) + 1):
         mark = _UNDERLINE.match(lines[number])
@@ -200,7 +212,7 @@ def _rst_headings(lines: Lines) -> Iterator[Heading]:
 
 
 def _asciidoc_headings(lines: Lines) -> Iterator[Heading]:
-    """`= Title` to `====== Title` outside delimited blocks."""
+    """`= Title` to `====== Title`, also written with `#`, outside delimited blocks."""
     block = ""
     for number in range(1, len(lines) + 1):
         mark = _ADOC_BLOCK.match(lines[number])

@@ -1,8 +1,9 @@
-"""Cuts a file along its syntax tree: split what is too big into its children, then merge small neighbours.
+"""Cuts a file along its syntax tree: splits nodes that are too long into their children, then merges small neighbours.
 
-Works on line ranges (a range begins where a node begins a line), with an explicit stack, so the depth of a tree costs
-no recursion. A comment, decorator or attribute stays with what follows it, over one blank line too. The idea of
-splitting along the tree and merging siblings is that of cAST (Zhang et al., 2025).
+Works on line ranges: a range begins where a node begins a line. The walk keeps its own stack, so a deep tree cannot
+exhaust Python's. A comment, decorator or attribute stays with the node that follows it, even across one blank line.
+Splitting along the tree and merging siblings is the method of Zhang et al., "cAST: Enhancing Code Retrieval-Augmented
+Generation with Structural Chunking via Abstract Syntax Tree" (2025).
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from .syntax import Node
 
 @dataclass(slots=True)
 class _Piece:
-    """Lines that belong together. `group` is the split that made it, `parent` the group that was split for it."""
+    """Lines that belong together. `group` numbers the split that made the piece, `parent` is the group of the piece
+    that was split, and `is_head` marks its first part.
+    """
 
     start: int
     end: int
@@ -30,9 +33,11 @@ class _Piece:
 def split_tree(
     root: Node, lines: Lines, target: int, attached: Collection[str], kept: Collection[str]
 ) -> list[tuple[int, int]]:
-    """Consecutive line ranges that cover the text, each of at most `target` characters where a cut could be found.
+    """Consecutive line ranges (1-based, inclusive) that cover the text. Each has at most `target` characters or is one
+    line.
 
-    `attached` node types belong to what follows them; `kept` ones (definitions) are levels of their own.
+    Nodes of the types in `attached` belong to what follows them. Nodes of the types in `kept` (definitions) are split
+    at a level of their own and not together with their siblings.
     """
     pieces: list[_Piece] = []
     groups = 0
@@ -52,6 +57,7 @@ def split_tree(
 
 
 def _windows(piece: _Piece, lines: Lines, target: int, group: int) -> list[_Piece]:
+    """Cuts a piece into windows of lines, for lack of cuts in the tree."""
     ranges = windows(lines, piece.start, piece.end, target)
     return [_Piece(start, end, group, piece.group, at == 0) for at, (start, end) in enumerate(ranges)]
 
@@ -59,11 +65,13 @@ def _windows(piece: _Piece, lines: Lines, target: int, group: int) -> list[_Piec
 def _parts(
     piece: _Piece, nodes: list[Node], attached: Collection[str], kept: Collection[str], group: int
 ) -> list[tuple[_Piece, list[Node]]]:
-    """The piece cut before the children that begin a line in it; empty where the tree offers no cut."""
+    """Cuts the piece before the children that begin a line in it, and returns each part with its nodes. Empty if the
+    tree offers no cut.
+    """
     while nodes:
         children = _unwrap([child for node in nodes for child in node.children], piece, kept)
         cuts = _cuts(piece, children, attached)
-        if len(cuts) == 1 and nodes[0].type in attached:  # a comment and one big definition: keep it with the head
+        if len(cuts) == 1 and nodes[0].type in attached:  # a comment above one long definition stays with its head
             children = _unwrap(children, piece, ())
             cuts = _cuts(piece, children, attached)
         if cuts:
@@ -73,7 +81,9 @@ def _parts(
 
 
 def _unwrap(children: list[Node], piece: _Piece, kept: Collection[str]) -> list[Node]:
-    """Puts a child's children in its place while it is most of the piece and no definition: a function's body, say."""
+    """Replaces a child that fills more than half of the piece and is no definition, such as a function's body, by its
+    children. Repeats this with those children.
+    """
     half = (piece.end - piece.start) / 2
     at = 0
     while at < len(children):
@@ -86,6 +96,9 @@ def _unwrap(children: list[Node], piece: _Piece, kept: Collection[str]) -> list[
 
 
 def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> list[int]:
+    """The lines before which the piece can be cut. A child offers a cut if it begins a line that no earlier child
+    covers; the cut then goes before the comments and attributes that belong to the child.
+    """
     cuts: list[int] = []
     covered, attached_from, attached_to = piece.start, 0, 0
     for child in children:
@@ -106,6 +119,7 @@ def _cuts(piece: _Piece, children: list[Node], attached: Collection[str]) -> lis
 
 
 def _between(piece: _Piece, children: list[Node], cuts: list[int], group: int) -> list[tuple[_Piece, list[Node]]]:
+    """The parts between the cuts, each with the nodes of several lines that begin in it."""
     bounds = [piece.start, *cuts, piece.end + 1]
     parts: list[tuple[_Piece, list[Node]]] = []
     at = 0
@@ -120,7 +134,7 @@ def _between(piece: _Piece, children: list[Node], cuts: list[int], group: int) -
 
 
 def _merge(pieces: list[_Piece], lines: Lines, target: int) -> list[tuple[int, int]]:
-    """Joins siblings, a head with the first part of what it heads, and what is tiny with its neighbour."""
+    """Merges neighbours that belong together, as long as the result has at most `target` characters."""
     merged: list[_Piece] = []
     for piece in pieces:
         last = merged[-1] if merged else None
@@ -133,6 +147,9 @@ def _merge(pieces: list[_Piece], lines: Lines, target: int) -> list[tuple[int, i
 
 
 def _belong(last: _Piece, piece: _Piece, lines: Lines) -> bool:
+    """Whether two neighbours may be merged: siblings, a head with the first part of what it heads, or a tiny piece with
+    its neighbour. A tiny head is only merged with what follows it.
+    """
     if last.group == piece.group or (last.is_head and piece.is_head and piece.parent == last.group):
         return True
     if lines.size(last.start, last.end) <= TINY:

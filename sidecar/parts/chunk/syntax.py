@@ -1,7 +1,7 @@
-"""The one file that talks to tree-sitter: grammars, trees, query captures.
+"""The only module that talks to tree-sitter: grammars, syntax trees and query captures.
 
-Knows no language: which grammar, which node types, is `tables`. Grammars are native modules of installed wheels;
-nothing is downloaded.
+Knows no language: `tables` says which grammar a language has and what its node types mean. Grammars are native modules
+of installed packages; nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Node: TypeAlias = tree_sitter.Node
 
 
 class Grammar:
-    """One loaded grammar with the query that finds what `tables` names in its trees. Immutable, thread-safe."""
+    """A loaded grammar and the query that captures what `tables` names. Immutable and thread-safe."""
 
     def __init__(self, language: tree_sitter.Language, query: str) -> None:
         self._language = language
@@ -25,19 +25,21 @@ class Grammar:
         self._errors = tree_sitter.Query(language, "(ERROR) @error")
 
     def parse(self, source: bytes) -> Node:
-        """The root of the tree. Holds the interpreter meanwhile: 50 ms for 128 kB.
+        """The root of the syntax tree. Holds the interpreter lock while it parses, about 50 ms for 128 kB.
 
-        A parser of its own for every call: parsers are cheap, and not for two threads. The source is given whole:
-        given by a function, piece by piece, every piece would be leaked (py-tree-sitter 0.26.1).
+        Every call makes its own parser, because parsers are cheap and two threads must not share one. The source is
+        passed as one object: py-tree-sitter 0.26.1 leaks every piece that a read function returns.
         """
         return tree_sitter.Parser(self._language).parse(source).root_node
 
     def captures(self, root: Node) -> dict[str, list[Node]]:
-        """Nodes by the name that the query gives them."""
+        """The captured nodes by capture name."""
         return tree_sitter.QueryCursor(self._query).captures(root)
 
     def error_share(self, root: Node) -> float:
-        """Share of the text (0-1) that lies in ERROR nodes but in no node that was understood inside them."""
+        """The share of the text (0 to 1) that lies in ERROR nodes, except in the nodes inside them that were
+        understood.
+        """
         if not root.has_error or root.end_byte == 0:
             return 0.0
         lost = 0
@@ -49,9 +51,12 @@ class Grammar:
 
 @cache
 def load_grammar(module: str, function: str, captured: tuple[tuple[str, str], ...], extra: str) -> Grammar | None:
-    """The grammar of an installed wheel; None where the wheel is missing or made for another tree-sitter.
+    """The grammar of an installed package; None if the package is missing or was built for another version of
+    tree-sitter.
 
-    Kept once loaded: it is immutable, and compiling its query costs as much as parsing a large file.
+    `captured` holds (node type, capture name); types that the grammar does not know are left out. `extra` is further
+    query text. The result is cached: a grammar is immutable, and compiling its query costs as much as parsing a large
+    file.
     """
     try:
         language = tree_sitter.Language(_capsule(getattr(importlib.import_module(module), function)()))
@@ -62,7 +67,7 @@ def load_grammar(module: str, function: str, captured: tuple[tuple[str, str], ..
 
 
 def _capsule(pointer: object) -> object:
-    """Older wheels give the grammar's address as an int, which tree-sitter is about to refuse."""
+    """Wraps the address of a grammar, which older packages give as an int: tree-sitter deprecates that form."""
     if not isinstance(pointer, int):
         return pointer
     make = ctypes.pythonapi.PyCapsule_New

@@ -1,15 +1,20 @@
-"""How a language is described: its grammar and what its node types mean. `tables` and `tables_more` hold the facts.
+"""How a language is described: its grammar, and what the node types of the grammar mean. `tables` and `tables_more`
+hold the descriptions.
 
-A rule is written `node type: "kind option..."`. Kinds are those of `model.Definition` and some of our own:
-- `scope` lends its name to what it holds but is no definition (a Rust impl block);
-- `bind` is what its value is (`const f = () => {}` is a function); `declare` and `member` are C's declarations.
+A rule is written `node type: "kind option..."`. Its kind is one of `model.Definition`, or one of these:
+- `scope`: lends its name to what it holds but is no definition (a Rust impl block);
+- `bind`: an assigned name, whose kind is that of its value (`const f = () => {}` is a function);
+- `declare`, `member`: C's declarations; a function or nothing, and a method or field of a class.
 
 Options:
-- `name=PATH` where the name stands, `value=PATH` where a bind's value does. A path is made of fields and `~types`
-  (the first child of that type) joined by dots; `|` tries another. Default: field `name`, else the first identifier;
-- `name=declarator` as in C, `name=keyword` the word itself, `name=label` the last string before the body;
-- `global` not inside a function, `body` only with a body, `callable` only a function or class, `member` a method or
-  field, `upper` only a capitalised name, `plain` only a name by itself, `extension` a scope where it extends a type.
+- `name=PATH`: where the name is; `value=PATH`: where the value of a `bind` is. A path joins fields, `~types` (the first
+  child of that type) and `last` (the last named child) by dots; in a name, `|` separates alternatives. Without this
+  option the name is the field `name`, else the first identifier;
+- `name=declarator`: the name inside C's declarators; `name=keyword`: the word `init` or `constructor` itself;
+  `name=label`: the last string among the children;
+- `global`: only outside functions; `body`: only with a body; `callable`: only a function or class;
+- `member`: a field and not a variable; `upper`: only a capitalised name; `plain`: only an unqualified name;
+- `extension`: a scope if the node extends a type.
 """
 
 from __future__ import annotations
@@ -30,8 +35,16 @@ _COMMENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One language. `visibility` names a rule of `definitions`; `lambdas` open a function scope without a name;
-    `attached` nodes belong to what follows them; `query` captures more; `clauses`: neighbours of one name are one."""
+    """One language.
+
+    - `module`, `function`: the grammar's Python module, and its function that returns the grammar;
+    - `rules`: what the node types mean, in the notation above;
+    - `visibility`: which convention of `naming.is_exported` says what is exported;
+    - `comments`: node types of comments; `attached`: other node types that belong to what follows them;
+    - `lambdas`: node types of nameless functions, whose variables are local;
+    - `query`: further captures, in tree-sitter's query language;
+    - `clauses`: whether neighbouring definitions of one name are one.
+    """
 
     module: str
     rules: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The languages of the benchmark: grammars, and what their node types mean. See `table` for how to read a rule."""
+"""The languages of the benchmark: their grammars and what the node types mean. `table` explains the notation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Languages beyond the benchmark: grammars, and what their node types mean. See `table` for how to read a rule."""
+"""The languages beyond the benchmark: their grammars and what the node types mean. `table` explains the notation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Embeddings: models on disk, text into vectors, vectors kept.
+"""Embedding models: finding, downloading and running them, and caching the vectors that they make.
 
-`catalog` finds and checks a model's files, `onnx` runs it, `kept` stores what it made. Nothing here knows
-about files of a workspace, chunks or search.
+`catalog` and `published` describe models and find their files, `fetch` downloads them, `onnx` runs them, and `kept` is
+the embedding cache. Nothing here knows about the files of a workspace, chunks or search.
 """

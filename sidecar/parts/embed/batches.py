@@ -1,4 +1,4 @@
-"""Cuts token rows of unequal length into batches that waste little padding. Pure arithmetic, no model."""
+"""Groups token rows of unequal length into batches with little padding. Pure arithmetic, no model."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from sidecar.model import Ids
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """`tokens` counts padding too (rows x longest row); a batch has at least one row whatever its length."""
+    """The most tokens and rows of a batch. `tokens` includes padding (rows x longest row). One row is always allowed,
+    however long it is.
+    """
 
     tokens: int
     rows: int
 
 
 def plan_batches(lengths: Sequence[int], limits: BatchLimits) -> list[NDArray[np.intp]]:
-    """Row numbers of each batch, shortest rows first; every row is in exactly one batch."""
+    """The row numbers of each batch, shortest rows first. Every row is in exactly one batch; no rows
+    give no batches.
+    """
     order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
     batches: list[NDArray[np.intp]] = []
     start = 0
@@ -35,7 +39,7 @@ def plan_batches(lengths: Sequence[int], limits: BatchLimits) -> list[NDArray[np
 
 
 def pad_rows(rows: Sequence[Ids]) -> Ids:
-    """Shape [rows, longest row, at least 1], zeros behind each row."""
+    """The rows as one array of shape [rows, longest row], filled up with zeros. It has at least one column."""
     padded = np.zeros((len(rows), max(1, max(map(len, rows), default=1))), dtype=np.int64)
     for position, row in enumerate(rows):
         padded[position, : len(row)] = row

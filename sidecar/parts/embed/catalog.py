@@ -1,7 +1,8 @@
-"""Which embedding models there are, where their files lie, and whether those are the right files.
+"""The embedding models that ship with sidecar: what they are, where their files are, and whether those are the right
+files.
 
-Knows nothing of how a model runs (`onnx`) and never downloads anything: a model is in the models folder that
-ships with the package, or in a folder that the user names. What can be downloaded is in `published`.
+Downloads nothing: a model is in the models folder of the package, or in a folder that the user names. `published`
+describes the models that can be downloaded, and `onnx` runs a model.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ DEFAULT_PATH_WEIGHT = 0.35
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """What a model is and how to feed it. A zero or an empty word means: find out from the graph.
+    """What a model is and how to feed it. A zero or an empty string means that the graph or the tokeniser tells.
 
-    `static`: the graph takes each text's distinct token ids, as mask their counts and, where it has that input, as
-    token types 1 for a query and 0 for a document. `pooling` `graph`: the
-    graph's own output is one vector per text. `max_tokens` 0: no limit (static) or the tokeniser's own.
-    `texts_per_run` 1: a text's vector depends on what else is in its batch (dynamic int8 graphs take one scale per
-    batch), so texts go one by one. `path_weight`: how much of a chunk's vector its path's words are. `graph`: the
-    graph's file in the folder; two models may be graphs over the same file of weights. `about`: what it is for.
+    - `kind`: a `static` graph takes the distinct token ids of each text, their counts as attention mask and, if it has
+      that input, token type 1 for a query and 0 for a document. A `transformer` takes all token ids and a mask of ones;
+    - `pooling`: `mean` or `cls` of the tokens' vectors, or `graph` if the graph's own output is one vector per text;
+    - `max_tokens`: 0 means no limit for a static model, else the tokeniser's own;
+    - `texts_per_run`: 1 if a text's vector depends on the rest of its batch, so that texts have to run one by one.
+      Dynamic int8 graphs are like that: they take one scale per batch;
+    - `path_weight`: the weight of the path's vector when it is added to the body's (docs/decisions/0001);
+    - `graph`: the graph's file in `folder`; two models may be graphs over the same file of weights;
+    - `about`: what the model is for; `size`: bytes of all files; `files`: the SHA-256 of each file that is pinned.
     """
 
     id: str
@@ -56,13 +60,15 @@ class ModelEntry:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-# What changes no vector stays out of the model id.
+# Fields that change no vector are not part of the model id.
 _NOT_IN_ID = ("id", "folder", "graph", "path_weight", "about", "licence", "source", "size", "files")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """A model's entry and the folder its files are in; nothing is checked until `verify`."""
+    """A model's entry and the folder of its files, which are unchecked until `verify`. Errors about the files end with
+    `remedy`.
+    """
 
     entry: ModelEntry
     folder: Path
@@ -70,10 +76,14 @@ class ModelFiles:
 
     @property
     def graph(self) -> Path:
+        """The path of the graph's file."""
         return self.folder / self.entry.graph
 
     def verify(self) -> str:
-        """The model id, `<id>@<12 hex>` over files and feeding; raises ModelLoadFailed on a missing or wrong file."""
+        """The model id, `<id>@<12 hex digits>`: a SHA-256 over the files and the fields that change a vector.
+
+        Raises ModelLoadFailed if a file is missing or unreadable, or is not the one that the entry pins.
+        """
         digest = hashlib.sha256()
         for name in self._names():
             actual = self._sha256(name)
@@ -89,11 +99,13 @@ class ModelFiles:
         return f"{self.entry.id}@{digest.hexdigest()[:12]}"
 
     def _names(self) -> list[str]:
-        # Big graphs keep their weights in a second file beside the first (model.onnx.data and the like).
+        """The files that make up the model: the graph, the tokeniser, and what the entry pins."""
+        # Large graphs keep their weights in a second file beside the first (such as model.onnx.data).
         beside = {path.name for path in self.folder.glob(f"{glob.escape(self.entry.graph)}*") if path.is_file()}
         return sorted(beside | {self.entry.graph, TOKENIZER_FILE} | set(self.entry.files))
 
     def _sha256(self, name: str) -> str:
+        """The SHA-256 of a file, in hex. Raises ModelLoadFailed if it cannot be read."""
         try:
             with (self.folder / name).open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -105,14 +117,17 @@ class ModelFiles:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """The models that ship, in the order of `catalog.json`, which also names the default."""
+    """The models that ship, in the order of `catalog.json`, and the id of the default model."""
 
     folder: Path
     default: str
     models: tuple[ModelEntry, ...]
 
     def resolve(self, name_or_folder: str = "") -> ModelFiles:
-        """By catalog id, else by folder; empty means the default. Raises ModelLoadFailed."""
+        """The model with this catalog id, else the model in this folder; the default for an empty string.
+
+        Raises ModelLoadFailed if there is neither, or if the settings in the folder are invalid.
+        """
         wanted = name_or_folder or self.default
         for entry in self.models:
             if entry.id == wanted:
@@ -127,14 +142,16 @@ class Catalog:
 
 
 def models_folder() -> Path:
-    """`_models` inside the installed package, else `models` beside it in a checkout."""
+    """`_models` in the installed package, else `models` beside the package in a checkout."""
     package = Path(__file__).resolve().parents[2]
     packed = package / "_models"
     return packed if packed.is_dir() else package.parent / "models"
 
 
 def load_catalog(folder: Path | None = None) -> Catalog:
-    """Reads `catalog.json` of `folder` (default: the one that ships). Raises ModelLoadFailed."""
+    """Reads `catalog.json` in `folder`, by default the one that ships. Raises ModelLoadFailed if it is missing or
+    invalid.
+    """
     folder = folder or models_folder()
     path = folder / "catalog.json"
     content = read_object(path)
@@ -146,18 +163,19 @@ def load_catalog(folder: Path | None = None) -> Catalog:
 
 
 def resolve_model(name_or_folder: str = "", folder: Path | None = None) -> ModelFiles:
-    """`load_catalog(folder).resolve(name_or_folder)`."""
+    """The same as `load_catalog(folder).resolve(name_or_folder)`."""
     return load_catalog(folder).resolve(name_or_folder)
 
 
 def _folder_entry(folder: Path) -> ModelEntry:
+    """The entry of a model in a folder of the user's, with the settings of its `sidecar-model.json` if it has one."""
     path = folder / FOLDER_SETTINGS
     declared = read_object(path) if path.exists() else {}
     return read_entry({"id": folder.resolve().name, **declared, "folder": ""}, path)
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in a file. Raises ModelLoadFailed."""
+    """The JSON object in a file. Raises ModelLoadFailed if the file cannot be read or holds anything else."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -170,7 +188,10 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def read_entry(item: object, path: Path) -> ModelEntry:
-    """A model as JSON has it; `path` is where it was read. Raises ModelLoadFailed on whatever is not as it must be."""
+    """A model entry from its JSON object, which was read from `path`.
+
+    Raises ModelLoadFailed if the id is missing, a key is unknown, or a value has a wrong type or is not allowed.
+    """
     if not isinstance(item, dict) or not isinstance(item.get("id"), str):
         raise ModelLoadFailed(f"{path}: every model needs an `id`.")
     defaults = asdict(ModelEntry(id=""))
@@ -188,6 +209,7 @@ def read_entry(item: object, path: Path) -> ModelEntry:
 
 
 def _same_type(value: object, default: object) -> bool:
+    """Whether a JSON value has the type of the default; an integer may stand for a float."""
     if isinstance(default, float):
         return isinstance(value, int | float) and not isinstance(value, bool)
     return type(value) is type(default)

@@ -1,8 +1,9 @@
-"""Downloads a published model and checks every byte: the only file that imports an HTTP client, and only when asked.
+"""Downloads a published model and verifies every file. Only this module imports an HTTP client, and only for a
+download.
 
-What arrives goes to a folder of unfinished downloads, where a broken one is taken up again, and is moved to its place
-when every file has the size and hash that it must have. No sign-in, no cookies, nothing about the user is sent. Who
-may download at all, and that only one process does, is decided by the caller.
+Files arrive in a folder of unfinished downloads, where an interrupted download is resumed. The folder is moved into
+place when every file has the size and hash that it must have. Requests carry no sign-in, no cookies and nothing about
+the user. The caller decides whether a download is allowed, and sees to it that only one process downloads.
 """
 
 from __future__ import annotations
@@ -35,13 +36,16 @@ _CONNECT_S, _READ_S = 15.0, 60.0
 _BLOCK = 1 << 18
 _SPARE_BYTES = 64 * 1024**2
 _PARTIAL = 206
-_DISK_FULL = frozenset({28, 122})  # no space, no quota
+_DISK_FULL = frozenset({28, 122})  # ENOSPC, EDQUOT
 _COMMIT = re.compile("[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a file must be. Of a file outside of LFS the hub states the git blob's SHA-1, not the content's SHA-256."""
+    """What a file must be: its size in bytes and a hash.
+
+    For a file outside Git LFS the hub states the SHA-1 of the git blob instead of the SHA-256 of the content.
+    """
 
     path: str
     size: int
@@ -52,9 +56,11 @@ class Expected:
 def fetch_model(
     model: Published, downloads: Path, source: str, progress: Progress, is_cancelled: IsCancelled = lambda: False
 ) -> Path:
-    """The folder with the model's files, verified. `source` is the hub's address or a mirror's.
+    """Downloads and verifies the model's files and returns their folder. `source` is the address of the hub or of a
+    mirror; `progress` counts kilobytes.
 
-    Raises ModelDownloadFailed, DiskFull, PermissionDenied and Cancelled; then there is nothing new in the folder.
+    Raises ModelDownloadFailed, DiskFull, PermissionDenied or Cancelled. `downloads` then has no new model, and a later
+    attempt resumes with what has arrived.
     """
     with _files_translated(downloads), _Hub(source) as hub:
         commit, expected = hub.describe(model)
@@ -78,7 +84,7 @@ def fetch_model(
 
 
 class _Hub:
-    """The hub or a mirror that has its addresses: https, or a server on this very machine."""
+    """The hub, or a mirror with the same paths. Reached by https, or by http if it is a server on this machine."""
 
     def __init__(self, source: str) -> None:
         self._source = source.strip().rstrip("/")
@@ -96,7 +102,7 @@ class _Hub:
         import httpx2
 
         def check(request: Request) -> None:
-            # Called for every step of a redirection too.
+            # httpx2 calls this for every redirect too.
             if not self._may_ask(str(request.url)):
                 raise ModelDownloadFailed(f"{self._source} sends us on to {request.url}, which is not https.")
 
@@ -116,15 +122,20 @@ class _Hub:
         self._client.close()
 
     def _may_ask(self, url: str) -> bool:
+        """Whether a URL is https or, if the source is on this machine, is on it too."""
         address = urlsplit(url)
         host = address.hostname or ""
         return bool(host) and (address.scheme == "https" or (self._local and _is_loopback(host)))
 
     def address(self, repository: str, revision: str, path: str) -> str:
+        """The URL of a file of the repository at a revision."""
         return f"{self._source}/{quote(repository)}/resolve/{quote(revision, safe='')}/{quote(path)}"
 
     def describe(self, model: Published) -> tuple[str, dict[str, Expected]]:
-        """The commit and what its files must be; asks the hub only for what the catalog does not pin."""
+        """The commit, and what its files must be. Asks the hub only if the catalog does not pin every size and hash.
+
+        Raises ModelDownloadFailed if the hub does not answer as expected or contradicts the catalog.
+        """
         files = model.files
         if all(file.sha256 and file.size for file in files.values()):
             return model.revision, {n: Expected(f.path, f.size, f.sha256) for n, f in files.items()}
@@ -142,6 +153,7 @@ class _Hub:
             raise ModelDownloadFailed(f"{url} does not state the files as the hub does ({error!r}).") from error
 
     def _read(self, url: str) -> bytes:
+        """The body of an answer. Raises ModelDownloadFailed if it exceeds MAX_ANSWER_BYTES."""
         content = bytearray()
         with self.open(url) as response:
             for block in response.iter_bytes(_BLOCK):
@@ -152,8 +164,10 @@ class _Hub:
 
     @contextmanager
     def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[Response]:
-        """A response of status 200 or 206, whose content is still to come. Raises ModelDownloadFailed, whatever goes
-        wrong until the block ends."""
+        """Yields a response with status 200 or 206 whose body is still to be read.
+
+        Raises ModelDownloadFailed on any other status, and on network errors until the block ends.
+        """
         import httpx2
 
         try:
@@ -169,6 +183,9 @@ class _Hub:
 
 
 def _expected(file: RemoteFile, blob: Any) -> Expected:
+    """What the hub says that a file must be. Raises ModelDownloadFailed if that contradicts the catalog or lacks a
+    hash.
+    """
     if blob is None:
         raise ModelDownloadFailed(f"The repository has no file {file.path} at this revision.")
     lfs = blob.get("lfs") or {}
@@ -182,7 +199,7 @@ def _expected(file: RemoteFile, blob: Any) -> Expected:
 
 
 class _Sums:
-    """Hashes of a file as it grows."""
+    """The hashes of a file as it grows."""
 
     def __init__(self, file: Expected) -> None:
         self._file = file
@@ -190,16 +207,18 @@ class _Sums:
         self._git = hashlib.sha1(f"blob {file.size}\0".encode(), usedforsecurity=False)
 
     def add(self, block: bytes) -> None:
+        """Adds the next bytes of the file."""
         self._sha256.update(block)
         if self._file.git_blob:
             self._git.update(block)
 
     @property
     def sha256(self) -> str:
+        """The SHA-256 of the bytes so far, in hex."""
         return self._sha256.hexdigest()
 
     def complaint(self) -> str:
-        """What is wrong with the whole file, empty when nothing."""
+        """What is wrong with the hashes of the complete file; empty if they are right."""
         if self._file.sha256 and self.sha256 != self._file.sha256:
             return f"its SHA-256 is {self.sha256}, it must be {self._file.sha256}"
         if self._file.git_blob and self._git.hexdigest() != self._file.git_blob:
@@ -208,10 +227,12 @@ class _Sums:
 
 
 def _fetch_file(hub: _Hub, url: str, file: Expected, target: Path, report: Callable[[int], None]) -> str:
-    """The SHA-256 of the file that then is at `target`."""
+    """Downloads a file to `target` and returns its SHA-256. A resumed file with a wrong hash is
+    downloaded once more.
+    """
     part = target.with_name(f"{target.name}.part")
     if target.exists():
-        target.replace(part)  # of a download that was broken off after this file: checked again below
+        target.replace(part)  # left by an interrupted download; it is verified again below
     was_there = part.exists()
     sums = _fill(hub, url, file, part, report)
     if sums.complaint() and was_there:
@@ -225,7 +246,7 @@ def _fetch_file(hub: _Hub, url: str, file: Expected, target: Path, report: Calla
 
 
 def _fill(hub: _Hub, url: str, file: Expected, part: Path, report: Callable[[int], None]) -> _Sums:
-    """Appends to `part` what it still lacks. Raises ModelDownloadFailed when more or less comes."""
+    """Appends to `part` what it still lacks. Raises ModelDownloadFailed if more or less than that arrives."""
     sums, done = _sums_so_far(file, part)
     report(done)
     if done == file.size:
@@ -254,11 +275,13 @@ def _fill(hub: _Hub, url: str, file: Expected, part: Path, report: Callable[[int
 
 
 def _goes_on(response: Response, done: int) -> bool:
+    """Whether the response continues at byte `done`, and does not send the whole file again."""
     stated = response.headers.get("Content-Range", "")
     return response.status_code == _PARTIAL and stated.startswith(f"bytes {done}-")
 
 
 def _sums_so_far(file: Expected, part: Path) -> tuple[_Sums, int]:
+    """The hashes and the size of `part`. Deletes it and begins again if it is too long."""
     sums, done = _Sums(file), 0
     if part.exists():
         if part.stat().st_size > file.size:
@@ -272,6 +295,9 @@ def _sums_so_far(file: Expected, part: Path) -> tuple[_Sums, int]:
 
 
 def _check_room(staged: Path, expected: Mapping[str, Expected]) -> None:
+    """Raises DiskFull if the missing bytes do not fit on the disk, and ModelDownloadFailed if a file exceeds
+    MAX_FILE_BYTES.
+    """
     for file in expected.values():
         if file.size > MAX_FILE_BYTES:
             raise ModelDownloadFailed(f"{file.path} has {file.size} bytes; more than {MAX_FILE_BYTES} are not taken.")
@@ -283,6 +309,9 @@ def _check_room(staged: Path, expected: Mapping[str, Expected]) -> None:
 
 
 def _put_in_place(model: str, staged: Path, downloads: Path, lock: Mapping[str, Any]) -> Path:
+    """Writes the lock file and replaces the model's folder by the staged one. Deletes other unfinished downloads of the
+    model.
+    """
     target, aside = downloads / model, staged.with_name(f"{model}.replaced")
     shutil.rmtree(aside, ignore_errors=True)
     (staged / LOCK_FILE).write_text(json.dumps(lock, indent=2) + "\n", "utf-8")
@@ -295,12 +324,14 @@ def _put_in_place(model: str, staged: Path, downloads: Path, lock: Mapping[str, 
 
 
 def _refusal(url: str, status: int) -> str:
+    """The message about a status other than 200 and 206."""
     reasons = {401: "it wants a sign-in", 403: "it refuses us", 404: "there is no such file", 429: "too many requests"}
     known = reasons.get(status, "the server has a fault; try again later" if status >= 500 else "that is no file")
     return f"{url} answers {status}: {known}."
 
 
 def _is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -309,6 +340,7 @@ def _is_loopback(host: str) -> bool:
 
 @contextmanager
 def _files_translated(downloads: Path) -> Iterator[None]:
+    """Turns an OSError into DiskFull or PermissionDenied."""
     try:
         yield
     except SidecarError:

@@ -1,11 +1,11 @@
-"""Keeps vectors by model and text hash, so that no text is embedded twice.
+"""The embedding cache: vectors by model and text hash, so that no text is embedded twice.
 
-One SQLite file for all indexes of a home: a rename, a branch switch, another worktree, a rebuild or a lost vector store
-costs no model run. It knows hashes and vectors only: what they belong to is the manifests' business, and nearest
-neighbours are the vector store's. Several processes may have it open.
+One SQLite file serves all indexes of a data folder: a rename, a branch switch, another worktree, a rebuild or a lost
+vector store costs no model run. The cache knows only hashes and vectors. Manifests know what these belong to, and the
+vector store finds nearest neighbours. Several processes may have the file open.
 
-Vectors are kept as float16: half the disk, and the rounding (below 0.001 of a cosine) is far below what ranking
-can tell apart.
+Vectors are stored as float16. That halves the file, and the rounding changes a cosine by less than 0.001, which is far
+below what ranking can tell apart.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ HASH_BYTES = 16
 _VERSION = 2
 _BLOCK = 4096  # rows per statement
 _PAGE_BYTES = 4096
-_CACHE_KIB = 16 * 1024  # scattered reads; not a memory map, which a truncated file turns into a crash
+_CACHE_KIB = 16 * 1024  # for scattered reads; a memory map would crash on a truncated file
 _DAY_S = 86_400
-# Who has asked for a vector needs a moment until a manifest names it.
+# An index asks for a vector some time before its manifest names it.
 _GRACE_DAYS = 2
-_WAIT_S = 60  # two processes that index take turns
+_WAIT_S = 60  # two processes that index write in turn
 _NOTE_NEW = "INSERT OR REPLACE INTO uses SELECT id, ? FROM vectors WHERE model = ? AND hash = ?"
 _NOTE_USE = "INSERT INTO uses VALUES (?, ?) ON CONFLICT(of) DO UPDATE SET day = excluded.day"
-_ROOM_AFTER = 0.8  # of the bound, so that not every addition makes room anew
+_ROOM_AFTER = 0.8  # share of the bound that is left in use, so that not every addition has to trim
 
-# AUTOINCREMENT: an id that was pruned never comes back with another text's vector.
+# AUTOINCREMENT: the id of a deleted vector is never given to another text's vector.
 _SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE models(id INTEGER PRIMARY KEY, model_id TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL);
@@ -63,10 +63,10 @@ CREATE TABLE uses(of INTEGER PRIMARY KEY, day INTEGER NOT NULL);
 
 
 class KeptVectors:
-    """The vectors of one model in the file; those of other models stay where they are, unseen.
+    """The cached vectors of one model. Only `release` and `trim` touch those of other models in the same file.
 
-    Thread-safe: any number of readers beside one writer. Every method raises DiskFull, IndexCorrupt,
-    IndexLocked or PermissionDenied.
+    Thread-safe: any number of readers beside one writer. Every method may raise DiskFull, IndexCorrupt, IndexLocked or
+    PermissionDenied.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class KeptVectors:
         max_bytes: int = 0,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Opens the file or makes it. `max_bytes`: it grows to no more than that (0: as the disk allows).
+        """Opens the file or makes it. `max_bytes` bounds its size (0: no bound); `now` gives seconds since the epoch.
 
-        Where nothing can be written, what is there is read all the same.
+        A file that cannot be written is opened for reading only.
         """
         self._path = path
         self._dimension = dimension
@@ -104,26 +104,32 @@ class KeptVectors:
 
     @classmethod
     def open(cls, path: Path, model_id: str, dimension: int) -> KeptVectors:
+        """Opens the file or makes it, without a bound on its size."""
         return cls(path, model_id, dimension)
 
     @property
     def store_uuid(self) -> str:
-        """Made with the file: ids noted under another uuid are of a file that is gone."""
+        """The id that the file got when it was made. Vector ids noted under another one belong to a file that no longer
+        exists.
+        """
         return self._uuid
 
     @property
     def dimension(self) -> int:
+        """How many numbers a vector has."""
         return self._dimension
 
     @property
     def damaged(self) -> bool:
-        """Whether who opens the file next finds another one: damage was found in this one, or it is gone."""
+        """Whether the next opener gets another file, because damage was found in this one or it was deleted or
+        replaced.
+        """
         with contextlib.suppress(OSError):
             return self._damaged or self._path.stat().st_ino != self._inode
         return True
 
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
-        """The ids of those hashes that have a vector."""
+        """The ids of those hashes that have a vector. Notes that these vectors were used today."""
         found: dict[bytes, int] = {}
         unused: list[int] = []
         today = self._today()
@@ -142,7 +148,10 @@ class KeptVectors:
         return found
 
     def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]:
-        """Keeps them in one transaction and returns their ids in order; a hash that is there keeps its vector."""
+        """Stores vectors of shape [len(hashes), dimension] in one transaction and returns their ids in order.
+
+        A hash that has a vector keeps it. Raises ValueError if the shape or the length of a hash is wrong.
+        """
         if vectors.shape != (len(hashes), self._dimension) or any(len(key) != HASH_BYTES for key in hashes):
             raise ValueError(f"{len(hashes)} hashes of {HASH_BYTES} bytes need [n, {self._dimension}] vectors.")
         blobs = [row.tobytes() for row in vectors.astype("<f2")]
@@ -155,14 +164,17 @@ class KeptVectors:
         return [ids[key] for key in hashes]
 
     def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]:
-        """Vectors in the order of `ids`, [n, dimension], and which were there; the others' rows are zeros."""
+        """The vectors in the order of `ids`, float32 of shape [len(ids), dimension], and a mask of those that exist.
+
+        The rows of the others are zeros.
+        """
         unique, inverse = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
         vectors = np.zeros((len(unique), self._dimension), dtype=np.float32)
         there = np.zeros(len(unique), dtype=np.bool_)
         with self._reader() as reader:
             for start in range(0, len(unique), _BLOCK):
                 part = unique[start : start + _BLOCK].tolist()
-                # +model: the lookup must go by id, not by the (model, hash) index.
+                # `+model` keeps SQLite from choosing the (model, hash) index: the lookup must go by id.
                 rows = reader.execute(
                     f"SELECT id, vector FROM vectors WHERE id IN ({_marks(part)}) AND +model = ?", (*part, self._model)
                 ).fetchall()
@@ -172,7 +184,7 @@ class KeptVectors:
         return vectors[inverse], there[inverse]
 
     def blocks(self) -> Iterator[tuple[Ids, Vectors]]:
-        """Everything of this model in ascending ids, some thousand rows at a time."""
+        """All ids and vectors of this model in ascending order of the ids, in blocks of at most 4096 rows."""
         last = -1
         while True:
             with self._reader() as reader:
@@ -186,7 +198,9 @@ class KeptVectors:
             yield self._unpack(rows)
 
     def prune(self, keep_ids: Ids) -> int:
-        """Drops this model's vectors whose id is not among these, gives the space back, returns how many went."""
+        """Deletes this model's vectors whose ids are not in `keep_ids`, shrinks the file and returns how many it
+        deleted.
+        """
         with self._writing() as writer:
             writer.execute("CREATE TEMP TABLE keep(id INTEGER PRIMARY KEY)")
             writer.executemany("INSERT OR IGNORE INTO keep VALUES (?)", ((int(key),) for key in keep_ids))
@@ -199,15 +213,17 @@ class KeptVectors:
         return gone
 
     def release(self, ids: Ids) -> int:
-        """Drops these, of whatever model, but for those that somebody has asked for lately; returns how many went."""
+        """Deletes these vectors, of any model, except those used in the last two days. Returns how many it deleted."""
         gone = self._drop(np.intersect1d(self._long_unused(), np.asarray(ids, np.int64)))
         self._give_space_back()
         return gone
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
-        """Keeps the file below this size as far as it can: drops what was used longest ago, of whatever model.
+        """Shrinks a file of more than `max_bytes` to about 80 % of that. Deletes the vectors that were used longest
+        ago, of any model.
 
-        What `referenced` names stays, and so does what somebody has asked for lately. Returns how many went.
+        Keeps the vectors whose ids `referenced` returns, and those used in the last two days. Returns how many it
+        deleted.
         """
         size = self.size()
         if size <= max_bytes:
@@ -220,20 +236,20 @@ class KeptVectors:
         return gone
 
     def size(self) -> int:
-        """Bytes in use, of all models."""
+        """Bytes in use by the vectors of all models."""
         with self._reader() as reader:
             (pages,) = reader.execute("PRAGMA page_count").fetchone()
             (free,) = reader.execute("PRAGMA freelist_count").fetchone()
         return int(pages - free) * _PAGE_BYTES
 
     def count(self) -> int:
-        """How many vectors of this model there are."""
+        """How many vectors of this model are stored."""
         with self._reader() as reader:
             (number,) = reader.execute("SELECT count(*) FROM vectors WHERE model = ?", (self._model,)).fetchone()
         return int(number)
 
     def close(self) -> None:
-        """Closes the file; no method may be in use or be called after it."""
+        """Closes the file. No method may be running or be called afterwards."""
         with self._write_lock, self._idle_lock:
             for connection in (*self._idle, self._writer):
                 connection.close()
@@ -242,17 +258,22 @@ class KeptVectors:
     # ------------------------------------------------------------ uses
 
     def _today(self) -> int:
+        """The day as a number of days since the epoch."""
         return int(self._now() // _DAY_S)
 
     def _note_use(self, ids: Sequence[int], day: int) -> None:
-        """Costs one write per vector and day. A file that cannot be written just now is read all the same."""
+        """Notes that these vectors were used, at most once per vector and day. Does nothing if the file cannot be
+        written now.
+        """
         if not ids or self._readonly:
             return
         with contextlib.suppress(IndexLocked, DiskFull, PermissionDenied), self._writing() as writer:
             writer.executemany(_NOTE_USE, [(number, day) for number in ids])
 
     def _long_unused(self) -> Ids:
-        """Longest ago first."""
+        """The ids of the vectors of all models that were not used in the last two days, those used
+        longest ago first.
+        """
         with self._reader() as reader:
             rows = reader.execute(
                 "SELECT of FROM uses WHERE day <= ? ORDER BY day, of", (self._today() - _GRACE_DAYS,)
@@ -260,7 +281,7 @@ class KeptVectors:
         return np.array([row[0] for row in rows], np.int64)
 
     def _drop(self, ids: Ids) -> int:
-        """In pieces, so that others may write in between."""
+        """Deletes vectors in blocks, so that other processes can write in between. Returns how many it deleted."""
         gone = 0
         for start in range(0, len(ids), _BLOCK):
             some = [(int(number),) for number in ids[start : start + _BLOCK]]
@@ -270,18 +291,21 @@ class KeptVectors:
         return gone
 
     def _rows(self) -> int:
+        """How many vectors of all models there are."""
         with self._reader() as reader:
             (number,) = reader.execute("SELECT count(*) FROM uses").fetchone()
         return int(number)
 
     def _give_space_back(self) -> None:
+        """Returns the free pages of the file to the disk."""
         with self._write_lock, self._noticing(), translated(self._path):
-            # One step gives one page back, and `execute` takes only one; a script is stepped to its end.
+            # Each step frees one page. `execute` takes a single step; `executescript` goes on to the end.
             self._writer.executescript("PRAGMA incremental_vacuum")
 
     # ------------------------------------------------------------ connections
 
     def _connect(self) -> sqlite3.Connection:
+        """A new connection, for reading only if the file cannot be written."""
         if self._readonly:
             connection = connect_readonly(self._path)
             connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -294,6 +318,7 @@ class KeptVectors:
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:
+        """Lends a connection for reading: an idle one, else a new one."""
         with self._idle_lock:
             connection = self._idle.pop() if self._idle else None
         with self._noticing(), translated(self._path):
@@ -306,12 +331,15 @@ class KeptVectors:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Runs a transaction on the writing connection."""
         with self._write_lock, self._noticing(), translated(self._path), all_or_nothing(self._writer):
             yield self._writer
 
     @contextmanager
     def _noticing(self) -> Iterator[None]:
-        """A damaged file is set aside when it is next opened: the vectors are made anew, and nothing else is lost."""
+        """Marks a damaged file, so that the next opener begins a new one: the vectors are made again, and nothing else
+        is lost.
+        """
         try:
             yield
         except IndexCorrupt as error:
@@ -323,6 +351,9 @@ class KeptVectors:
     # ------------------------------------------------------------ schema
 
     def _prepare(self, max_bytes: int) -> None:
+        """Sets the bound on the size, and makes the tables of a new file. Raises IndexCorrupt if the file has another
+        format.
+        """
         if max_bytes and not self._readonly:
             self._writer.execute(f"PRAGMA max_page_count = {max(1, max_bytes // _PAGE_BYTES)}")
         (version,) = self._writer.execute("PRAGMA user_version").fetchone()
@@ -332,11 +363,12 @@ class KeptVectors:
             raise IndexCorrupt(f"{self._path} was made by another version of sidecar (format {version}). {ADVICE}")
 
     def _create(self) -> None:
+        """Makes the tables."""
         self._writer.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         self._writer.execute("PRAGMA auto_vacuum = INCREMENTAL")
         self._writer.execute("PRAGMA journal_mode = WAL")
         with self._writing() as writer:
-            # Another opener may have been faster.
+            # Another process may have made the tables first.
             if writer.execute("PRAGMA user_version").fetchone()[0] == 0:
                 for statement in filter(str.strip, _SCHEMA.split(";")):
                     writer.execute(statement)
@@ -344,12 +376,14 @@ class KeptVectors:
                 writer.execute(f"PRAGMA user_version = {_VERSION}")
 
     def _meta(self, key: str) -> str:
+        """A value of the table `meta`. Raises IndexCorrupt if it is missing."""
         row = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         if row is None:
             raise IndexCorrupt(f"{self._path} lacks its {key}. {ADVICE}")
         return str(row[0])
 
     def _model_row(self, model_id: str) -> int:
+        """The number of the model in the file. Raises IndexCorrupt if its vectors have another dimension."""
         wanted = "SELECT id, dimension FROM models WHERE model_id = ?"
         row = self._writer.execute(wanted, (model_id,)).fetchone()
         if row is None:
@@ -369,6 +403,7 @@ class KeptVectors:
         return int(number)
 
     def _unpack(self, rows: Sequence[tuple[int, bytes]]) -> tuple[Ids, Vectors]:
+        """The ids and the float32 vectors of rows. Raises IndexCorrupt if a vector has the wrong length."""
         joined = b"".join(blob for _, blob in rows)
         if len(joined) != len(rows) * self._dimension * 2:
             raise IndexCorrupt(f"{self._path} holds vectors of the wrong length. {ADVICE}")
@@ -377,4 +412,5 @@ class KeptVectors:
 
 
 def _marks(values: Sequence[object]) -> str:
+    """A placeholder of SQL for each value."""
     return ",".join("?" * len(values))

@@ -1,11 +1,11 @@
 """Runs embedding models with onnxruntime: text in, L2-normalised vectors out.
 
-The only file that imports onnxruntime and tokenizers, and only when an embedder is made. It decides nothing about
-what is embedded, keeps no vectors (`kept`) and fetches no models (`catalog`).
+Only this module imports onnxruntime and tokenizers, and only when an embedder is made. It does not decide what is
+embedded, stores no vectors (`kept`) and finds no models (`catalog`).
 
-Work is spread over threads by running several batches at once, each on one core: a run on one core gives the same
-bits whatever the machine, needs no spinning threads, and for dynamic int8 graphs, where a text's vector depends
-on its batch, texts can go one by one without losing speed.
+Several batches run at once, each on one core. One core gives the same bits on every machine and needs no spinning
+threads. It also lets dynamic int8 graphs, where a text's vector depends on its batch, run text by text without losing
+speed (docs/decisions/0004).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Device: TypeAlias = Literal["auto", "cpu", "cuda"]
 Row: TypeAlias = tuple[Ids, Ids]
-"""One text as its graph takes it: token ids and mask; for a static model distinct ids and their counts."""
+"""One text as its graph takes it: token ids and mask, or for a static model its distinct token ids and their counts."""
 
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -48,19 +48,19 @@ _LIMITS = {
 }
 _ONE_BY_ONE = BatchLimits(tokens=1, rows=1)
 _SLICE = 32  # texts tokenised by one task
-_BULK = 32  # texts from which a card is worth waking
+_BULK = 32  # fewest texts for which a GPU is worth using
 _MOST_THREADS = 8
 _USUAL_MAX_TOKENS = 512
-_CHARS_PER_TOKEN = 8  # generous, indentation included: what is cut off here would be truncated anyway
+_CHARS_PER_TOKEN = 8  # a generous estimate, indentation included: what this cuts off would be truncated anyway
 _NOT_PLAIN = re.compile(r"[^\n\r\t -~]")
 _PROBES = ("open a file and read its lines", "def close(self): self.stream.close(); self.stream = None; return True")
 
 
 class OnnxEmbedder:
-    """`sidecar.model.Embedder` over a model of the catalog or a folder. Thread-safe.
+    """`sidecar.model.Embedder` over a model of the catalog or in a folder. Thread-safe.
 
-    The CPU runs every single query; bulk work goes to a CUDA card where one is wanted and really works, which is
-    found out at the first bulk call. Raises ModelLoadFailed when files are missing, wrong or do not fit the entry.
+    Queries always run on the CPU. Bulk work runs on a CUDA GPU if one is wanted and gives the same vectors as the CPU,
+    which the first bulk call finds out. Raises ModelLoadFailed if files are missing, are wrong or do not fit the entry.
     """
 
     def __init__(self, files: ModelFiles, device: Device = "auto", threads: int = 0) -> None:
@@ -82,27 +82,34 @@ class OnnxEmbedder:
 
     @property
     def model_id(self) -> str:
+        """The entry's id and a hash of files and settings; vectors of different model ids cannot be compared."""
         return self._model_id
 
     @property
     def dimension(self) -> int:
+        """How many numbers a vector has."""
         return self._dimension
 
     @property
     def path_weight(self) -> float:
-        """How much of a chunk's vector its path's words are, 0 or more."""
+        """The weight of the path's vector when it is added to the body's, 0 or more."""
         return self._entry.path_weight
 
     @property
     def device(self) -> str:
+        """`cuda` while bulk work runs on a GPU, else `cpu`."""
         return "cuda" if self._card is not None else "cpu"
 
     @property
     def device_note(self) -> str:
+        """Why bulk work does not run on a GPU, in one line; empty if it does or if the CPU was asked for."""
         return self._note
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Shape [len(texts), dimension] in the order given; a text without any token gives a row of zeros."""
+        """L2-normalised float32 vectors of shape [len(texts), dimension], in the order of `texts`.
+
+        A text without any token gives a row of zeros. Raises ModelLoadFailed if the model fails while running.
+        """
         rows = self._tokenize(self._entry.document_prefix, texts)
         card = self._card_for(len(texts))
         if card is not None:
@@ -113,22 +120,27 @@ class OnnxEmbedder:
         return self._run(self._cpu, rows, self._cpu_limits())
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Shape [dimension], read-only; the last few hundred queries are remembered."""
+        """The L2-normalised float32 vector of a query, of shape [dimension] and read-only. The last 256 are cached.
+
+        Raises ModelLoadFailed if the model fails while running.
+        """
         return self._query(text)
 
     def close(self) -> None:
-        """Ends the threads; bulk calls after it fail."""
+        """Ends the threads; bulk calls fail afterwards."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._card = None
 
     # ------------------------------------------------------------ text to rows
 
     def _tokenize(self, prefix: str, texts: Sequence[str]) -> list[Row]:
+        """The rows of all texts, tokenised by several threads."""
         slices = [texts[start : start + _SLICE] for start in range(0, len(texts), _SLICE)]
         done = self._spread(lambda part: self._rows(prefix, part), slices)
         return [row for rows in done for row in rows]
 
     def _rows(self, prefix: str, texts: Sequence[str]) -> list[Row]:
+        """The row of each text."""
         static = self._entry.kind == "static"
         prepared = [self._prepare(prefix, text) for text in texts]
         rows = self._tokenizer.encode(prepared, special=not static)
@@ -137,18 +149,20 @@ class OnnxEmbedder:
         return [(ids, np.ones_like(ids)) for ids in rows]
 
     def _prepare(self, prefix: str, text: str) -> str:
+        """The text as the tokeniser takes it: cut, with its prefix, and with identifiers split if the entry says so."""
         if self._tokenizer.most:
             text = text[: self._tokenizer.most * _CHARS_PER_TOKEN]
-        # A lone surrogate is a str that no tokeniser takes.
+        # The tokeniser refuses lone surrogates.
         text = text.encode("utf-8", "replace").decode("utf-8") if not text.isascii() else text
         return prefix + (split_identifiers(text) if self._entry.split_identifiers else text)
 
     # ------------------------------------------------------------ rows to vectors
 
     def _run(self, graph: _Graph, rows: list[Row], limits: BatchLimits) -> Vectors:
+        """The vectors of all rows, in their order, computed in batches."""
         vectors = np.zeros((len(rows), self._dimension), dtype=np.float32)
         batches = plan_batches([len(ids) for ids, _ in rows], limits)
-        # One batch at a time fills a card; on the CPU each core takes one.
+        # One batch at a time fills a GPU; on the CPU each core takes one.
         spread = self._spread if graph is self._cpu else _in_turn
         results = spread(lambda batch: graph.run([rows[i] for i in batch]), batches)
         for batch, result in zip(batches, results, strict=True):
@@ -156,17 +170,20 @@ class OnnxEmbedder:
         return vectors
 
     def _cpu_limits(self) -> BatchLimits:
+        """The limits of a batch on the CPU."""
         if self._one_by_one:
             return _ONE_BY_ONE
         return _LIMITS["static" if self._entry.kind == "static" else "cpu"]
 
     def _embed_query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a query, on the CPU."""
         rows = self._rows(self._entry.query_prefix, [text])
         vector: NDArray[np.float32] = self._cpu.run(rows, is_query=self._entry.kind == "static")[0]
         vector.flags.writeable = False
         return vector
 
     def _spread(self, work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
+        """The results of `work` in the order of `items`, computed by several threads if that helps."""
         if len(items) < 2 or self._threads == 1:
             return _in_turn(work, items)
         return list(self._pool.map(work, items))
@@ -174,7 +191,9 @@ class OnnxEmbedder:
     # ------------------------------------------------------------ checks of the model
 
     def _probe(self, graph: _Graph) -> Vectors:
-        """Both probe texts, each alone; raises ModelLoadFailed when what comes out is not what the entry says."""
+        """The vectors of both probe texts, each run alone. Raises ModelLoadFailed if they are not what
+        the entry says.
+        """
         entry = self._entry
         vectors = np.concatenate([graph.run([row]) for row in self._rows("", _PROBES)])
         if entry.dimension and vectors.shape[1] != entry.dimension:
@@ -186,6 +205,9 @@ class OnnxEmbedder:
         return vectors
 
     def _depends_on_batch(self) -> bool:
+        """Whether a probe text gets another vector in a batch than alone. False without a try if the entry sets
+        `texts_per_run`.
+        """
         if self._entry.texts_per_run:
             return False
         together = self._cpu.run(self._rows("", _PROBES))
@@ -194,7 +216,7 @@ class OnnxEmbedder:
     # ------------------------------------------------------------ the card
 
     def _first_device_note(self) -> tuple[bool, str]:
-        """Whether the question of the card is settled, and the note until it is tried."""
+        """Whether it is settled that no GPU is used, and the note until one is tried."""
         if self._wanted == "cpu":
             return True, ""
         if self._entry.kind == "static":
@@ -211,6 +233,7 @@ class OnnxEmbedder:
         return False, "CPU until the first bulk work, which tries the CUDA card."
 
     def _card_for(self, texts: int) -> _Graph | None:
+        """The graph on the GPU for this many texts; None if they run on the CPU. The first bulk call tries the GPU."""
         if self._card_tried or texts < _BULK:
             return self._card if texts >= _BULK else None
         with self._card_lock:
@@ -220,6 +243,7 @@ class OnnxEmbedder:
         return self._card
 
     def _try_card(self) -> None:
+        """Uses the GPU from now on if its vectors of the probe texts agree with the CPU's."""
         try:
             card = _Graph(self._files, _CUDA)
             if card.provider != _CUDA:
@@ -233,11 +257,12 @@ class OnnxEmbedder:
         return None
 
     def _give_up_card(self, reason: str) -> None:
+        """Goes on without the GPU and notes the reason."""
         self._card, self._note = None, f"CPU: {' '.join(reason.split())}."
 
 
 class _Graph:
-    """One onnxruntime session and how to feed and pool it."""
+    """An onnxruntime session, with how to feed it and how to pool its output."""
 
     def __init__(self, files: ModelFiles, provider: str) -> None:
         self._name = files.entry.id
@@ -247,9 +272,10 @@ class _Graph:
         self._output, self._pooling = _chosen_output(self._session, files.entry)
 
     def run(self, rows: Sequence[Row], is_query: bool = False) -> Vectors:
-        """Shape [rows, dimension], normalised; rows without tokens are zeros. Raises ModelLoadFailed.
+        """L2-normalised float32 vectors of shape [len(rows), dimension]; rows without tokens give zeros.
 
-        `is_query` is told as token type 1, for static graphs that weigh the tokens of a query otherwise.
+        `is_query` is passed as token type 1, for static graphs that weigh the tokens of a query differently. Raises
+        ModelLoadFailed if the session fails.
         """
         mask = pad_rows([mask for _, mask in rows])
         feed = {"input_ids": pad_rows([ids for ids, _ in rows]), "attention_mask": mask}
@@ -267,6 +293,12 @@ class _Graph:
 
 
 def _pool(output: NDArray[np.float32], mask: Ids, pooling: str) -> NDArray[np.float32]:
+    """One vector per text, of shape [texts, dimension]; `mask` has shape [texts, tokens].
+
+    `graph` takes an output of shape [texts, dimension] as it is. `cls` takes the first token of an output of shape
+    [texts, tokens, dimension], and `mean` the mean over its tokens weighted by the mask (Reimers and Gurevych,
+    "Sentence-BERT", 2019).
+    """
     if pooling == "graph":
         return output
     if pooling == "cls":
@@ -277,6 +309,7 @@ def _pool(output: NDArray[np.float32], mask: Ids, pooling: str) -> NDArray[np.fl
 
 
 def _checked_inputs(session: Any, entry: ModelEntry) -> list[str]:
+    """The names of the graph's inputs. Raises ModelLoadFailed if sidecar cannot give one of them."""
     known = ("input_ids", "attention_mask", "token_type_ids")
     for node in session.get_inputs():
         if node.name not in known or node.type != "tensor(int64)" or len(node.shape) != 2:
@@ -288,7 +321,9 @@ def _checked_inputs(session: Any, entry: ModelEntry) -> list[str]:
 
 
 def _chosen_output(session: Any, entry: ModelEntry) -> tuple[str, str]:
-    """Name of the output to read and how to pool it."""
+    """The name of the output to read, and how to pool it. Raises ModelLoadFailed if no output has the
+    shape for that.
+    """
     of_rank: dict[int, str] = {}
     for node in session.get_outputs():
         of_rank.setdefault(len(node.shape), node.name)
@@ -302,9 +337,10 @@ def _chosen_output(session: Any, entry: ModelEntry) -> tuple[str, str]:
 
 
 def _open_session(files: ModelFiles, provider: str) -> Any:
+    """A session that runs on one thread. Raises ModelLoadFailed if the provider or the graph cannot be used."""
     import onnxruntime
 
-    # For builds that tell Windows' own event log, which heeds no variable; the others are quiet by `no_telemetry`.
+    # Windows builds report to the system's event log, whatever the environment says; `no_telemetry` quiets the others.
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -314,19 +350,22 @@ def _open_session(files: ModelFiles, provider: str) -> Any:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     wanted: list[Any] = [_CPU]
     if provider == _CUDA:
-        # It prints what it misses; stdout belongs to whoever talks to us.
+        # It prints what is missing; stdout carries the client's messages.
         with contextlib.redirect_stdout(sys.stderr):
             onnxruntime.preload_dlls()
         wanted = [(_CUDA, {"use_tf32": "0"}), _CPU]
     try:
-        # Without its own fallback, which prints to stdout, a failure is an exception.
+        # onnxruntime's own fallback prints to stdout; without it, a failure raises an exception.
         return onnxruntime.InferenceSession(str(files.graph), options, providers=wanted, enable_fallback=0)
     except Exception as error:
         raise ModelLoadFailed(f"Model {files.entry.id}: {files.graph} cannot be run: {_reason(error)}") from error
 
 
 def _load_tokenizer(files: ModelFiles) -> Tokenizer:
-    # Threads are ours to count: the library's own pool would use every core beside them.
+    """The model's tokeniser, without padding, that truncates at the entry's limit. Raises ModelLoadFailed if it is
+    invalid.
+    """
+    # The library's own thread pool would use every core beside sidecar's threads.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tokenizers import Tokenizer
 
@@ -346,10 +385,10 @@ def _load_tokenizer(files: ModelFiles) -> Tokenizer:
 
 
 class _Tokenizer:
-    """A model's tokeniser, `most` tokens a text (0: no limit).
+    """A model's tokeniser, which keeps at most `most` tokens of a text (0: all).
 
-    Where all that normalising does to a plain ASCII text is lower its case, such texts skip the library's
-    normaliser, which is 40 % of the time of the whole tokeniser.
+    If the library's normaliser does nothing to plain ASCII text but lower its case, such texts skip it: it takes 40 %
+    of the tokeniser's time.
     """
 
     def __init__(self, files: ModelFiles) -> None:
@@ -362,7 +401,7 @@ class _Tokenizer:
             self._bare.normalizer = None
 
     def encode(self, texts: Sequence[str], special: bool) -> list[Ids]:
-        """Token ids of each text."""
+        """The token ids of each text, in the order of `texts`. `special` adds the model's special tokens."""
         rows: list[Ids] = [np.empty(0, dtype=np.int64)] * len(texts)
         plain = [self._bare is not None and not _NOT_PLAIN.search(text) for text in texts]
         for tokenizer, is_plain in ((self._bare, True), (self._full, False)):
@@ -378,18 +417,22 @@ class _Tokenizer:
 
 
 def _in_turn(work: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
+    """The results of `work`, computed one after the other."""
     return [work(item) for item in items]
 
 
 def _threads_for(kind: str) -> int:
-    """A table is quicker than what feeds it, which needs the other cores; a transformer takes all."""
+    """How many threads run a model of this kind. A transformer gets all cores (at most eight). A static model gets half
+    of them: it is faster than what feeds it, which needs the others.
+    """
     return max(1, min(_MOST_THREADS, _cores() // (2 if kind == "static" else 1)))
 
 
 def _cores() -> int:
+    """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _reason(error: Exception) -> str:
-    """The first line, which is what a person can use; the rest is the library's own trace."""
+    """The first line of an error's message, which a person can use; the rest is the library's trace."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]

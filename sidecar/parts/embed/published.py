@@ -1,8 +1,8 @@
-"""Well-known models of the Hugging Face hub: what they are, where they are published, and which of them are here.
+"""Well-known models of the Hugging Face hub: what they are, where they are published, and which of them are downloaded.
 
-It reads files only; what goes to the network is `fetch`. An entry pins a commit, and each file's size and SHA-256
-where they are known; where not, what the hub states for that commit is checked and remembered in the lock beside the
-files, so that a later change is refused in either case.
+Reads files only; `fetch` uses the network. An entry names a revision, and the size and SHA-256 of each file where these
+are known. For the other files `fetch` checks what the hub states for that revision, and records it in a lock file
+beside them. So a downloaded file that changes later is refused in either case.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sidecar.parts.embed.catalog import Catalog, ModelEntry, ModelFiles, load_ca
 PUBLISHED_FILE = "published.json"
 LOCK_FILE = "sidecar-download.json"
 UNFINISHED = ".unfinished"
-"""The folder of downloads that are under way or were broken off."""
+"""The folder of downloads that are under way or were interrupted."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*")
@@ -29,7 +29,7 @@ _SHA256 = re.compile(r"([0-9a-f]{64})?")
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file of a repository. `size` in bytes, 0 where unknown; an empty `sha256`: the hub has to state it."""
+    """A file of a repository. `size` is in bytes, 0 if unknown; if `sha256` is empty, the hub has to state it."""
 
     path: str
     size: int = 0
@@ -38,7 +38,9 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """`files`: the repository's file for each name that it gets here. `revision` is a commit, a tag or a branch."""
+    """A published model. `files` has the repository's file for each local file name; `revision` is a commit, a tag or a
+    branch.
+    """
 
     entry: ModelEntry
     repository: str
@@ -47,15 +49,15 @@ class Published:
 
     @property
     def size(self) -> int:
-        """Bytes to download, 0 where they are not known."""
+        """Bytes to download; 0 if the size of a file is unknown."""
         sizes = [file.size for file in self.files.values()]
         return sum(sizes) if all(sizes) else 0
 
 
 class Shelf:
-    """The models that can be named: those that ship, the published ones, and any folder.
+    """All models that can be named: those that ship, the published ones, and any folder.
 
-    `downloads` holds a folder for each published model that was downloaded; None where there is no such place.
+    `downloads` holds one folder for each downloaded model; None if there is no place for downloads.
     """
 
     def __init__(self, downloads: Path | None, folder: Path | None = None) -> None:
@@ -64,8 +66,11 @@ class Shelf:
         self.published = load_published(self.catalog.folder)
 
     def resolve(self, name_or_folder: str = "") -> ModelFiles:
-        """By id, else by folder; empty means the default. Raises ModelLoadFailed, for a published model that is not
-        here with the command that downloads it."""
+        """The model with this id, else the model in this folder; the default for an empty string.
+
+        Raises ModelLoadFailed if there is no such model. For a published model that is not downloaded, the error names
+        the command that downloads it.
+        """
         known = {entry.id for entry in self.catalog.models}
         found = self.find(name_or_folder)
         if found is None or found.entry.id in known:
@@ -75,20 +80,22 @@ class Shelf:
         return self.downloaded(found)
 
     def find(self, name: str) -> Published | None:
+        """The published model with this id, or None."""
         return next((model for model in self.published if model.entry.id == name), None)
 
     def unknown(self, name: str) -> str:
-        """That there is no such model, and what was probably meant."""
+        """The message that there is no such model, with the names that were probably meant."""
         ids = [entry.id for entry in self.catalog.models] + [model.entry.id for model in self.published]
         near = difflib.get_close_matches(name, ids, 3, 0.5) or [known for known in ids if name and name in known]
         hint = f"did you mean {' or '.join(near)}?" if near else f"name one of {', '.join(ids)}."
         return f"There is no model {name!r}: {hint} A folder with model.onnx and tokenizer.json will do as well."
 
     def folder_of(self, model: Published) -> Path | None:
+        """The folder of the model's download, whether or not it exists; None if there is no place for downloads."""
         return None if self._downloads is None else self._downloads / model.entry.id
 
     def is_here(self, model: Published) -> bool:
-        """Whether this very revision has been downloaded; its files are not looked at."""
+        """Whether exactly this revision is downloaded. Does not look at the files."""
         folder = self.folder_of(model)
         if folder is None or not (folder / LOCK_FILE).is_file():
             return False
@@ -98,7 +105,7 @@ class Shelf:
             return False
 
     def downloaded(self, model: Published) -> ModelFiles:
-        """Its files here, to be verified. Raises ModelLoadFailed where there are none, or others."""
+        """The downloaded files, not yet verified. Raises ModelLoadFailed if they are missing or of another revision."""
         folder, again = self.folder_of(model), f"Download it with: sidecar models download {model.entry.id}"
         if folder is None or not folder.is_dir():
             size = f" ({model.size / 1e6:.0f} MB)" if model.size else ""
@@ -113,7 +120,7 @@ class Shelf:
 
 
 def load_published(folder: Path) -> tuple[Published, ...]:
-    """Reads `published.json`; none where there is no such file. Raises ModelLoadFailed."""
+    """The models in `published.json`; empty if the file does not exist. Raises ModelLoadFailed if it is invalid."""
     path = folder / PUBLISHED_FILE
     if not path.exists():
         return ()
@@ -124,6 +131,7 @@ def load_published(folder: Path) -> tuple[Published, ...]:
 
 
 def _published(item: object, path: Path) -> Published:
+    """A published model from its JSON object. Raises ModelLoadFailed if the object is invalid."""
     if not isinstance(item, dict):
         raise ModelLoadFailed(f"{path}: every model must be an object.")
     own = {key: item.get(key, "") for key in ("repository", "revision")}
@@ -142,6 +150,7 @@ def _published(item: object, path: Path) -> Published:
 
 
 def _remote_file(name: str, item: Any, model: str, path: Path) -> RemoteFile:
+    """A file from its JSON object. Raises ModelLoadFailed if the object or the local name is invalid."""
     try:
         file = RemoteFile(**item)
         fine = file.size >= 0 and _PLAIN_NAME.fullmatch(name) and _PLAIN_PATH.fullmatch(file.path)
@@ -153,10 +162,12 @@ def _remote_file(name: str, item: Any, model: str, path: Path) -> RemoteFile:
 
 
 def _is_lock_of(model: Published, lock: Mapping[str, Any]) -> bool:
+    """Whether a lock file is of this model's repository and revision."""
     return (lock.get("repository"), lock.get("revision")) == (model.repository, model.revision)
 
 
 def _locked(lock: Mapping[str, Any], path: Path) -> dict[str, str]:
+    """The SHA-256 of each downloaded file, by name. Raises ModelLoadFailed if the lock file does not say them."""
     try:
         return {name: str(file["sha256"]) for name, file in lock["files"].items()}
     except (KeyError, TypeError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""The kept vectors of a home, opened once per process however many workspaces use them."""
+"""The embedding cache of a data folder, opened once per process for all workspaces that use it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,21 @@ _Key: TypeAlias = tuple[Path, str, int]
 
 
 class SharedKept:
-    """Lends the vectors of one file and model; the last one who gives them back closes the file. Thread-safe."""
+    """Lends the embedding cache of one file and model to several users. The last one to close its share closes the
+    file.
+
+    Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
         self._open: dict[_Key, tuple[KeptVectors, int]] = {}
 
     def open(self, path: Path, model_id: str, dimension: int) -> LentKept:
-        """Makes the folder, readable by its owner only. Raises what `KeptVectors` raises."""
+        """A share of the cache, which is opened if nobody has it open or if it is damaged.
+
+        Makes the folder, readable only by its owner. Raises what `KeptVectors` raises.
+        """
         key = (path, model_id, dimension)
         with self._lock:
             kept, users = self._open.get(key, (None, 0))
@@ -38,10 +45,11 @@ class SharedKept:
         return LentKept(kept, lambda: self._give_back(key, kept))
 
     def _give_back(self, key: _Key, kept: KeptVectors) -> None:
+        """Takes a share back, and closes the file after the last one."""
         with self._lock:
             known, users = self._open.get(key, (None, 0))
             if known is not kept:
-                return  # damaged, and another one has taken its place; its other users may still be at it
+                return  # a new file has replaced this damaged one, which others may still be using
             if users > 1:
                 self._open[key] = kept, users - 1
                 return
@@ -50,7 +58,7 @@ class SharedKept:
 
 
 class LentKept:
-    """`KeptVectors` of which others may have a share. Closing it gives the share back, once."""
+    """A share of a `KeptVectors`, with its methods. Closing it again does nothing."""
 
     def __init__(self, kept: KeptVectors, give_back: Callable[[], None]) -> None:
         self._kept = kept
@@ -59,39 +67,49 @@ class LentKept:
 
     @property
     def store_uuid(self) -> str:
+        """See `KeptVectors.store_uuid`."""
         return self._kept.store_uuid
 
     @property
     def damaged(self) -> bool:
-        """Whether damage was found in the file: who opens it next begins a new one."""
+        """See `KeptVectors.damaged`."""
         return self._kept.damaged
 
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
+        """See `KeptVectors.find`."""
         return self._kept.find(hashes)
 
     def add(self, hashes: Sequence[bytes], vectors: Vectors) -> list[int]:
+        """See `KeptVectors.add`."""
         return self._kept.add(hashes, vectors)
 
     def get(self, ids: Ids) -> tuple[Vectors, NDArray[np.bool_]]:
+        """See `KeptVectors.get`."""
         return self._kept.get(ids)
 
     def count(self) -> int:
+        """See `KeptVectors.count`."""
         return self._kept.count()
 
     def release(self, ids: Ids) -> int:
+        """See `KeptVectors.release`."""
         return self._kept.release(ids)
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
+        """See `KeptVectors.trim`."""
         return self._kept.trim(max_bytes, referenced)
 
     def close(self) -> None:
+        """Gives the share back."""
         if not self._closed:
             self._closed = True
             self._give_back()
 
 
 def _open(path: Path, model_id: str, dimension: int) -> KeptVectors:
-    """Begins a new file where the one that is there cannot be opened: nothing in it is the only copy."""
+    """Opens the file. If that finds it damaged, opens it again, which begins a new one: nothing in it is
+    the only copy.
+    """
     try:
         return KeptVectors.open(path, model_id, dimension)
     except IndexCorrupt as error:
@@ -100,6 +118,7 @@ def _open(path: Path, model_id: str, dimension: int) -> KeptVectors:
 
 
 def _make_folder(folder: Path) -> None:
+    """Makes the folder, readable only by its owner. Raises DiskFull or PermissionDenied."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

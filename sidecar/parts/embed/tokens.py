@@ -1,7 +1,7 @@
 """Splits identifiers into words before a model's tokeniser sees them.
 
-This is what the models were trained or measured with. It is not the lexical index's tokeniser: case, stop words
-and stems stay as they are here, and only ASCII identifiers are cut.
+The models were trained or measured with this. Unlike the tokeniser of the lexical index, it keeps case, stop words and
+word endings, and splits only ASCII identifiers.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ _SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+|(?<=[A-Z
 
 
 def split_identifiers(text: str) -> str:
-    """`getHTTPResponse_v2` becomes `get HTTP Response v 2`; everything else stays.
+    """Turns `getHTTPResponse_v2` into `get HTTP Response v 2`; everything else stays as it is.
 
-    Cuts between lower case or digit and upper case, before the last capital of a run, between letter and digit,
-    and at underscores.
+    Splits before a capital after a lower-case letter or digit, before the last capital of a run that goes on in lower
+    case, before a digit after a letter, and at underscores.
     """
     pieces = _WORD.split(text)
     pieces[1::2] = map(_split_word, pieces[1::2])
     return "".join(pieces)
 
 
-# Code repeats its words: remembering them halves the time of the whole split.
+# Code repeats its words, so this cache halves the time of the whole split.
 @lru_cache(maxsize=1 << 14)
 def _split_word(word: str) -> str:
+    """The identifier with spaces between its words."""
     return _SEAM.sub(" ", word)

@@ -1,4 +1,6 @@
-"""Search by word: tokens, an inverted index in SQLite, BM25, and who defines a name. No ranking, no vectors."""
+"""Search by word: tokens, an inverted index in SQLite, BM25, and look-ups of definitions. Ranks nothing, knows no
+vectors.
+"""
 
 from sidecar.parts.lexical.index import LexicalIndex
 

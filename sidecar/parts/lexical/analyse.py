@@ -1,7 +1,8 @@
-"""What one parsed file contributes to the lexical index: terms and counts, no ids, no database.
+"""What one parsed file contributes to the lexical index: terms and their counts, without ids and without a database.
 
-Pure and picklable, so that it may run beside others. The fields are those of BM25F as SEARCH_QUALITY.md part B found
-them useful; a file's body is not a field of its own because it is the sum of its chunks' bodies.
+Pure and picklable, so that it can run in another process. Chunk bodies and file fields are kept apart, because ranking
+weighs them in the manner of BM25F (Robertson, Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields",
+2004). A file's body is no field: it is the sum of its chunks' bodies.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from sidecar.model import Chunk, Collection, Definition, ParsedFile
 from sidecar.parts.lexical.tokens import terms_of, words
 
 LEXICAL_VERSION = 1
-"""Grows when the same file gives other terms or the tables change: an index of another version must be made again."""
+"""Raise this when the same file gives other terms, or when the tables change: an index of another
+version is rebuilt.
+"""
 
 _HEAD_CHARS = 1500
 _SIGNATURE_CHARS = 20_000
@@ -30,11 +33,13 @@ _COMMENT_CHARS = 100_000
 _DIRECTORIES = 3
 _SIGNED_KINDS = frozenset(("class", "type", "function", "method", "constructor", "macro"))
 _NAMELESS_STEMS = frozenset(("index", "__init__", "mod", "lib", "init", "main", "default", "package"))
-"""Stems that say where a file stands, not what is in it: its folder's name is its name too."""
+"""Stems that say where a file stands and not what is in it. The name of its folder serves as the name of
+such a file.
+"""
 
 
 class Field(IntEnum):
-    """The file-level fields, in the order in which they are stored."""
+    """The fields of a file, in the order in which they are stored."""
 
     PATH = 0
     STEM = 1
@@ -50,7 +55,9 @@ FIELDS = len(Field)
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Bags of terms, one after the other: bag i holds `terms[starts[i]:starts[i+1]]` with the same slice of `tfs`."""
+    """Bags of terms, one after the other. Bag i holds `terms[starts[i]:starts[i+1]]`, and the same slice of `tfs` has
+    their counts, clipped to 255. `starts` has one item more than there are bags.
+    """
 
     terms: NDArray[np.uint32]
     tfs: NDArray[np.uint8]
@@ -59,7 +66,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionEntry:
-    """A definition and the ordinal of the chunk where it starts."""
+    """A definition and the position, among the file's chunks, of the chunk where it starts."""
 
     definition: Definition
     chunk: int
@@ -67,9 +74,10 @@ class DefinitionEntry:
 
 @dataclass(frozen=True, slots=True)
 class FileTerms:
-    """One file's share of the index. Term numbers point into `vocabulary`.
+    """What one file adds to the index. The term numbers in `Counts` are positions in `vocabulary`.
 
-    `bodies` and `names` have a bag per chunk, `fields` a bag per `Field`. Lengths count words' terms before clipping.
+    `bodies` and `names` have one bag per chunk, `fields` has one per `Field`. `body_lengths` [chunks] and
+    `field_lengths` [FIELDS] are lengths in terms, before counts are clipped.
     """
 
     path: str
@@ -83,7 +91,7 @@ class FileTerms:
 
 
 def analyse(path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
-    """Terms of every chunk and field of one file. A documentation file's headings are its names."""
+    """The terms of every chunk and every field of one file. The headings of a documentation file count as its names."""
     vocabulary: dict[str, int] = {}
     context = count_terms(path_context(path))
     bodies = [_body_terms(chunk, context) for chunk in parsed.chunks]
@@ -102,7 +110,7 @@ def analyse(path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
 
 
 def count_terms(text: str) -> dict[str, int]:
-    """How often each term stands in `text`."""
+    """How often each term occurs in `text`."""
     counts: dict[str, int] = {}
     for word, times in Counter(words(text)).items():
         for term in terms_of(word):
@@ -112,29 +120,33 @@ def count_terms(text: str) -> dict[str, int]:
 
 @lru_cache(maxsize=1 << 15)
 def is_nameless(path: str) -> bool:
-    """Whether a file's name says where it stands, not what is in it: `index.js`, `mod.rs`, `__init__.py`."""
+    """Whether a file's name says where it stands and not what is in it: `index.js`, `mod.rs`, `__init__.py`."""
     return path.rpartition("/")[2].partition(".")[0].casefold() in _NAMELESS_STEMS
 
 
 @lru_cache(maxsize=1 << 15)
 def file_stem(path: str) -> str:
-    """The name under which a file is looked for: without extension, the folder's for `mod.rs`, `index.js` and such."""
+    """The name by which people look for a file: up to its first dot, or the folder's for `mod.rs`, `index.js` and the
+    like.
+    """
     folders, _, name = path.rpartition("/")
     stem = name.partition(".")[0] or name
     return folders.rpartition("/")[2] or stem if stem.casefold() in _NAMELESS_STEMS else stem
 
 
 def path_context(path: str) -> str:
-    """Words that every chunk of a file carries: its stem twice and its last folders once."""
+    """The words that every chunk of a file gets from its path: the stem twice and the last three folders once."""
     stem = file_stem(path)
     return f"{stem} {stem} {_directories(path)}"
 
 
 def _directories(path: str) -> str:
+    """The names of the file's last three folders, outermost first."""
     return " ".join(PurePosixPath(path).parts[:-1][-_DIRECTORIES:])
 
 
 def _body_terms(chunk: Chunk, context: dict[str, int]) -> dict[str, int]:
+    """The terms of a chunk: of its text, of the names around it, and of the path (`context`)."""
     counts = count_terms(f"{' '.join(chunk.enclosing)} {chunk.text}" if chunk.enclosing else chunk.text)
     for term, times in context.items():
         counts[term] = counts.get(term, 0) + times
@@ -142,7 +154,7 @@ def _body_terms(chunk: Chunk, context: dict[str, int]) -> dict[str, int]:
 
 
 def _field_texts(path: str, parsed: ParsedFile) -> tuple[str, ...]:
-    """Texts in the order of `Field`."""
+    """The text of each field, in the order of `Field`."""
     name = PurePosixPath(path).name
     signatures = (d.signature for d in parsed.definitions if d.kind in _SIGNED_KINDS)
     return (
@@ -157,7 +169,7 @@ def _field_texts(path: str, parsed: ParsedFile) -> tuple[str, ...]:
 
 
 def _joined(texts: Iterable[str], limit: int) -> str:
-    """The first `limit` characters of the texts, one per line."""
+    """The first `limit` characters of the texts, one text per line."""
     kept: list[str] = []
     room = limit
     for text in texts:
@@ -169,6 +181,7 @@ def _joined(texts: Iterable[str], limit: int) -> str:
 
 
 def _pack(bags: Sequence[dict[str, int]], vocabulary: dict[str, int]) -> Counts:
+    """The bags as `Counts`. Adds new terms to `vocabulary`."""
     terms = [vocabulary.setdefault(term, len(vocabulary)) for bag in bags for term in bag]
     tfs = [min(times, 255) for bag in bags for times in bag.values()]
     starts = np.zeros(len(bags) + 1, np.uint32)
@@ -177,13 +190,14 @@ def _pack(bags: Sequence[dict[str, int]], vocabulary: dict[str, int]) -> Counts:
 
 
 def _lengths(bags: Sequence[dict[str, int]]) -> NDArray[np.uint32]:
+    """The sum of the counts of each bag."""
     return np.array([sum(bag.values()) for bag in bags], np.uint32)
 
 
 def _place(definitions: Sequence[Definition], chunks: Sequence[Chunk]) -> Iterable[DefinitionEntry]:
-    """Each definition with the first chunk that holds its start and, where it has one, its second line.
+    """Each definition with the first chunk that holds its start and, if it has one, its second line.
 
-    A chunk that ends on a definition's first line is its neighbour, not its home.
+    So a chunk that ends with the first line of a definition does not count as its place.
     """
     ends = [chunk.end_line for chunk in chunks]
     for definition in definitions:

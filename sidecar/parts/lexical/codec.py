@@ -1,7 +1,8 @@
-"""Postings as bytes: ascending keys as deltas of the narrowest width, then counts.
+"""Postings as bytes: ascending keys as differences of the smallest width that holds them, then counts.
 
-Layout, little endian: 1 byte width w (1, 2, 4 or 8), 7 bytes first key, n deltas of w bytes (the first is 0),
-n counts of 1 byte.
+Coding keys as differences (gaps) is the usual compression of postings: Manning, Raghavan and Schütze, "Introduction to
+Information Retrieval" (2008), section 5.3. Layout, little endian: 1 byte width w (1, 2, 4 or 8), 7 bytes first key, n
+differences of w bytes (the first is 0), n counts of 1 byte.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ _TYPES = {width: np.dtype(f"<u{width}") for width in _WIDTHS}
 
 
 def encode_runs(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
-    """One blob per run; run i is `[starts[i], starts[i+1])`, its keys ascend. Every run holds at least one key."""
+    """One blob per run. Run i is the slice `[starts[i], starts[i+1])` of `keys` and `tfs`, which have the same length.
+
+    The keys of a run ascend, and every run holds at least one.
+    """
     if not len(starts) - 1:
         return
     deltas = np.diff(keys, prepend=0)
@@ -38,7 +42,10 @@ def encode_runs(keys: Ids, tfs: Tfs, starts: Ids) -> Iterator[bytes]:
 
 
 def decode_all(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
-    """Keys and counts of many blobs, one after the other, and how many each holds. For thousands of short ones."""
+    """The keys and counts of many blobs, one after the other, and how many postings each blob holds.
+
+    Fast for thousands of short blobs; `decode_few` is faster for a few long ones.
+    """
     sizes = np.array([count(blob) for blob in blobs], np.int64)
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     firsts = np.array([int.from_bytes(blob[1:8], "little") for blob in blobs], np.int64)
@@ -57,7 +64,7 @@ def decode_all(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
 
 
 def decode_few(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
-    """The same, quicker for a few long ones."""
+    """The same as `decode_all`, faster for a few long blobs."""
     if not blobs:
         return np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int64)
     counts = [count(blob) for blob in blobs]
@@ -66,13 +73,13 @@ def decode_few(blobs: Sequence[bytes]) -> tuple[Ids, Tfs, Ids]:
     deltas = [np.frombuffer(blob, _TYPES[blob[0]], size, _HEADER) for blob, size in sized]
     keys = np.concatenate(deltas, dtype=np.int64, casting="same_kind").cumsum()
     firsts = np.array([int.from_bytes(blob[1:8], "little") for blob in blobs], np.int64)
-    # As in `decode_all`.
+    # The first difference of a blob is 0, see `decode_all`.
     keys += np.repeat(firsts - keys[np.cumsum(sizes) - sizes], sizes)
     return keys, np.concatenate([np.frombuffer(blob, np.uint8, size, len(blob) - size) for blob, size in sized]), sizes
 
 
 def _places(starts: Ids, chosen: list[int]) -> Ids | slice:
-    """Where the postings of the chosen blobs go; all of them is the usual case."""
+    """Where the postings of the chosen blobs go: a slice if all blobs are chosen, which is usual, else positions."""
     if len(chosen) == len(starts) - 1:
         return slice(None)
     begin = starts[chosen]

@@ -1,4 +1,4 @@
-"""Who defines a name, and which file bears it: exact look-ups beside the inverted index, in the same database."""
+"""Look-ups of definitions and of files by name, in tables beside the inverted index in the same database."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ CREATE INDEX file_stems_file ON file_stems(file_id);
 """
 _COLUMNS = "file_id, chunk_id, name, folded, kind, start_line, end_line, depth, exported, container"
 MAX_ROWS_PER_NAME = 400
-"""A name that is defined more often than this (`new`, `run`) tells nothing more by its further definitions."""
+"""The most definitions that are read for one name. More of them, for names such as `new` and `run`, tell
+nothing new.
+"""
 
 
 class DefinitionRow(NamedTuple):
-    """One definition as stored; `chunk_id` is the chunk where it starts."""
+    """A definition as stored. `chunk_id` is the chunk where it starts; `folded` is its name after `fold_name`."""
 
     file_id: int
     chunk_id: int
@@ -49,12 +51,14 @@ class DefinitionRow(NamedTuple):
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
+    """Makes the tables of this module."""
     for statement in SCHEMA.split(";\n"):
         if statement.strip():
             connection.execute(statement)
 
 
 def write_definitions(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
+    """Adds the definitions and the stems of these files."""
     connection.executemany(
         "INSERT INTO definitions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
@@ -81,13 +85,14 @@ def write_definitions(connection: sqlite3.Connection, entries: Sequence[Entry]) 
 
 
 def forget_files(connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
+    """Deletes the definitions and the stems of these files."""
     rows = [(i,) for i in file_ids]
     connection.executemany("DELETE FROM definitions WHERE file_id = ?", rows)
     connection.executemany("DELETE FROM file_stems WHERE file_id = ?", rows)
 
 
 def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> list[DefinitionRow]:
-    """Definitions of these folded names, at most 400 of each, outermost first."""
+    """The definitions with these folded names, at most 400 for each name, outermost first."""
     rows: list[DefinitionRow] = []
     for name in dict.fromkeys(folded):
         found = connection.execute(
@@ -99,7 +104,7 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
 
 
 def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limit: int) -> list[DefinitionRow]:
-    """Definitions whose folded name begins so and goes on, shortest names first."""
+    """At most `limit` definitions whose folded name begins with `folded` and is longer, shortest names first."""
     return [
         DefinitionRow._make(row)
         for row in connection.execute(
@@ -113,7 +118,10 @@ def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limi
 def find_definitions_containing(
     connection: sqlite3.Connection, pieces: Sequence[str], limit: int
 ) -> list[DefinitionRow]:
-    """Definitions whose folded name holds every piece somewhere, shortest names first. Reads the whole table."""
+    """At most `limit` definitions whose folded name contains every piece, shortest names first.
+
+    Reads the whole table. `pieces` must not be empty.
+    """
     where = " AND ".join("instr(folded, ?)" for _ in pieces)
     return [
         DefinitionRow._make(row)
@@ -126,7 +134,7 @@ def find_definitions_containing(
 
 
 def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[str, int]]:
-    """`(folded stem, file id)` of the files that bear one of these names."""
+    """`(folded stem, file id)` of the files whose stem is one of these, folded by `fold_name`."""
     return [
         (name, file_id)
         for name in dict.fromkeys(folded)

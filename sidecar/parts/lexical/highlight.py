@@ -1,4 +1,4 @@
-"""Words in a text: where they first stand in a row, and the text around that place as a caller sees it."""
+"""Finds words in a text: the first place where they follow one another, and an excerpt around it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ DOTS = "..."
 
 
 def find_words(text: str, words: Sequence[str]) -> tuple[int, int] | None:
-    """Start and end of the first place where the words stand one after the other, whatever is between them.
+    """The start and end of the first place where the words follow one another, with only non-word characters between
+    them, or None.
 
-    Letters must be equal: fold the text and the words the same way before.
+    Compares exactly, so the text and the words must have been folded in the same way.
     """
-    # Beginning with the bare word lets `re` skip to it; what stands before is looked at afterwards.
+    # Beginning with the bare word lets `re` skip to it; the word boundaries are checked afterwards.
     pattern = re.compile(r"\W+".join(re.escape(word) for word in words))
     for match in pattern.finditer(text):
         start, end = match.span()
@@ -26,8 +27,11 @@ def find_words(text: str, words: Sequence[str]) -> tuple[int, int] | None:
 
 
 def highlights(text: str, folded: str, runs: Iterable[Sequence[str]]) -> list[str]:
-    """One excerpt for each run of words that is found, at most three: 30 characters either side, between dots."""
-    # Folding may lengthen a text (a dotted capital I); places then hold for the folded one only.
+    """One excerpt for each run of words that is found in `folded`: 30 characters on either side, between dots.
+
+    At most three excerpts, all different. `folded` is `text` as it was folded for the search.
+    """
+    # Folding may lengthen a text (a dotted capital I); positions then only fit the folded one.
     source = text if len(text) == len(folded) else folded
     found: list[str] = []
     for run in runs:
@@ -43,7 +47,7 @@ def highlights(text: str, folded: str, runs: Iterable[Sequence[str]]) -> list[st
 
 
 def _continues(character: str) -> bool:
-    """Whether a word goes on with this character; vowel signs belong to words too."""
+    """Whether a word goes on with this character; combining vowel signs are part of words."""
     return bool(character) and (
         character == "_" or character.isalnum() or unicodedata.category(character) in {"Mn", "Mc"}
     )

@@ -1,4 +1,4 @@
-"""The lexical index as the engine writes it: postings and definitions of a file in one call."""
+"""The lexical index as the engine writes it: the postings and the definitions of a file in one call."""
 
 from __future__ import annotations
 
@@ -12,23 +12,31 @@ from sidecar.parts.lexical.tokens import TOKENS_VERSION
 
 
 class LexicalIndex:
-    """Stateless; every call works in the transaction that `connection` is in."""
+    """Stateless: every call works in the current transaction of `connection`.
+
+    `version` joins the versions of the analysis and of the tokens; an index of another version is rebuilt.
+    """
 
     version = LEXICAL_VERSION * 1000 + TOKENS_VERSION
 
     def create_tables(self, connection: sqlite3.Connection) -> None:
+        """Makes the tables of postings and definitions."""
         postings.create_tables(connection)
         definitions.create_tables(connection)
 
     def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
+        """See `analyse.analyse`."""
         return analyse(path, parsed, collection)
 
     def write_segment(self, connection: sqlite3.Connection, entries: Sequence[postings.Entry]) -> None:
+        """Adds one segment with these files, and their definitions. Ids must be new."""
         postings.write_segment(connection, entries)
         definitions.write_definitions(connection, entries)
 
     def forget_files(self, connection: sqlite3.Connection, file_ids: Sequence[int]) -> None:
+        """Deletes the definitions of these files. Their postings stay until a merge drops them."""
         definitions.forget_files(connection, file_ids)
 
     def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
+        """See `postings.merge_segments`."""
         postings.merge_segments(connection, force=force, at_end=at_end)

@@ -1,12 +1,14 @@
-"""The inverted index on disk: segments of postings in the manifest's SQLite file, written in its transactions.
+"""The inverted index on disk: segments of postings in the manifest's SQLite file, written in the manifest's
+transactions.
 
-Each commit writes one segment and never changes an older one. Ids of files and chunks never repeat, so removing a file
-is only "its ids are no longer in the tables `files` and `chunks`": readers mask dead postings, merges drop them.
-Segments of a similar size are merged eight at a time, so that there are few of them and a posting is rewritten rarely;
-at the end of a run all small ones become one, because every search seeks in each.
+Each commit writes one segment and never changes an older one. Ids of files and chunks are never used again, so removing
+a file only takes its ids out of the tables `files` and `chunks`. Its postings are then dead: readers mask them, and
+merges drop them. When eight segments are of a similar size, they are merged, so that segments stay few and a posting is
+rarely rewritten (tiered merging, as in Lucene). At the end of a run all small segments become one, because every search
+seeks in each segment.
 
-The primary key begins with the segment, not the term: a segment is appended and deleted as one stretch of the file,
-and a merge of small segments never touches the large ones. A query seeks once per segment and term.
+The primary key begins with the segment and not with the term. So a segment is appended and deleted as one stretch of
+the file, and a merge of small segments does not touch the large ones. A query seeks once per segment and term.
 """
 
 from __future__ import annotations
@@ -47,22 +49,25 @@ CREATE TABLE lexical_postings(
 
 MERGE_FACTOR = 8
 MERGE_BUDGET = 3_000_000
-"""Postings that one unforced merge may rewrite: about a second of one core."""
+"""The most postings that a merge may rewrite unless it is forced: about a second on one core."""
 _SMALL = 300_000
-"""Postings that a run's end may rewrite to leave fewer segments: a tenth of a second of one core."""
+"""The most postings that the end of a run may rewrite to leave fewer segments: a tenth of a second on one core."""
 _FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
 MOST_TERMS = 96
 _COLUMNS = 3
 
 Entry = tuple[int, Sequence[int], FileTerms]
-"""File id, the ids of its chunks in order, and what `analyse` made of it."""
+"""A file's id, the ids of its chunks in order, and what `analyse` made of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """Where some terms stand, term by term: `places` in the list of terms, ids (of chunks, or file id * FIELDS + field)
-    and how often. Parallel arrays; ids of one term in no order, dead ones included."""
+    """Where some terms occur: parallel arrays, one term after the other.
+
+    `places` are positions in the list of terms, `ids` are of chunks (or file id * FIELDS + field), and `tfs` say how
+    often the term occurs there. The ids of one term are in no order, and some may be dead.
+    """
 
     places: Ids
     ids: Ids
@@ -70,24 +75,28 @@ class Postings:
 
 
 class FoundPostings:
-    """The postings of some terms over all segments; each column is decoded when it is asked for."""
+    """The postings of some terms in all segments. Each column is decoded when it is first read."""
 
     def __init__(self, rows: Sequence[tuple[int, Sequence[bytes | None]]]) -> None:
         self._rows = rows
 
     @cached_property
     def bodies(self) -> Postings:
+        """Occurrences in the bodies of chunks; ids are those of chunks."""
         return self._column(0)
 
     @cached_property
     def names(self) -> Postings:
+        """Occurrences in the names that chunks define; ids are those of chunks."""
         return self._column(1)
 
     @cached_property
     def fields(self) -> Postings:
+        """Occurrences in the fields of files; ids are file id * FIELDS + field."""
         return self._column(2)
 
     def _column(self, column: int) -> Postings:
+        """Decodes one column."""
         rows = [(place, blob) for place, blobs in self._rows if (blob := blobs[column]) is not None]
         ids, tfs, sizes = decode_few([blob for _, blob in rows])
         return Postings(np.repeat(np.array([place for place, _ in rows], np.int64), sizes), ids, tfs)
@@ -95,7 +104,9 @@ class FoundPostings:
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Lengths in terms, ids ascending, dead ids included. `fields` has shape [files, FIELDS]."""
+    """Lengths in terms, in ascending order of ids, some of which may be dead. `bodies` has shape [chunks], `fields` has
+    shape [files, FIELDS].
+    """
 
     chunk_ids: Ids
     bodies: NDArray[np.uint32]
@@ -104,13 +115,14 @@ class Lengths:
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
+    """Makes the tables of this module."""
     for statement in SCHEMA.split(";\n"):
         if statement.strip():
             connection.execute(statement)
 
 
 def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> None:
-    """Adds one segment with these files. Ids must be new."""
+    """Adds one segment with these files, except those without chunks. Ids must be new."""
     entries = [entry for entry in entries if len(entry[1])]
     if not entries:
         return
@@ -132,16 +144,17 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
 
 
 def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> FoundPostings:
-    """Of these terms, which are all different; only the first 96 are looked up."""
+    """The postings of these terms, which must all be different. Only the first 96 terms are looked up."""
     return _read(connection, terms, "bodies, names, fields")
 
 
 def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> Postings:
-    """The same for those who ask in which chunks a term stands, and nothing else."""
+    """The postings of these terms in the bodies of chunks only; else the same as `read_postings`."""
     return _read(connection, terms, "bodies").bodies
 
 
 def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) -> FoundPostings:
+    """The postings of these terms in the columns named."""
     places = {term: place for place, term in enumerate(terms[:MOST_TERMS])}
     marks = ",".join("?" * len(places))
     rows = connection.execute(
@@ -153,14 +166,14 @@ def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) ->
 
 
 def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
-    """Lengths of everything in the index, dead or alive; `after`: of what stands in segments with chunks above that id.
+    """The lengths of everything in the index, dead or alive. With `after`, only of segments with a chunk id above that.
 
-    Some of that may be older: a merge puts old and new together.
+    Such a segment may hold older chunks too, because a merge puts old and new ones together.
     """
     columns = "chunk_ids, chunk_lengths, file_ids, field_lengths"
     if after <= 0:
         return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments"))
-    # A segment's ids ascend.
+    # The ids of a segment ascend, so its last one is its highest.
     last = connection.execute("SELECT segment, substr(chunk_ids, -8) FROM lexical_segments").fetchall()
     marks = ",".join(str(segment) for segment, blob in last if int.from_bytes(blob, "little") > after)
     return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
@@ -169,13 +182,13 @@ def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
 def merge_segments(
     connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False, budget: int = MERGE_BUDGET
 ) -> int:
-    """Merges what is due and returns how many segments went; `force` makes one segment of all, without dead postings.
+    """Merges the segments that are due, without their dead postings. Returns how many segments were merged into one.
 
-    `at_end`: no more comes for now, so that small segments that are not due otherwise become one, if there are more
-    than a few. What is due is at most `budget` postings, unless more than half of the index is dead: then all of it is
-    written anew, which costs less than what made it so.
+    `force` merges all segments. `at_end` says that no more commits follow for now: if nothing is due, more than a few
+    small segments are merged. At most `budget` postings are due, unless more than half of the index is dead. Then all
+    of it is rewritten, which costs less than the changes that made it so.
 
-    The alive ids are those of the tables `files` and `chunks` of the same transaction.
+    An id is alive if it is in the table `files` or `chunks` of the same transaction.
     """
     sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY segment").fetchall()
     chosen = [s for s, _ in sizes] if force or _mostly_dead(connection) else _due(sizes, budget)
@@ -228,10 +241,12 @@ class _Flat:
 
 
 def _flatten(counts: Counts, numbers: Ids, keys: Ids) -> _Flat:
+    """The postings of bags of terms. `numbers` gives the new number of each term, `keys` the key of each bag."""
     return _Flat(numbers[counts.terms], np.repeat(keys, counts.starts[1:] - counts.starts[:-1]), counts.tfs)
 
 
 def _join(parts: Sequence[_Flat]) -> _Flat:
+    """Several postings as one."""
     return _Flat(
         np.concatenate([p.terms for p in parts]),
         np.concatenate([p.keys for p in parts]),
@@ -240,10 +255,12 @@ def _join(parts: Sequence[_Flat]) -> _Flat:
 
 
 def _where(flat: _Flat, mask: NDArray[np.bool_]) -> _Flat:
+    """The postings where the mask is true."""
     return flat if mask.all() else _Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
 
 
 def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
+    """Which of `ids` are in `sorted_ids`, as a mask."""
     if not len(sorted_ids):
         return np.zeros(len(ids), bool)
     at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
@@ -251,6 +268,7 @@ def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
 
 
 def _unpack(blobs: Sequence[tuple[int, bytes]]) -> _Flat:
+    """The postings in blobs, each given with its term's number."""
     if not blobs:
         return _Flat(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8))
     keys, tfs, sizes = decode_all([blob for _, blob in blobs])
@@ -258,7 +276,7 @@ def _unpack(blobs: Sequence[tuple[int, bytes]]) -> _Flat:
 
 
 def _runs(flat: _Flat) -> Iterator[tuple[int, bytes]]:
-    """Term number and encoded postings of every term that has any."""
+    """The number and the encoded postings of every term that has any."""
     if not len(flat.terms):
         return
     order = np.lexsort((flat.keys, flat.terms))
@@ -272,6 +290,7 @@ def _runs(flat: _Flat) -> Iterator[tuple[int, bytes]]:
 
 
 def _insert(connection: sqlite3.Connection, terms: Sequence[str], columns: Sequence[_Flat], lengths: Lengths) -> None:
+    """Writes one segment."""
     (segment,) = connection.execute("SELECT coalesce(max(segment), 0) + 1 FROM lexical_segments").fetchone()
     connection.execute(
         "INSERT INTO lexical_segments VALUES(?, ?, ?, ?, ?, ?)",
@@ -295,6 +314,7 @@ def _insert(connection: sqlite3.Connection, terms: Sequence[str], columns: Seque
 
 
 def _lengths(rows: sqlite3.Cursor) -> Lengths:
+    """The lengths in several segments, in ascending order of ids."""
     blobs = rows.fetchall()
 
     def column(index: int, kind: str) -> NDArray[np.generic]:
@@ -311,12 +331,14 @@ def _lengths(rows: sqlite3.Cursor) -> Lengths:
 
 
 def _alive_lengths(connection: sqlite3.Connection, lengths: Lengths) -> Lengths:
+    """The lengths of what is alive."""
     chunks = _contains(_alive(connection, "chunks", lengths.chunk_ids), lengths.chunk_ids)
     files = _contains(_alive(connection, "files", lengths.file_ids), lengths.file_ids)
     return Lengths(lengths.chunk_ids[chunks], lengths.bodies[chunks], lengths.file_ids[files], lengths.fields[files])
 
 
 def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
+    """The ids in the table that lie between the first and the last of `ids`, ascending."""
     if not len(ids):
         return ids
     rows = connection.execute(
@@ -326,7 +348,12 @@ def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
 
 
 def _due(sizes: Sequence[tuple[int, int]], budget: int) -> list[int]:
-    """Of the lowest tier (one order of 8) with `MERGE_FACTOR` segments the smallest ones, as far as the budget goes."""
+    """The segments to merge: the smallest of the lowest tier that has at least `MERGE_FACTOR` of them, within the
+    budget.
+
+    The sizes in a tier differ by less than a factor of 8. Empty if no tier has enough segments, or if not even two fit
+    the budget.
+    """
     tiers: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for segment, postings in sizes:
         tiers[max(postings, 1).bit_length() // 3].append((segment, postings))
@@ -340,13 +367,14 @@ def _due(sizes: Sequence[tuple[int, int]], budget: int) -> list[int]:
 
 
 def _small(sizes: Sequence[tuple[int, int]]) -> list[int]:
-    """The smallest segments, as many as hold `_SMALL` postings together; none where these are few."""
+    """The smallest segments, as many as hold `_SMALL` postings together; empty if these are only a few."""
     group = sorted(sizes, key=lambda row: row[1])
     within = sum(total <= _SMALL for total in accumulate(postings for _, postings in group))
     return [segment for segment, _ in group[:within]] if within > _FEW_SEGMENTS else []
 
 
 def _mostly_dead(connection: sqlite3.Connection) -> bool:
+    """Whether more than half of the chunks in the index are dead, and more than a few."""
     (indexed,) = connection.execute("SELECT coalesce(sum(length(chunk_ids)), 0) / 8 FROM lexical_segments").fetchone()
     (alive,) = connection.execute("SELECT count(*) FROM chunks").fetchone()
     return bool(indexed - alive > max(indexed // 2, _FEW_CHUNKS))

@@ -1,7 +1,8 @@
-"""TF-IDF over short lists of documents: the tokenizer with its two settings, and the sum over postings.
+"""TF-IDF for short lists of documents: a tokenizer with two settings, and the score as a sum over postings.
 
-The score is the classic one (Spärck Jones 1972, tf × idf): raw count times ln(N / (df + 1)) + 1, added up over the
-query's tokens; a token that stands twice in the query counts twice. Not here: what must match, where postings are kept.
+The score of a document is the sum of count * (ln(N / (df + 1)) + 1) over the query's tokens; a token that occurs twice
+in the query counts twice. Source: Spärck Jones, "A Statistical Interpretation of Term Specificity and Its Application
+in Retrieval" (1972). Which documents have to match, and where postings are stored, is up to the caller.
 """
 
 from __future__ import annotations
@@ -17,44 +18,48 @@ from sidecar.parts.lexical.tokens import words
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """Runs of letters, digits and underscores; those shorter than `min_length` characters are dropped."""
+    """Cuts a text into runs of letters, digits and underscores. Tokens are those of at least
+    `min_length` characters.
+    """
 
     lowercase: bool = True
     min_length: int = 2
 
     def fold(self, text: str) -> str:
+        """The text in lower case, or as it is if `lowercase` is false."""
         return text.lower() if self.lowercase else text
 
     def words(self, text: str) -> list[str]:
-        """All words, short ones too."""
+        """All words of the text, folded, short ones too."""
         return words(self.fold(text))
 
     def tokens(self, text: str) -> list[str]:
+        """The words of the text, folded, that have at least `min_length` characters."""
         return [word for word in self.words(text) if len(word) >= self.min_length]
 
 
 def count_words(text: str, lowercase: bool, min_length: int) -> Counter[str]:
-    """How often each token stands in it."""
+    """How often each token occurs in `text`."""
     return Counter(Tokenizer(lowercase, min_length).tokens(text))
 
 
 class Postings(Protocol):
-    """Which documents hold a token, and how often. Documents are numbered in the order in which they came."""
+    """Which documents hold a token, and how often. Documents are numbered in the order in which they were added."""
 
     def size(self) -> int:
         """How many documents there are."""
 
     def of(self, token: str) -> Mapping[int, int]:
-        """Document number -> count."""
+        """The count by document number; empty if no document holds the token."""
 
 
 def idf(documents: int, holding: int) -> float:
-    """Positive for every token that occurs."""
+    """ln(documents / (holding + 1)) + 1, which is positive for every token that occurs."""
     return log(documents / (holding + 1)) + 1
 
 
 def tfidf_scores(tokens: Iterable[str], postings: Postings) -> dict[int, float]:
-    """Score of every document that holds at least one of the tokens."""
+    """The score of every document that holds at least one of the tokens, by document number."""
     size = postings.size()
     scores: dict[int, float] = {}
     for token in tokens:

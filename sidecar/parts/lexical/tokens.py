@@ -1,7 +1,8 @@
-"""Words and terms: what the lexical index indexes and what a query is made of.
+"""Words and terms: what the lexical index stores, and what a query is made of.
 
-A *word* is a run of letters, digits and underscores as it stands in the text; its *terms* are what it is found by: the
-whole identifier (lower case, without underscores, accents folded) and its parts, stemmed. Not here: counting, scoring.
+A *word* is a run of letters, digits and underscores as it stands in the text. Its *terms* are what it is found by: the
+whole identifier (lower case, without underscores and accents) and its parts, stemmed. Counting and scoring happen
+elsewhere.
 
 >>> terms_of("parse_HTTPRequests")
 ('parsehttprequests', 'pars', 'http', 'request')
@@ -18,10 +19,10 @@ from itertools import pairwise
 import snowballstemmer
 
 TOKENS_VERSION = 1
-"""Grows when the same text gives other terms: an index of another version must be made again."""
+"""Raise this when the same text gives other terms: an index of another version is rebuilt."""
 
 MAX_WORD = 64
-"""Longer ASCII words are encoded bytes, not language. (A run of Han may be a whole sentence.)"""
+"""Longer ASCII words are encoded bytes and not language. In other scripts, a run of Han may be a whole sentence."""
 _MAX_NUMBER = 6
 
 _STOP = """
@@ -30,7 +31,9 @@ _STOP = """
     using via was we were what when where which while who why will with would you your between
 """
 STOP_WORDS = frozenset(_STOP.split())
-"""Removed from queries only. Words that name code (`for`, `if`, `with`) are too frequent to tell files apart anyway."""
+"""Removed from queries only. Those that are keywords (`for`, `if`, `with`) are too frequent to tell files
+apart anyway.
+"""
 
 _WORD = re.compile(r"\w+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -48,21 +51,21 @@ def words(text: str) -> list[str]:
 
 
 def places(text: str) -> list[tuple[int, int, str]]:
-    """The words of `text` with where each starts and ends, in characters."""
+    """The words of `text` as (start, end, word), with positions in characters."""
     pattern = _WORD if text.isascii() else _word_with_marks()
     return [(*match.span(), match.group()) for match in pattern.finditer(text)]
 
 
 @lru_cache(maxsize=1)
 def _word_with_marks() -> re.Pattern[str]:
-    """`\\w+` that does not break Indic, Arabic or Thai words at their vowel signs, as Python's `\\w` does."""
+    """Like `\\w+`, but without breaking Indic, Arabic or Thai words at their vowel signs, as Python's `\\w` does."""
     marks = [c for c in map(chr, range(0x300, 0x1200)) if unicodedata.category(c) in ("Mn", "Mc")]
     return re.compile(rf"[\w{''.join(marks)}\u3099\u309a]+")
 
 
 @lru_cache(maxsize=1 << 16)
 def terms_of(word: str) -> tuple[str, ...]:
-    """The terms of one word, distinct, the whole first; empty for what is not worth indexing."""
+    """The distinct terms of one word, the whole identifier first; empty for a word that is not worth indexing."""
     if not word.isascii():
         return _terms_of_unicode(word)
     if len(word) > MAX_WORD:
@@ -79,7 +82,10 @@ def terms_of(word: str) -> tuple[str, ...]:
 
 
 def whole_term(word: str) -> str:
-    """The first of a word's terms, the whole identifier; empty for what is not worth indexing. Stems no parts."""
+    """The first term of a word, which is the whole identifier; empty for a word that is not worth indexing.
+
+    Faster than `terms_of`, because it does not stem the parts.
+    """
     if word.isascii() and len(word) <= MAX_WORD and word[:1].isalpha() and len(_PART.findall(word)) > 1:
         return fold_name(word)
     terms = terms_of(word) if word else ()
@@ -87,6 +93,7 @@ def whole_term(word: str) -> str:
 
 
 def _terms_of_unicode(word: str) -> tuple[str, ...]:
+    """The terms of a word outside ASCII. A script without spaces gives overlapping pairs of characters (bigrams)."""
     folded = fold_accents(word)
     if folded.isascii():
         return terms_of(folded) if folded else ()
@@ -102,37 +109,43 @@ def _terms_of_unicode(word: str) -> tuple[str, ...]:
 
 
 def _camel_parts(word: str) -> list[str]:
-    """Parts of a camel-cased word of any script; empty when it has only one."""
+    """The parts of a camel-cased word in any script; empty if it has only one."""
     cuts = [i for i in range(1, len(word)) if word[i].isupper() and not word[i - 1].isupper()]
     bounds = [0, *cuts, len(word)]
     return [word[a:b].casefold() for a, b in pairwise(bounds)] if cuts else []
 
 
 def _distinct(*terms: str) -> tuple[str, ...]:
+    """The terms in order, without empty and repeated ones."""
     return tuple(dict.fromkeys(term for term in terms if term))
 
 
 @lru_cache(maxsize=1 << 15)
 def stem(word: str) -> str:
-    """Snowball English stem of a lower-case word (Porter2, https://snowballstem.org). Short and long words stay."""
+    """The Snowball English stem of a lower-case word (Porter2, https://snowballstem.org).
+
+    Words of one or two letters and words outside ASCII stay as they are.
+    """
     if len(word) < 3 or not word.isascii():
         return word
     return sys.intern(str(snowballstemmer.stemmer("english").stemWord(word)))
 
 
 def fold_accents(text: str) -> str:
-    """Compatibility forms unified and Latin, Greek and Cyrillic accents removed; kana and Hangul stay composed."""
+    """Unifies compatibility forms and removes Latin, Greek and Cyrillic accents (NFKD); kana and Hangul stay composed
+    (NFC).
+    """
     return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", unicodedata.normalize("NFKD", text)))
 
 
 def fold_name(name: str) -> str:
-    """The form under which spellings of one identifier meet: `parse_request` = `parseRequest` = `ParseRequest`."""
+    """The form that the spellings of one identifier share: `parse_request`, `parseRequest`, `ParseRequest`."""
     folded = name if name.isascii() else fold_accents(name)
     return folded.replace("_", "").replace("-", "").casefold()
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """Distinct terms of a query in order, stop words left out unless nothing else is there."""
+    """The distinct terms of a query in order, without stop words unless it holds nothing else."""
     found = words(text)
     content = [word for word in found if word.lower() not in STOP_WORDS] or found
     return tuple(dict.fromkeys(term for word in content for term in terms_of(word)))

@@ -1,8 +1,8 @@
-"""Secrets in a file's text: which files are withheld whole, and which values are hidden in what is kept of the others.
+"""Secrets in a file's text: which files are withheld whole, and which values are masked in the text of the others.
 
-Aims at precision: code that mentions a pattern, a placeholder or a documented example key keeps its text. Never
-repeats a secret. `names` judges by the name alone, and is all that the walk needs; `rules` needs a library.
-Not here: reading files, or what is done with a withheld one.
+Prefers precision: code that mentions a pattern, a placeholder or a documented example key keeps its text. Never repeats
+a secret. `names` judges by the name alone and is all that the walk needs; `rules` needs a library. Reading files, and
+what happens to a withheld file, are up to the caller.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ from dataclasses import dataclass
 from sidecar.parts.secrets.names import secret_name
 
 RULES_VERSION = 1
-"""Grows when the rules change: an index that was made with others is made anew."""
+"""Raise this when the rules change: an index made with other rules is rebuilt."""
 MOST_MASKED = 4
-"""A file with more values than these is one that holds secrets, and not one that a secret slipped into."""
+"""A file with more values than these is withheld: it is made to hold secrets, and did not get one by accident."""
 MASK = "*"
 _MOST_TOLD = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """`withheld`: why the file is kept out, else empty. `text` is what may be kept of it, as long and with the same
-    lines as it was; `masked` places in it are hidden. `reasons` say where the first of them are and what they look
-    like."""
+    """What was found in a file.
+
+    `withheld` says why the whole file is withheld; empty if it is not. `text` is what may be kept, with the length and
+    the lines of the original, or empty if the file is withheld. `masked` counts the masked places. `reasons` say where
+    the first eight of these are and what they look like: `line 3: a GitHub token`.
+    """
 
     withheld: str
     text: str
@@ -33,7 +36,7 @@ class Examined:
 
 
 def examine(path: str, text: str) -> Examined:
-    """What may be kept of a file's text. Reasons read `line 3: a GitHub token`."""
+    """What may be kept of a file's text. Judges the name first, then the text."""
     named = secret_name(path)
     if named:
         return Examined(f"by name: {named}", "")
@@ -55,11 +58,12 @@ def examine(path: str, text: str) -> Examined:
 
 
 def _line(text: str, place: int) -> int:
+    """The line of a position in the text, 1-based."""
     return text.count("\n", 0, place) + 1
 
 
 def _everywhere(text: str, values: Mapping[str, str]) -> Iterator[tuple[int, int, str]]:
-    """Where the values stand, whether or not something around them gives them away there too."""
+    """Every place where one of the values occurs, even where nothing around it would give it away."""
     for value, name in values.items():
         at = text.find(value)
         while at >= 0:
@@ -68,7 +72,7 @@ def _everywhere(text: str, values: Mapping[str, str]) -> Iterator[tuple[int, int
 
 
 def _apart(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Sorted spans, those that overlap joined into one under the name of the first."""
+    """Joins overlapping spans, which must be sorted. A joined span gets the name of its first part."""
     joined = spans[:1]
     for start, end, name in spans[1:]:
         first, last, known = joined[-1]
@@ -80,7 +84,7 @@ def _apart(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 
 
 def _hide(text: str, values: list[tuple[int, int, str]]) -> str:
-    """As many marks as the value has characters: whatever else is in the file stays where it is."""
+    """Replaces each character of the values by MASK, except newlines, so that everything else stays where it is."""
     pieces, at = [], 0
     for start, end, _ in values:
         hidden = "".join(c if c == "\n" else MASK for c in text[start:end])

@@ -1,6 +1,7 @@
-"""Whether a value reads like a made key: measured by its own alphabet, so that 32 hexadecimal digits count in full.
+"""Whether a value looks like a generated key. It is measured by its own alphabet, so that 32 hexadecimal digits count
+in full.
 
-Not here: where a value stands, and what its form is known from (`places`, `rules`).
+`places` and `rules` know where a value stands and which forms keys have.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import re
 from collections import Counter
 from itertools import pairwise
 
-# Pairs of letters that make up nine tenths of the words in source code; of random letters they are three tenths.
+# The letter pairs that make up nine tenths of all pairs in words of source code, and only three tenths of those in
+# random letters.
 _PAIRS = frozenset(
     "in er re on te ti es ed at en ng nt co st le de se al or li io ri ar it ra ec an ns tr ct ro ve me pe pr si ce et"
     " ta di ne ca nd ac ea ic lo un is la as rs el ch ll ma ss pa to nc fi na he ts ge ly om il ex ut bl th po ab oc ou"
@@ -24,9 +26,9 @@ _WORDY = 0.68
 _PLACEHOLDER = re.compile(
     r"(?i)example|sample|placeholder|change_?me|your[_\-]|dummy|fake|redacted|xxxx|test|insert|replace|foobar|lorem"
     r"|abcdef|123456|qwerty|deadbeef|(.)\1{5}"
-    # The example tokens of RFC 6749, and the user of RFC 7617.
+    # The example tokens of RFC 6749, and the user in RFC 7617.
     r"|2YotnFZFEjr1zCsicMWpAA|tGzv3JOkF0XG5Qx2TlKWIA|SplxlOBeZQQYbYS6WxSbIA|QWxhZGRpbjpvcGVu"
-    # The signature of jwt.io's sample token, which is in half of all tutorials.
+    # The signature of the sample token on jwt.io, which many tutorials copy.
     r"|SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c"
 )
 _TEMPLATE = re.compile(
@@ -45,18 +47,23 @@ _WORD_AND_NUMBER = re.compile(r"[A-Za-z_./-]+\d{1,4}|v?\d+(?:[._-]\d+)*(?:[._-]?
 
 
 def is_placeholder(value: str) -> bool:
-    """Something that stands where a secret will be, or one that a standard prints."""
+    """Whether the value stands where a secret will be, or is an example from a standard."""
     return bool(_PLACEHOLDER.search(value) or _TEMPLATE.search(value))
 
 
 def entropy(value: str) -> float:
-    """Shannon entropy in bits per character."""
+    """Shannon entropy in bits per character (Shannon, "A Mathematical Theory of Communication", 1948); 0 for an empty
+    value.
+    """
     counts = Counter(value)
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts.values())
 
 
 def is_spread(value: str) -> bool:
-    """Whether the characters differ about as much as chance makes those of a value of this length and alphabet."""
+    """Whether the characters differ about as much as random ones would, for a value of this length and alphabet.
+
+    Asks for three quarters of the greatest possible entropy.
+    """
     alphabet = (
         16 if _HEX.fullmatch(value) or _UUID.fullmatch(value) else 36 if value in (value.lower(), value.upper()) else 62
     )
@@ -64,7 +71,7 @@ def is_spread(value: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Letters and digits mixed as no name, path, version or call mixes them."""
+    """Whether the value mixes letters and digits as no name, path, version or call does."""
     if is_placeholder(value) or _CODE.search(value) or not is_spread(value):
         return False
     if _UUID.fullmatch(value) or _HEX.fullmatch(value):
@@ -75,11 +82,12 @@ def looks_random(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
+    """The last test of `looks_random`, for a value that is no UUID, no hexadecimal number and not like a path."""
     words, piece = _share_of_word_pairs(value), _mean_piece(value)
     if not any(c.isalpha() for c in value):
         return False
     if not any(c.isdigit() for c in value):
-        # Without a digit it takes more to tell a key from names strung together.
+        # Without a digit it takes more to tell a key from several names in a row.
         return len(value) >= 16 and value.upper() != value != value.lower() and words < 0.5 and piece < 4
     if words >= 0.5 and _JOINED.fullmatch(value):
         return False
@@ -89,18 +97,21 @@ def _is_mixed(value: str) -> bool:
 
 
 def _mean_piece(value: str) -> float:
-    """Letters to a word, when each capital begins one: names have four and more, chance makes two or three."""
+    """The mean number of letters per word, if each capital begins a word: four or more in names, two or three by
+    chance.
+    """
     pieces = _PIECE.findall(value)
     return sum(map(len, pieces)) / len(pieces) if pieces else 0.0
 
 
 def _share_of_word_pairs(value: str) -> float:
+    """The share (0 to 1) of the letter pairs that are frequent in words; 0 if there are fewer than three pairs."""
     lowered = value.lower()
     pairs = [a + b for a, b in pairwise(lowered) if a.isalpha() and b.isalpha()]
     return sum(pair in _PAIRS for pair in pairs) / len(pairs) if len(pairs) > 2 else 0.0
 
 
 def _changes(value: str) -> int:
-    """How often letters give way to digits, and digits to letters."""
+    """How often a digit follows a letter or a letter follows a digit."""
     kinds = [c.isdigit() for c in value if c.isalnum()]
     return sum(a != b for a, b in pairwise(kinds))

@@ -1,6 +1,6 @@
-"""Files that hold secrets by their name. Such a file is withheld whole, and never opened.
+"""Files that hold secrets according to their name. Such a file is withheld whole and never opened.
 
-Not here: what the text of other files shows (`rules`).
+`rules` judges the text of all other files.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _PATHS: tuple[tuple[str, str], ...] = (
 
 
 # `example.env` is judged by its content, as `.env.example` is.
-# A certificate is public: a key beside it in its file is seen by content.
+# A certificate is public; a key in the same file is found by its content.
 _ALLOWED_NAMES = re.compile(
     r"(?:^|[._-])(?:example|sample|template|dist|defaults?)\.env$"
     r"|(?:^|[._-])(?:certs?|certificates?|ca|cacerts?|(?:full)?chain|pub|public)\.pem$"
@@ -74,7 +74,7 @@ _ANY_PATH = re.compile("|".join(f"(?:.*/)?{translate(glob)}" for glob, _ in _PAT
 
 
 def secret_name(path: str) -> str | None:
-    """Why the name alone withholds a file; None when it does not (`.env.example` is judged by its content)."""
+    """Why a file is withheld for its name alone; None if it is not (`.env.example` is judged by its content)."""
     lowered = path.lower()
     name = lowered.rsplit("/", 1)[-1]
     if not (_ANY_NAME.match(name) or _ANY_PATH.match(lowered)) or name.endswith(_ALLOWED_SUFFIXES):

@@ -1,7 +1,8 @@
-"""Secrets known by where they stand: after a name, in a URL, a header, a command, a file of logins. Our own rules.
+"""Secrets known by where they stand: after a name, in a URL, a header, a command or a file of logins. These are
+sidecar's own rules.
 
-For what has a form of its own see the data file. Expressions are RE2's: no look-around, no references, linear time.
-Group 1 of a match is the value.
+They also cover some keys that have a form of their own; the rest of those are in `data/gitleaks.json`. Expressions are
+those of RE2: no look-around, no back-references, linear time. Group 1 of a match is the value.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from sidecar.parts.secrets.judge import entropy, is_placeholder, looks_random
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of secret. `whole`: a file with one is withheld, since hiding the match does not hide the secret.
+    """One kind of secret.
 
-    `paths`: only files whose path it matches. `is_secret`: judges the value; `made_up`: tests and documents make such
-    values up, so it is not looked for there. `least_entropy` in bits per character.
+    - `is_secret`: judges the value; `least_entropy`: in bits per character;
+    - `whole`: a file with one is withheld, because masking the match does not hide the secret;
+    - `paths`: only files whose path matches; `keywords`: only texts that contain one of these, which are in lower case;
+    - `made_up`: tests and documents invent such values, so the rule skips them there.
     """
 
     name: str
@@ -35,16 +38,19 @@ class Rule:
 
 
 def _is_form(value: str) -> bool:
+    """Accepts a value in the rule's form unless it is a placeholder."""
     return not is_placeholder(value)
 
 
 def _is_block(value: str) -> bool:
-    """Base64 of a key: long runs of one letter are in it, words are not."""
+    """Whether base64 text may be a key. Only entropy counts, because a real key may hold long runs of one letter."""
     return entropy(value) >= 3.3
 
 
 def _is_login(value: str) -> bool:
-    """`user:password` in base64, as headers, docker and npm have it."""
+    """Whether a value is `user:password` in base64, as in headers and in the files of Docker and npm, with a likely
+    password.
+    """
     try:
         decoded = b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
     except (Error, ValueError):
@@ -54,29 +60,35 @@ def _is_login(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Looser than `looks_random`: where a password must stand, ten characters with a digit among them are one."""
+    """Whether a value may be a password. Looser than `looks_random`, for places where a password must stand.
+
+    Ten characters with a letter and a digit are enough, unless they are a word with up to four digits at its end.
+    """
     if is_placeholder(value) or len(value) < 8 or not re.search(r"[A-Za-z]", value) or not re.search(r"\d", value):
         return False
     return looks_random(value) or (len(value) >= 10 and not re.fullmatch(r"[A-Za-z_-]+\d{0,4}", value))
 
 
 def _is_url_password(value: str) -> bool:
+    """The same as `is_password`, for a value with percent-encoding."""
     return is_password(unquote(value))
 
 
 def _is_any_password(value: str) -> bool:
-    """Looser still, for where nothing but a password can stand and no text explains one."""
+    """Looser still, for places where only a password can stand: at least six characters, and no word that shows where
+    one goes.
+    """
     plain = unquote(value)
     return not is_placeholder(plain) and not _EXPLAINING.fullmatch(plain) and len(plain) >= 6
 
 
-# What a person writes who shows where a password goes; a word alone is one more often than not.
+# What people write to show where a password goes; a lone word is usually such a stand-in.
 _EXPLAINING = re.compile(
     r"(?i)(?:my|the|some|secret|super)?[_-]?(?:pass(?:w(?:or)?d|phrase)?|pwd|pw|secret|token|user(?:name)?|admin|root|login"
     r"|guest|default|api[_-]?key|oauth2?|x-oauth-basic|postgres|mysql|docker|git|hello|world|foo|bar|baz|none|null)"
     r"(?:[_-]?(?:pass(?:word)?|here|value|token|key))?[\d!_-]{0,4}|[a-z_]+|\d+|:.*"
 )
-# Unquoted values are those of configuration and shells.
+# Files where values may be unquoted: configuration and shell scripts.
 _BARE = re.compile(
     r"(?i)\.(?:ini|cfg|conf|cnf|config|properties|ya?ml|toml|env|sh|bash|zsh|fish|mk|tf|tfvars|hcl|http|rest|service"
     r"|example|sample|template|dist|tmpl|netrc|gitconfig|npmrc|bat|cmd|ps1|sql)$"
@@ -91,7 +103,7 @@ _NAME = (
     r"|api[_.-]?key|(?:access|auth|private|secret|signing|encrypt(?:ion)?|master|app(?:lication)?|account|service|shared"
     r"|session|cookie|jwt|hmac|ssh|license|webhook|storage|admin|client|subscription|deploy)[_.-]?key|(?-i:[A-Z0-9]_KEY))"
 )
-# What follows the telling word of a name, up to the sign of assignment: `["DB_PASSWORD_2"] : String`.
+# What may stand between the telling word of a name and the sign of assignment: `["DB_PASSWORD_2"] : String`.
 _REST = r"[\w.-]{0,20}\\?[\"'`]?\]?(?:[ \t]?:[ \t]?&?(?:'static )?(?:str|String|string|char\*)\??)?[ \t]{0,8}"
 _SIGN = r"(?:=>|:=|\?=|\|\|=?|\?\?=?|==?|:|,)[ \t\n]{0,8}"
 _VALUE = r"[^\s\"'`]"
@@ -99,7 +111,7 @@ _VALUE = r"[^\s\"'`]"
 RULES: tuple[Rule, ...] = (
     Rule(
         "a private key",
-        # A header alone is a mention; a key has base64 after it, be it in a string with \n.
+        # A header alone is a mention; a key has base64 after it, possibly in a string with \n.
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\r|\\n|[\s\"'+,])*"
         r"(?:[A-Za-z][A-Za-z-]{2,30}: [^\n\\]{1,80}(?:\\n|\s)+){0,4}([A-Za-z0-9+/=]{40,})",
         _is_block,
@@ -222,7 +234,7 @@ RULES: tuple[Rule, ...] = (
         r"(?i)" + _NAME + _REST + _SIGN + r"@?(?:[bruf]?\\?[\"'`])(" + _VALUE + r"{8,400}?)\\?[\"'`]",
         made_up=True,
     ),
-    # What is called nothing but a password need not look random.
+    # A value that is simply called a password need not look random.
     Rule(
         "a password in plain text",
         r"(?i)passw(?:or)?d\\?[\"'`]?\]?[ \t]{0,8}(?:=>|:=|=|:)[ \t]{0,8}\\?[\"'`]([^\s\"'`]{8,100}?)\\?[\"'`]",
@@ -249,7 +261,7 @@ RULES: tuple[Rule, ...] = (
         r"(?i)#[ \t]*define[ \t]+\w{0,40}" + _NAME + r"\w{0,20}[ \t]+\"([^\s\"]{8,400})\"",
         made_up=True,
     ),
-    # A variable as an object: `- name: DB_PASSWORD`, `value: ...` of a container's environment.
+    # A variable written as an object: `- name: DB_PASSWORD`, `value: ...` in the environment of a container.
     Rule(
         "a password or key in plain text",
         r"(?i)\b(?:name|key)[\"']?\s{0,2}[:=]\s{0,4}[\"']?[\w.-]{0,40}"
@@ -258,7 +270,7 @@ RULES: tuple[Rule, ...] = (
         r"\s{0,2}[:=]\s{0,4}[\"']?([^\s\"'`,;}]{8,400})",
         made_up=True,
     ),
-    # No language assigns a bare word like these to a name in capitals: it is a shell's variable, wherever it stands.
+    # No language assigns such a bare word to a name in capitals, so this is a shell variable, whatever the file is.
     Rule(
         "a password or key in plain text",
         r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|PWD|SECRET|TOKEN|_KEY|_PAT|CREDENTIALS?)[A-Z0-9_]{0,20}=([^\s\"'`;&|<>]{8,400})",
@@ -285,7 +297,7 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-# Names that hold one of the words and yet no secret.
+# Names that contain one of the words but hold no secret.
 NO_SECRET_NAME = re.compile(
     r"(?i)pub(?:lic)?[_.-]?key|publishable|csrf|xsrf|integrity|checksum|digest|fingerprint|token[_.-]?(?:type|ur[il]|endpoint)"
     r"|(?:secret|key|token|credential|password)s?[_.-]?(?:name|id|path|file|ref|type|url|uri|size|length|field|version)\b|(?:site|cache)[_.-]?key"

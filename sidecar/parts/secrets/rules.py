@@ -1,7 +1,7 @@
-"""Looks through a text for everything that the rules describe, in one pass per group of rules, in linear time.
+"""Searches a text for everything that the rules describe, in linear time, with one pass for each group of rules.
 
-The expressions run on RE2: no text can be made on which one takes long. A group's rules are joined into one expression
-that says whether any of them is in a text; the few texts with one are looked through rule by rule.
+The expressions run on RE2, so no text can make one of them slow. The rules of a group are also joined into one
+expression, which tells whether any of them matches. Only the few texts where it does are searched rule by rule.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ _WORD = re.compile(r"[A-Za-z0-9]")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`start` and `end` are places in the text. `whole`: the file is to be withheld."""
+    """A secret. `start` and `end` are positions in the text, `name` says what it looks like, and `whole` that the file
+    is withheld.
+    """
 
     start: int
     end: int
@@ -37,13 +39,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
+    """Rules with their compiled expressions, and `any`, an expression that matches where one of them does."""
+
     any: Any
     rules: tuple[tuple[Rule, Any], ...]
 
 
 class Place:
-    """A file's text as the rules look at it: one byte for each character, so that places are the same; what Latin-1
-    lacks is in no secret's alphabet."""
+    """A file's text as the rules search it.
+
+    `raw` has one byte for each character, so that positions are the same as in `text`. Characters outside Latin-1
+    become `?`; they are in no secret's alphabet.
+    """
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -53,7 +60,7 @@ class Place:
 
 
 def find(path: str, text: str) -> Iterator[Finding]:
-    """Every secret in the text of a file, in no order; parts of one may be found by several rules."""
+    """Every secret in the text of a file, in no particular order. Several rules may find parts of the same secret."""
     place = Place(path, text)
     for group in _groups():
         if group.any.search(place.raw) is not None:
@@ -62,13 +69,13 @@ def find(path: str, text: str) -> Iterator[Finding]:
 
 
 def rules() -> Iterator[tuple[Rule, Any]]:
-    """Every rule with its expression."""
+    """Every rule with its compiled expression."""
     for group in _groups():
         yield from group.rules
 
 
 def look_through(rule: Rule, regex: Any, place: Place) -> Iterator[Finding]:
-    """What one rule finds, with each character looked at a few times at most."""
+    """What one rule finds. Looks at each character a few times at most."""
     if not _applies(rule, place):
         return
     at = 0
@@ -83,19 +90,21 @@ def look_through(rule: Rule, regex: Any, place: Place) -> Iterator[Finding]:
 
 
 def _applies(rule: Rule, place: Place) -> bool:
+    """Whether the rule is for this file, by its path and its keywords."""
     if (rule.made_up and place.in_tests) or (rule.paths is not None and not rule.paths.search(place.path)):
         return False
     return not rule.keywords or any(keyword in place.text.lower() for keyword in rule.keywords)
 
 
 def _span(match: Any) -> tuple[int, int]:
-    """Of the first group that took part, else of the whole match."""
+    """The span of the first group that took part in the match, else of the whole match."""
     spans: list[tuple[int, int]] = [match.span(group) for group in range(1, match.re.groups + 1)]
     whole: tuple[int, int] = match.span()
     return next((span for span in spans if span[0] >= 0), whole)
 
 
 def _is_secret(rule: Rule, text: str, begin: int, start: int, end: int) -> bool:
+    """Whether the rule takes the value from `start` to `end` for a secret; `begin` is where the match begins."""
     value = text[start : min(end, start + _JUDGED)]
     if begin == start and begin > 0 and _WORD.match(text[begin - 1]) and _WORD.match(text[begin]):
         return False
@@ -105,16 +114,17 @@ def _is_secret(rule: Rule, text: str, begin: int, start: int, end: int) -> bool:
 
 
 def _name_before(text: str, begin: int) -> str:
-    """The part of a name that stands before the telling word, on which the match begins."""
+    """The part of a name before the telling word with which the match begins."""
     match = _NAME_END.search(text, max(0, begin - 40), begin)
     return match[0] if match else ""
 
 
 @lru_cache(maxsize=1)
 def _groups() -> tuple[_Group, ...]:
-    """Compiled when the first file is looked at.
+    """All rules in groups, compiled when the first file is searched.
 
-    Rules of one form share most of their states, so they stand together; of too many an automaton outgrows its memory.
+    Rules of one form share most of their states and are in one group. A group of too many rules needs an automaton that
+    outgrows its memory.
     """
     published = list(_published())
     named = [rule for rule in published if rule.is_secret is looks_random]
@@ -126,6 +136,7 @@ def _groups() -> tuple[_Group, ...]:
 
 
 def _group(rules: list[Rule]) -> _Group:
+    """Compiles rules as a group."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _DFA_BYTES
@@ -136,7 +147,7 @@ def _group(rules: list[Rule]) -> _Group:
 
 
 def _published() -> Iterator[Rule]:
-    """The rules of gitleaks; scripts/make-secret-rules makes the file."""
+    """The rules of gitleaks, from the file that scripts/make-secret-rules makes."""
     data = json.loads((files(__package__) / "data/gitleaks.json").read_text("utf-8"))
     for rule in data["rules"]:
         yield Rule(
@@ -150,4 +161,5 @@ def _published() -> Iterator[Rule]:
 
 
 def _is_no_placeholder(value: str) -> bool:
+    """Accepts a value in the rule's form unless it is a placeholder."""
     return not is_placeholder(value)

@@ -1,1 +1,3 @@
-"""Nearest-neighbour search. `chroma` is Chroma in a worker process, `exact` compares with every vector in memory."""
+"""Nearest-neighbour search: `chroma` runs Chroma in a worker process; `exact` compares with every vector in memory and
+serves tests.
+"""

@@ -1,8 +1,8 @@
-"""Vector search by Chroma, held by a worker process of its own.
+"""The vector store: Chroma in a worker process of its own.
 
-This file starts the worker, talks to it, notices its death, and looks at the store's files before they are loaded. It
-never imports chromadb; `chroma_worker.py` does. What Chroma holds is never the only copy: `StoreFailed` with
-`facts["rebuild"]` true means that the directory is to be thrown away and filled again from the kept vectors.
+This module starts the worker, talks to it, notices its death, and checks the store's files before they are loaded. It
+never imports chromadb; `chroma_worker.py` does. Chroma never has the only copy of a vector: StoreFailed with
+`facts["rebuild"]` true means that the directory has to be deleted and filled again from the embedding cache.
 """
 
 from __future__ import annotations
@@ -27,19 +27,21 @@ from .frames import Frame, FrameError, read_frame, write_frame
 from .health import find_damage, find_waste
 
 SCHEMA_VERSION = 1
-# A search waits for at most one such frame.
+# Rows in one frame; a search waits for at most one.
 _UPSERT_ROWS = 250
-# Each upsert costs Chroma some 40 ms beside its rows: rows are cheaper by half while nobody searches yet.
+# Used until the first search. An upsert costs Chroma about 40 ms besides its rows, so a row costs half as much in a
+# frame of this size.
 _UPSERT_ROWS_UNSEARCHED = 2000
 _DELETE_ROWS = 200
 _WORKER = "sidecar.parts.vectors.chroma_worker"
 
 
 class ChromaStore:
-    """`model.VectorStore` over one directory, which this object owns while it lives. Thread-safe.
+    """`model.VectorStore` over one directory, which only this object uses while it lives. Thread-safe.
 
-    The worker starts on first use (about a second) or by `open()`. Calls are served one at a time, searches first.
-    Raises StoreFailed; DiskFull and PermissionDenied where that is the cause. Timeouts in seconds.
+    The worker starts at the first call (which takes about a second) or by `open`. Calls are served one at a time,
+    searches first. They raise StoreFailed, or DiskFull and PermissionDenied if that is the cause. Timeouts are in
+    seconds.
     """
 
     def __init__(
@@ -64,17 +66,19 @@ class ChromaStore:
 
     @property
     def worker_pid(self) -> int | None:
-        """For diagnosis; None while no worker runs."""
+        """The worker's process id, for diagnosis; None while no worker runs."""
         worker = self._worker
         return worker.pid if worker is not None and worker.alive else None
 
     def open(self) -> None:
-        """Starts the worker and checks the store's health now instead of at the first call."""
+        """Starts the worker and checks the store now instead of at the first call."""
         with self._fair_slots.take(urgent=True):
             self._ready_worker()
 
     def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
-        """`vectors` has shape [len(ids), dimension]; a known id is overwritten."""
+        """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed on another
+        shape.
+        """
         if vectors.shape != (len(ids), self._dimension):
             raise StoreFailed(
                 f"Vectors of shape {vectors.shape} came for {len(ids)} ids; this index has dimension {self._dimension}."
@@ -86,11 +90,16 @@ class ChromaStore:
             self._call("upsert", collection, [_int64(ids[part]), vectors[part].astype(np.float32, copy=False)])
 
     def delete(self, collection: Collection, ids: Ids) -> None:
-        """Unknown ids are no error."""
+        """Deletes these ids; unknown ids are no error."""
         for start in range(0, len(ids), _DELETE_ROWS):
             self._call("delete", collection, [_int64(ids[start : start + _DELETE_ROWS])])
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
+        """The ids and cosine similarities (float32, -1 to 1) of at most `limit` vectors close to `vector`, best first.
+
+        `vector` has shape [dimension], else StoreFailed is raised. The search is approximate, by an HNSW graph (Malkov
+        and Yashunin, 2016), and can miss a neighbour. Empty if `limit` is below 1.
+        """
         if vector.shape != (self._dimension,):
             raise StoreFailed(
                 f"A query vector of shape {vector.shape} came; this index has dimension {self._dimension}."
@@ -103,11 +112,12 @@ class ChromaStore:
         return found, np.clip(1.0 - distances, -1.0, 1.0).astype(np.float32, copy=False)
 
     def count(self, collection: Collection) -> int:
+        """How many vectors the collection holds."""
         header, _ = self._call("count", collection, urgent=True)
         return int(header["count"])
 
     def ids(self, collection: Collection) -> Ids:
-        """Every id that is stored, ascending; for comparing with what should be there."""
+        """Every stored id in ascending order, for comparison with the ids that should be stored."""
         pages: list[Ids] = [np.empty(0, np.int64)]
         offset = 0
         while True:
@@ -118,13 +128,13 @@ class ChromaStore:
             offset += len(page)
 
     def close(self) -> None:
-        """Ends the worker within seconds, by force if need be. Later calls raise StoreFailed."""
+        """Ends the worker within seconds, by force if necessary. Later calls raise StoreFailed."""
         self._closed.set()
         worker = self._worker
         if worker is not None:
             with self._fair_slots.take(urgent=True, timeout=5.0) as had:
                 if not had:
-                    worker.kill()  # what is waiting for it gets StoreFailed
+                    worker.kill()  # the call in progress gets StoreFailed
                 else:
                     worker.end(timeout=5.0)
 
@@ -136,12 +146,13 @@ class ChromaStore:
         urgent: bool = False,
         **rest: int,
     ) -> Frame:
+        """Makes one call when its turn comes."""
         with self._fair_slots.take(urgent):
             worker = self._ready_worker()
             return worker.ask({"call": name, "collection": collection, **rest}, arrays or [], self._call_timeout)
 
     def _ready_worker(self) -> _Worker:
-        """The living worker, or a new one over a store that has passed its checks. Call it in one's turn."""
+        """The running worker, or a new one whose store has passed its checks. The caller must have the turn."""
         if self._closed.is_set():
             raise StoreFailed("It has been closed.")
         if self._worker is None or not (self._worker.opened and self._worker.alive):
@@ -150,6 +161,7 @@ class ChromaStore:
         return self._worker
 
     def _start(self) -> _Worker:
+        """Starts a worker if the store's files look whole. Raises StoreFailed or PermissionDenied."""
         try:
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             damage = find_damage(self._directory, self._dimension)
@@ -165,6 +177,9 @@ class ChromaStore:
             raise StoreFailed(f"Its worker did not start: {error}.") from error
 
     def _check(self, worker: _Worker) -> None:
+        """Lets the worker open the store. Raises StoreFailed if that fails or if too much of the store is deleted
+        vectors.
+        """
         try:
             header, _ = worker.ask({"made_for": self._made_for}, [], self._open_timeout)
             waste = find_waste(self._directory, self._dimension, sum(header["counts"].values()))
@@ -177,7 +192,7 @@ class ChromaStore:
 
 
 class _Turns:
-    """A lock whose urgent takers go before the others, save that one of the others goes after a few of them."""
+    """A lock that urgent takers get before the others. After eight of them in a row one of the others gets it."""
 
     _URGENT_IN_A_ROW = 8
 
@@ -189,7 +204,7 @@ class _Turns:
 
     @contextlib.contextmanager
     def take(self, urgent: bool, timeout: float | None = None) -> Iterator[bool]:
-        """Yields whether the turn was had, which without a timeout it always is."""
+        """Takes the lock and yields whether that succeeded, which it always does without a timeout."""
         with self._condition:
             self._waiting[urgent] += 1
             try:
@@ -207,11 +222,12 @@ class _Turns:
                 self._condition.notify_all()
 
     def _is_next(self, urgent: bool) -> bool:
+        """Whether a taker of this urgency may go next."""
         return not self._waiting[not urgent] or urgent is (self._row < self._URGENT_IN_A_ROW)
 
 
 class _Worker:
-    """One worker process and its pipes. `ask` is called by one thread at a time."""
+    """One worker process and its pipes. Only one thread at a time may call `ask`."""
 
     def __init__(self, python: str, directory: Path) -> None:
         self.opened = False
@@ -223,14 +239,19 @@ class _Worker:
 
     @property
     def pid(self) -> int:
+        """The process id."""
         return self._process.pid
 
     @property
     def alive(self) -> bool:
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def ask(self, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float, opening: bool = False) -> Frame:
-        """One request and its reply. A worker that died, broke the pipe or took too long is no more afterwards."""
+        """Sends one request and returns the reply. Raises the error that the reply states.
+
+        A worker that dies, breaks the pipe or takes longer than `timeout` seconds is ended, and StoreFailed is raised.
+        """
         late = threading.Event()
         watchdog = threading.Timer(timeout, self._kill_late, (late,))
         watchdog.daemon = True
@@ -249,7 +270,7 @@ class _Worker:
         return frame
 
     def end(self, timeout: float) -> None:
-        """Lets it finish and leave, or kills it after `timeout` seconds."""
+        """Lets the worker finish and exit, and kills it after `timeout` seconds."""
         with contextlib.suppress(OSError, ValueError):
             self._requests.close()
         try:
@@ -261,13 +282,16 @@ class _Worker:
             self._replies.close()
 
     def kill(self) -> None:
+        """Kills the worker at once."""
         self._process.kill()
 
     def _kill_late(self, late: threading.Event) -> None:
+        """Kills a worker that has taken too long."""
         late.set()
         self._process.kill()
 
     def _gone(self, late_after: float) -> StoreFailed:
+        """Ends a worker that did not reply, and returns the error to raise."""
         self._process.kill()
         self.end(timeout=5.0)
         if late_after:
@@ -278,6 +302,7 @@ class _Worker:
         return StoreFailed(f"In the middle of a call {why}; the next call starts it again.")
 
     def _last_words(self) -> str:
+        """The last line that the worker logged, in brackets; empty if it logged none."""
         with contextlib.suppress(OSError):
             lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             return f" ({lines[-1][:300]})" if lines else ""
@@ -285,18 +310,22 @@ class _Worker:
 
 
 def _int64(ids: Ids) -> Ids:
+    """The ids as int64."""
     return ids.astype(np.int64, copy=False)
 
 
 def _damaged(why: str) -> StoreFailed:
+    """The error about a damaged store, which has to be filled again."""
     return _to_be_refilled(f" was damaged: {why}")
 
 
 def _to_be_refilled(why: str) -> StoreFailed:
+    """The error about a store that has to be filled again."""
     return StoreFailed(f"The vector store{why}. It is filled again from the kept vectors.", rebuild=True)
 
 
 def _translated(header: dict[str, Any]) -> SidecarError:
+    """The error that a worker's reply states."""
     said, meaning = header["error"], header["meaning"]
     if meaning == "full":
         return DiskFull(f"The vector store says: {said}.")

@@ -1,10 +1,11 @@
-"""The process that holds Chroma: `python -I -m sidecar.parts.vectors.chroma_worker DIRECTORY`. Started by `chroma.py`.
+"""The process that runs Chroma: `python -I -m sidecar.parts.vectors.chroma_worker DIRECTORY`. `chroma.py` starts it.
 
-It is the only importer of chromadb, for three reasons: Chroma keeps the GIL while it writes, its crashes must not be
-ours, and it reads `.env` from the working directory and settings from the environment, so it has to be started in a
-folder of ours with a cleaned environment. It answers frames on stdin by frames on stdout, one at a time, and ends when
-stdin ends, so it never outlives its parent by more than the call in progress. It decides nothing: what a damaged
-store means is the engine's business.
+Only this module imports chromadb, for three reasons. Chroma holds the interpreter lock while it writes. Its crashes
+must not end sidecar. And it reads `.env` from the working directory and settings from the environment, so it has to
+start in a folder of sidecar's own with a cleaned environment.
+
+The worker answers frames on stdin with frames on stdout, one at a time. It ends when stdin ends, so it outlives its
+parent by no more than the call in progress. It decides nothing: the engine decides what to do about a damaged store.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ Reply: TypeAlias = tuple[dict[str, Any], Arrays]
 
 COLLECTIONS = ("code", "docs")
 PAGE = 30_000
-"""Rows of one listing; above 32,766 SQLite refuses the number of variables."""
+"""The most rows of one listing. SQLite refuses more than 32,766 variables."""
 _LOCK_WAIT_S = 60.0
 
-# What a message of Chroma's or SQLite's means; the first that matches counts.
+# What an error message of Chroma or SQLite means; the first match counts.
 _MEANINGS = (
     ("full", ("database or disk is full", "no space left")),
     ("denied", ("readonly database", "permission denied", "read-only file system")),
@@ -46,13 +47,17 @@ class MismatchError(Exception):
 
 
 class ChromaDirectory:
-    """Chroma's collections in one directory. `made_for`: model id, dimension and schema, kept with each."""
+    """Chroma's collections in one directory. `made_for` (model id, dimension and schema) is stored with each
+    collection.
+
+    Raises MismatchError if the collections were made for something else.
+    """
 
     def __init__(self, directory: str, made_for: dict[str, Any]) -> None:
         import chromadb
         from chromadb.config import Settings
 
-        fixed: dict[str, Any] = {  # neither the environment nor a .env may choose another server or send anything
+        fixed: dict[str, Any] = {  # neither the environment nor a .env file may choose another server or send anything
             "_env_file": None,
             "chroma_api_impl": "chromadb.api.rust.RustBindingsAPI",
             "anonymized_telemetry": False,
@@ -63,6 +68,7 @@ class ChromaDirectory:
         self._collections = {name: self._open(name, name in present, made_for) for name in COLLECTIONS}
 
     def _open(self, name: str, present: bool, made_for: dict[str, Any]) -> ChromaCollection:
+        """Opens or makes a collection, an HNSW index by cosine distance. Raises MismatchError."""
         if present:
             collection: ChromaCollection = self._client.get_collection(name, embedding_function=None)
             found = dict(collection.metadata or {})
@@ -78,7 +84,10 @@ class ChromaDirectory:
         return created
 
     def probe(self, dimension: int) -> dict[str, int]:
-        """Count and query each collection, which loads its HNSW files and replays what they lack. Rows by name."""
+        """Counts and queries each collection, so that Chroma loads its HNSW files and replays what these lack.
+
+        Returns the number of rows by collection.
+        """
         counts: dict[str, int] = {}
         for name, collection in self._collections.items():
             counts[name] = collection.count()
@@ -88,15 +97,18 @@ class ChromaDirectory:
         return counts
 
     def upsert(self, request: dict[str, Any], arrays: Arrays) -> Reply:
+        """Stores the vectors [rows, dimension] under the ids [rows]; a known id is overwritten."""
         ids, vectors = arrays
         self._of(request).upsert(_names(ids), embeddings=np.array(vectors))
         return {}, []
 
     def delete(self, request: dict[str, Any], arrays: Arrays) -> Reply:
+        """Deletes the ids; unknown ids are no error."""
         self._of(request).delete(ids=_names(arrays[0]))
         return {}, []
 
     def query(self, request: dict[str, Any], arrays: Arrays) -> Reply:
+        """Replies with the ids (int64) and cosine distances (float32) of the `limit` closest vectors, closest first."""
         found = self._of(request).query(
             query_embeddings=np.array(arrays[0]).reshape(1, -1), n_results=int(request["limit"]), include=["distances"]
         )
@@ -104,22 +116,26 @@ class ChromaDirectory:
         return {}, [np.array(found["ids"][0], dtype=np.int64), np.array(distances, dtype=np.float32)]
 
     def count(self, request: dict[str, Any], _: Arrays) -> Reply:
+        """Replies with the number of rows."""
         return {"count": self._of(request).count()}, []
 
     def ids(self, request: dict[str, Any], _: Arrays) -> Reply:
+        """Replies with at most PAGE ids from `offset` on; an empty page ends the listing."""
         found = self._of(request).get(limit=PAGE, offset=int(request["offset"]), include=[])
         return {}, [np.array(found["ids"], dtype=np.int64)]
 
     def close(self) -> None:
+        """Closes Chroma."""
         self._client.close()
 
     def _of(self, request: dict[str, Any]) -> ChromaCollection:
+        """The collection that the request names."""
         return self._collections[request["collection"]]
 
 
 def main(directory: str) -> int:
-    """Answers until stdin ends. Exit status 0, or 1 when the store could not be opened or the pipe broke."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes our stdin
+    """Answers requests until stdin ends. Returns 0, or 1 if the store could not be opened or the pipe broke."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the worker's stdin
     requests, replies = _own_pipes()
     opening = read_frame(requests)
     if opening is None:
@@ -132,17 +148,18 @@ def main(directory: str) -> int:
         with lock:
             return _serve(directory, opening[0], requests, replies)
     except (OSError, FrameError):
-        return 1  # the parent is gone, or no longer makes sense
+        return 1  # the parent is gone, or sent something that is no frame
 
 
 def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies: BinaryIO) -> int:
+    """Opens the store and answers requests until there are no more. Returns the exit status."""
     try:
         store = ChromaDirectory(directory, opening["made_for"])
         counts = store.probe(int(opening["made_for"]["dimension"]))
     except MismatchError as error:
         write_frame(replies, {"error": str(error), "meaning": "mismatch"})
         return 1
-    except BaseException as error:  # a panic of the Rust side is no Exception
+    except BaseException as error:  # a panic in Chroma's Rust code is no Exception
         meaning = _meaning(error)
         write_frame(replies, {"error": _said(error), "meaning": "damaged" if meaning == "failed" else meaning})
         return 1
@@ -162,7 +179,7 @@ def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies:
 
 
 def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """The pipes to the parent, moved away from fds 0 and 1, so that nothing a library prints gets into a frame."""
+    """Moves the pipes to the parent away from fds 0 and 1, so that nothing a library prints gets into a frame."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -172,8 +189,10 @@ def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _lock(directory: Path) -> BinaryIO | None:
-    """Keeps out the next parent's worker while this one finishes its last call: two Chromas in one directory lose
-    vectors for good. None when another worker does not leave."""
+    """Locks the directory, so that the worker of the next parent waits while this one finishes its last call.
+
+    Two Chromas in one directory lose vectors for good. None if another worker keeps the lock for a minute.
+    """
     file = (directory / "worker.lock").open("ab")
     deadline = time.monotonic() + _LOCK_WAIT_S
     while not _try_lock(file.fileno()):
@@ -185,6 +204,7 @@ def _lock(directory: Path) -> BinaryIO | None:
 
 
 def _try_lock(fd: int) -> bool:
+    """Whether the lock was free and is now taken."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -201,14 +221,17 @@ def _try_lock(fd: int) -> bool:
 
 
 def _names(ids: NDArray[Any]) -> list[str]:
+    """The ids as strings, which is how Chroma takes them."""
     return [str(number) for number in ids.tolist()]
 
 
 def _said(error: BaseException) -> str:
+    """The type and the message of an error, cut to 2000 characters."""
     return f"{type(error).__name__}: {error}"[:2000]
 
 
 def _meaning(error: BaseException) -> str:
+    """What kind of failure an error is: one of `_MEANINGS`, else `failed`."""
     text = str(error).lower()
     return next((meaning for meaning, marks in _MEANINGS if any(mark in text for mark in marks)), "failed")
 

@@ -1,7 +1,7 @@
-"""Messages between `chroma.py` and its worker: a JSON header and arrays, length-prefixed, over a pipe.
+"""Messages between `chroma.py` and its worker: a JSON header and arrays, with their lengths in front, over a pipe.
 
-Layout: `<II` (bytes of header, bytes of body), the header (UTF-8 JSON, its `arrays` lists dtype and shape of each
-array), the body (the arrays' raw bytes, one after the other). It knows nothing of what the messages mean.
+Layout: `<II` (bytes of header, bytes of body), the header (UTF-8 JSON, whose `arrays` lists the dtype and shape of each
+array), the body (the arrays' raw bytes, one after the other). What the messages mean is up to the two ends.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ _DTYPES = frozenset({"<i8", "<f4"})
 
 
 class FrameError(Exception):
-    """The bytes are no frame, or one over the limits: the pipe is of no more use."""
+    """The bytes are no frame, or a frame over the limits. The pipe cannot be used any more."""
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], arrays: Sequence[NDArray[Any]] = ()) -> None:
-    """Writes and flushes one frame. Raises FrameError, or OSError when the other end is gone."""
+    """Writes and flushes one frame. Arrays must be int64 or float32.
+
+    Raises FrameError if they are not or the frame is over the limits, and OSError if the other end is gone.
+    """
     packed = [np.ascontiguousarray(array) for array in arrays]
     described = [{"dtype": array.dtype.str, "shape": array.shape} for array in packed]
     if any(entry["dtype"] not in _DTYPES for entry in described):
@@ -44,7 +47,7 @@ def write_frame(stream: BinaryIO, header: dict[str, Any], arrays: Sequence[NDArr
 
 
 def read_frame(stream: BinaryIO) -> Frame | None:
-    """The next frame, or None at the end of the stream. Raises FrameError, or OSError."""
+    """The next frame, or None at the end of the stream. Its arrays are read-only. Raises FrameError or OSError."""
     prefix = stream.read(_PREFIX.size)
     if not prefix:
         return None
@@ -64,6 +67,7 @@ def read_frame(stream: BinaryIO) -> Frame | None:
 
 
 def _unpack(described: list[dict[str, Any]], body: bytes) -> list[NDArray[Any]]:
+    """The arrays of a body. Raises ValueError if the body does not fit their description."""
     arrays: list[NDArray[Any]] = []
     start = 0
     for entry in described:

@@ -1,9 +1,9 @@
-"""Tells from the sizes of Chroma's HNSW files whether they are whole, without loading them: loading torn ones can kill
-a process, and a store that died in the middle of writing them stays wedged for ever.
+"""Tells from the sizes of Chroma's HNSW files whether they are whole, without loading them.
 
-The arithmetic is measured on Chroma 1.5.9: `length.bin` has 4 bytes for each element, `data_level0.bin` 4 bytes for
-each dimension and 140 more. A new store has room for 100 elements and no `index_metadata.pickle` until it first writes
-its files; its vectors are in SQLite until then.
+Loading torn files can kill a process, and a store that died while it wrote them never recovers. The sizes were measured
+with Chroma 1.5.9: per element, `length.bin` has 4 bytes and `data_level0.bin` has 4 bytes for each dimension and 140
+more. A new store has space for 100 elements and no `index_metadata.pickle`; its vectors are in SQLite until it first
+writes its files.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 _FILES = ("header.bin", "length.bin", "data_level0.bin", "link_lists.bin")
 _WRITTEN = "index_metadata.pickle"
 _FIRST_ELEMENTS = 100
-_LINKS_FLOOR = 1_000_000  # bytes; below that the share of links says nothing
-_WASTE_FLOOR = 10_000  # elements; below that a rebuild gains nothing
+_LINKS_FLOOR = 1_000_000  # bytes; with fewer, the share of links says nothing
+_WASTE_FLOOR = 10_000  # elements; with fewer, a rebuild gains nothing
 
 
 def find_damage(directory: Path, dimension: int) -> str:
@@ -27,7 +27,11 @@ def find_damage(directory: Path, dimension: int) -> str:
 
 
 def find_waste(directory: Path, dimension: int, rows: int) -> str:
-    """Says when more than a third of what the files hold is deleted; places of deleted vectors are never used again."""
+    """A description of the waste if more than a third of the vectors in the files are deleted, else an empty string.
+
+    `rows` is how many vectors are left. Chroma never reuses the place of a deleted vector. Small stores are not
+    reported.
+    """
     held = sum(_size(segment / "data_level0.bin") // _element_bytes(dimension) for segment in _segments(directory))
     if held > _WASTE_FLOOR and held > 1.5 * rows:
         return f"{held:,} vectors, {held - rows:,} of them deleted"
@@ -35,13 +39,14 @@ def find_waste(directory: Path, dimension: int, rows: int) -> str:
 
 
 def _segments(directory: Path) -> Iterator[Path]:
-    """Folders of HNSW files; one that is still empty has never been written."""
+    """The folders with HNSW files. An empty folder has never been written to and is left out."""
     for entry in sorted(directory.iterdir()):
         if entry.is_dir() and any(entry.iterdir()):
             yield entry
 
 
 def _segment_damage(segment: Path, dimension: int) -> str:
+    """What is wrong with the files of one segment, or an empty string."""
     missing = [name for name in _FILES if not (segment / name).is_file()]
     if missing:
         return f"{', '.join(missing)} missing in {segment.name}"
@@ -60,8 +65,10 @@ def _segment_damage(segment: Path, dimension: int) -> str:
 
 
 def _size(path: Path) -> int:
+    """The size of a file in bytes; 0 if it does not exist."""
     return path.stat().st_size if path.exists() else 0
 
 
 def _element_bytes(dimension: int) -> int:
+    """The bytes of one element in `data_level0.bin`."""
     return 4 * dimension + 140
