@@ -352,3 +352,12 @@ def test_an_end_for_good_amid_a_start_leaves_no_thread_behind() -> None:
     before = threading.enumerate()
     live_update.start(reconcile=True)
     assert [thread for thread in threading.enumerate() if thread not in before] == []
+
+
+def test_an_open_index_whose_number_has_gone_is_found_again_once_it_is_indexed(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    (Path(workspace.status().index_path) / "current").unlink()
+    index(workspace)
+    assert workspace.status().status == "ready"
+    assert find(workspace, "retry with backoff")[0] == "src/retry.py"

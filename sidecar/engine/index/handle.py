@@ -105,6 +105,8 @@ class IndexHandle:
             self._leave_outdated()
             if self.generation is not None:
                 self._generations.check(self.generation.number)
+                if not self.exists():  # nobody else may delete it while this process holds the lease
+                    self._directory.set_current(self.generation.number)
             if self.generation is None and self.exists():
                 self.generation = self._generations.open(self._current(), self._settings())
             if self.generation is None:
