@@ -109,7 +109,7 @@ test("why a file is or is not indexed is said in words", async ({ window }) => {
 test("one file is indexed again", async ({ window }) => {
   await window.openFile("starlette/routing.py");
   await window.command("Sidecar: Reindex This File");
-  await expect(window.statusItem("starlette/routing.py: indexed again")).toBeVisible();
+  await expect(window.statusItem('"starlette/routing.py": indexed again')).toBeVisible();
 });
 
 test("reindexing asks first, and then makes the index anew", async ({ window }) => {
