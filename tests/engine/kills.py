@@ -138,6 +138,7 @@ class Killer:
         self._root, self._home, self._scratch = folder / "work", folder / "home", folder / "scratch"
         self._root.mkdir(parents=True)
         self._models = models
+        self._embedders: dict[tuple[str, str], Embedder] = {}
         self._files = files
         self._seen: set[bytes] = set()
         self._processes = multiprocessing.get_context("forkserver")
@@ -220,7 +221,14 @@ class Killer:
             assert not again, f"{len(again)} texts were embedded twice, beyond the batch in flight"
             self._seen.update(hashes)
 
-        return lambda settings: AnnouncingEmbedder(self._models.embedder(settings), announce)
+        return lambda settings: AnnouncingEmbedder(self._embedder(settings), announce)
+
+    def _embedder(self, settings: Settings) -> Embedder:
+        """Kept here: `Models` is locked while it makes one, and must not ask another `Models` then."""
+        key = (settings.model, settings.device)
+        if key not in self._embedders:
+            self._embedders[key] = make_embedder(settings)
+        return self._embedders[key]
 
     def _from_scratch(self) -> Image:
         flags = {**self._flags, "twoStage": False}
