@@ -45,3 +45,18 @@ def read_small_file(path: str | os.PathLike[str], most: int, *, follow_links: bo
 def is_a_link(error: OSError) -> bool:
     """Whether opening failed because the path is a link that must not be followed, or a link that leads in a circle."""
     return error.errno in (errno.ELOOP, errno.EMLINK)
+
+
+def stat_if_there(path: str | os.PathLike[str], *, follow_links: bool = True) -> os.stat_result | None:
+    """The stat; None when nothing is there, or only a link that leads in a circle.
+
+    Raises OSError when that cannot be known.
+    """
+    try:
+        return os.stat(path, follow_symlinks=follow_links)  # noqa: PTH116
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        if is_a_link(error):
+            return None
+        raise

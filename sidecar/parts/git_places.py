@@ -12,7 +12,7 @@ import stat as modes
 from collections.abc import Mapping
 from pathlib import Path
 
-from sidecar.small_files import TooLarge, is_a_link, read_small_file
+from sidecar.small_files import TooLarge, read_small_file, stat_if_there
 
 _POINTER_BYTES = 8192
 """The maximum size of a file that holds one path or one commit."""
@@ -45,21 +45,9 @@ def is_there(path: str | Path) -> bool:
     False when permissions forbid to look; raises OSError when neither is known.
     """
     try:
-        return _stat(path) is not None
+        return stat_if_there(path) is not None
     except PermissionError:
         return False
-
-
-def _stat(path: str | Path) -> os.stat_result | None:
-    """The stat; None when nothing is there, or only a link that leads in a circle."""
-    try:
-        return os.stat(path)  # noqa: PTH116
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
-    except OSError as error:
-        if is_a_link(error):
-            return None
-        raise
 
 
 def repository_above(root: str) -> str:
@@ -74,7 +62,7 @@ def git_folder(tree: Path) -> Path | None:
     None when there is no such folder. Raises OSError.
     """
     marker = tree / ".git"
-    found = _stat(marker)
+    found = stat_if_there(marker)
     if found is None or modes.S_ISDIR(found.st_mode):
         return marker if found else None
     text = read_note(marker)

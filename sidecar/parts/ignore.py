@@ -23,7 +23,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from sidecar.model import Decision, Rule
 from sidecar.parts.git_places import info_exclude, repository_above, user_ignore_file
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, TooManyRules, piece_of
-from sidecar.small_files import TooLarge, is_a_link, read_small_file
+from sidecar.small_files import TooLarge, read_small_file, stat_if_there
 
 GITIGNORE = ".gitignore"
 SIDECARIGNORE = ".sidecarignore"
@@ -307,15 +307,8 @@ def _about(error: OSError, label: str) -> OSError:
 
 
 def _signature(path: str, *, follow_links: bool) -> tuple[int, int, int] | None:
-    try:
-        found = os.stat(path, follow_symlinks=follow_links)  # noqa: PTH116
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        return None
-    except OSError as error:
-        if is_a_link(error):
-            return None
-        raise
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    found = stat_if_there(path, follow_links=follow_links)
+    return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _read_rules(path: str, label: str, prefix: str, outer: bool) -> RuleFile | TooManyRules | None:
