@@ -37,31 +37,31 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@touch $@
 
 $(NODE_TOOLS): tests/e2e/package-lock.json
-	@scripts/install-test-tools
+	@scripts/dev/install-test-tools
 	cd tests/e2e && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(EXTENSION_TOOLS): extension/package-lock.json
-	@scripts/install-test-tools npm
+	@scripts/dev/install-test-tools npm
 	cd extension && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(EDITOR): extension/test/e2e/package-lock.json extension/test/e2e/setup
-	@scripts/install-test-tools
+	@scripts/dev/install-test-tools
 	extension/test/e2e/setup
 	@touch $@
 
 $(WHEEL): $(VENV)/.installed $(shell find sidecar models -type f -not -path '*/__pycache__/*')
-	scripts/build-extension wheel
+	scripts/dev/build-extension wheel
 
 $(VSIX): $(WHEEL) $(EXTENSION_TOOLS) LICENSE CHANGELOG.md \
 		$(shell find extension/src extension/media -type f) extension/package.json extension/README.md extension/esbuild.mjs
-	scripts/build-extension vsix
+	scripts/dev/build-extension vsix
 
 install: $(VENV)/.installed
 
 demo: $(VENV)/.installed
-	@scripts/demo
+	@scripts/dev/demo
 
 check: lint-python lint-forge generated
 	@# The mark is held by a check of its own: a test without it that starts a process fails here.
@@ -109,7 +109,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 
 constraints:
-	scripts/make-constraints
+	scripts/dev/make-constraints
 
 clean:
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist tests/e2e/node_modules \

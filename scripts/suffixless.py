@@ -1,4 +1,4 @@
-"""Loads a script of this folder as a module. Scripts without a suffix cannot be imported."""
+"""Loads a program of these folders as a module. Programs without a suffix cannot be imported."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 
-def load_script(name: str) -> ModuleType:
-    """`bench-quality` as the module `bench_quality`. Each call runs the script again."""
-    loader = SourceFileLoader(name.replace("-", "_"), str(Path(__file__).with_name(name)))
+def load_script(path: str) -> ModuleType:
+    """`bench/bench-quality` as the module `bench_quality`. Each call runs the program's top level again."""
+    file = Path(__file__).parent / path
+    loader = SourceFileLoader(file.name.replace("-", "_"), str(file))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
     module = module_from_spec(spec)

@@ -78,14 +78,14 @@ def begins_with_us(text: str) -> bool:
     return not found or found[0][1].split(".")[0] == "sidecar"
 
 
+FIRST_IN_FOLDER = [ROOT / "tests" / "conftest.py", ROOT / "scripts" / "__init__.py"]
+
+
 def programs() -> list[Path]:
     """The scripts in Python, and the first module of each package beside ours."""
-    found = [ROOT / "tests" / "conftest.py", ROOT / "scripts" / "training" / "__init__.py"]
-    for path in sorted((ROOT / "scripts").iterdir()):
-        text = path.read_text("utf-8") if path.is_file() else ""
-        if path.suffix == ".py" or text.startswith("#!/usr/bin/env python"):
-            found.append(path)
-    return found
+    scripts = [path for path in sorted((ROOT / "scripts").glob("*/*")) if path.is_file() and not path.suffix]
+    assert scripts
+    return FIRST_IN_FOLDER + [path for path in scripts if path.read_text("utf-8").startswith("#!/usr/bin/env python")]
 
 
 @pytest.mark.parametrize("path", programs(), ids=lambda path: str(path.relative_to(ROOT)))
@@ -93,7 +93,7 @@ def test_a_program_imports_us_before_any_library(path: Path) -> None:
     assert begins_with_us(path.read_text("utf-8")), f"{path} must import {US} before any library"
 
 
-@pytest.mark.parametrize("path", [ROOT / "tests" / "conftest.py", ROOT / "scripts" / "training" / "__init__.py"])
+@pytest.mark.parametrize("path", FIRST_IN_FOLDER)
 def test_what_is_imported_before_the_modules_of_a_folder_imports_us(path: Path) -> None:
     assert US in [name for _, name in imports(path.read_text("utf-8"))]
 

@@ -59,7 +59,7 @@ def why_not() -> str:
     if sys.platform != "linux":
         return "strace is a program of Linux"
     if (strace := shutil.which("strace")) is None:
-        return "strace is missing; scripts/install-test-tools installs it"
+        return "strace is missing; scripts/dev/install-test-tools installs it"
     done = subprocess.run([strace, "-qq", "true"], capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else f"this machine forbids strace: {done.stderr.strip()}"
 

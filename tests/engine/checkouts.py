@@ -2,7 +2,7 @@
 
 A child keeps a workspace up as a daemon does. The parent starts a job there, checks another branch out, lets the job
 end, cancels it or kills the child, each at a random moment, writes one more file and waits for nothing but that file.
-Then the index must be one that is made from nothing. Used by test_never_stale.py and scripts/check-stale.
+Then the index must be one that is made from nothing. Used by test_never_stale.py and scripts/bench/check-stale.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A process that holds the real engine answers, a program of its own for each ques
 one way out (index, rebuild, or delete and index). Afterwards the index must equal one from nothing, and memories,
 documents and the index of another workspace must be as they were.
 
-Used by test_damage.py (some 20 cases) and scripts/check-damage (any number).
+Used by test_damage.py (some 20 cases) and scripts/bench/check-damage (any number).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """kill -9 at random moments: a child indexes, the parent kills it, reopens, and compares with an index from scratch.
 
-Used by test_kills.py (30 kills) and scripts/check-kills (any number).
+Used by test_kills.py (30 kills) and scripts/bench/check-kills (any number).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Hostile files are indexed one by one while another workspace of the same process is searched all the time.
 
-For `test_hostile_files.py` and for scripts/check-hostile: what came of each file, how long it took, how long the
+For `test_hostile_files.py` and for scripts/bench/check-hostile: what came of each file, how long it took, how long the
 searches beside it took, and how much memory any process had.
 """
 

@@ -1,8 +1,8 @@
 """The life of a workspace as a model: edits, switches, jobs, cancels, deaths, rests, strategies, in any order.
 
-What must hold is one sentence: an answer that says nothing of being stale is that of an index made from nothing.
-Used by test_never_stale.py and scripts/check-stale. The watcher is in the model's hands, so that a run can be repeated:
-it reports each change at once, and nothing that happens while it does not run.
+What must hold is one sentence: an answer that says nothing of being stale is that of an index made from nothing. Used
+by test_never_stale.py and scripts/bench/check-stale. The watcher is in the model's hands, so that a run can be
+repeated: it reports each change at once, and nothing that happens while it does not run.
 """
 
 from __future__ import annotations

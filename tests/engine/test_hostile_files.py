@@ -1,5 +1,5 @@
-"""Some of the files of scripts/check-hostile: whatever a file holds, it is indexed or left out for a reason, and the
-searches of another workspace go on."""
+"""Some of the files of scripts/bench/check-hostile: whatever a file holds, it is indexed or left out for a reason, and
+the searches of another workspace go on."""
 
 from __future__ import annotations
 

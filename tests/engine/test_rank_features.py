@@ -146,7 +146,7 @@ def test_every_weight_belongs_to_a_feature_and_every_feature_has_a_weight() -> N
 
 
 def test_the_learned_weights_were_trained_on_these_features_this_model_and_these_chunks() -> None:
-    """When it fails: scripts/train-ranker (or `--stamp`, where what a feature means is the same as before)."""
+    """When it fails: scripts/train/train-ranker (or `--stamp`, where what a feature means is the same as before)."""
     weights = Path(fingerprint_module.__file__).with_name("weights.json")
     parts = real_parts({}, {}, {})
     now = fingerprint_module.fingerprint(parts.versions, resolve_model().verify())

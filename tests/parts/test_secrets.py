@@ -189,7 +189,7 @@ def test_our_own_sources_are_not_withheld() -> None:
     assert {name: reason for name, reason in held.items() if reason} == {}
 
 
-# ------------------------------------------------- measured by kind; scripts/check-secrets does it at length
+# ------------------------------------------------- measured by kind; scripts/bench/check-secrets does it at length
 
 
 @pytest.mark.parametrize("kind", kinds())

@@ -2,18 +2,15 @@
 
 import random
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
-from training.commits import pairs_of_log
-from training.pairs import Pair, pairs_of
-from training.prose import query_from_comment, query_from_subject
-from training.repositories import Excluded, Mirror, check_none_excluded, find_mirror, licence_of, read_list
-from training.selection import choose, language_for_training
+from scripts.train.commits import pairs_of_log
+from scripts.train.pairs import Pair, pairs_of
+from scripts.train.prose import query_from_comment, query_from_subject
+from scripts.train.repositories import Excluded, Mirror, check_none_excluded, find_mirror, licence_of, read_list
+from scripts.train.selection import choose, language_for_training
 
 PYTHON = '''"""Keeps the sessions of all users in memory until they end."""
 
@@ -103,7 +100,7 @@ def test_an_excluded_repository_and_its_forks_stop_the_extraction() -> None:
 
 
 def test_the_shipped_list_names_each_repository_once() -> None:
-    names = read_list(Path(__file__).parents[2] / "scripts/training/repositories.txt")
+    names = read_list(Path(__file__).parents[2] / "scripts/train/repositories.txt")
     assert len(names) == len(set(names)) > 100
     assert all(name.count("/") == 1 for name in names)
 

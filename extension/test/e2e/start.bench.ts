@@ -1,5 +1,5 @@
 // How long it takes from opening a window to the first answer, and what the extension adds to the editor's start.
-// Run by scripts/bench-extension.
+// Run by scripts/bench/bench-extension.
 import { expect, test } from "@playwright/test";
 import { startEditor } from "./editor";
 import { Window } from "./window";

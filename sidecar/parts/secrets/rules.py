@@ -147,7 +147,7 @@ def _group(rules: list[Rule]) -> _Group:
 
 
 def _published() -> Iterator[Rule]:
-    """The rules of gitleaks, from the file that scripts/make-secret-rules makes."""
+    """The rules of gitleaks, from the file that scripts/dev/make-secret-rules makes."""
     data = json.loads((files(__package__) / "data/gitleaks.json").read_text("utf-8"))
     for rule in data["rules"]:
         yield Rule(

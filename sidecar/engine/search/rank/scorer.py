@@ -1,7 +1,7 @@
 """Turns features into one score per file: a weighted sum, with learned or hand-set weights.
 
-`scripts/train-ranker` learns the weights in `weights.json` with a listwise softmax loss over annotated queries. The
-hand-set weights are kept for comparison.
+`scripts/train/train-ranker` learns the weights in `weights.json` with a listwise softmax loss over annotated queries.
+The hand-set weights are kept for comparison.
 """
 
 from __future__ import annotations
@@ -119,14 +119,14 @@ class HandSet(WeightedSum):
 
 
 def learned(path: Path = _LEARNED) -> WeightedSum:
-    """The weights that `scripts/train-ranker` wrote to this file. Raises ConfigInvalid if the file cannot be read or
-    weighs a feature that does not exist."""
+    """The weights that `scripts/train/train-ranker` wrote to this file. Raises ConfigInvalid if the file cannot be read
+    or weighs a feature that does not exist."""
     try:
         read = json.loads(path.read_text("utf-8"))
         weights, base = {str(n): float(w) for n, w in read["weights"].items()}, float(read["base"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigInvalid(
-            f"{path} holds no ranking weights ({error}). Write it with scripts/train-ranker."
+            f"{path} holds no ranking weights ({error}). Write it with scripts/train/train-ranker."
         ) from error
     unknown = set(weights) - {feature.name for feature in FEATURES}
     if unknown:

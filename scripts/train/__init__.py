@@ -1,0 +1,1 @@
+"""Makes the models and the ranking that ship: extraction of training pairs, training, export and evaluation."""

@@ -1,0 +1,267 @@
+"""The parts of scripts/train/train-ranker: examples taken from the product's own search, and the fitting of weights.
+
+The product does the searching; scripts/bench/bench-quality defines NDCG.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import sidecar.no_telemetry  # noqa: F401
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scripts.suffixless import load_script
+from sidecar.engine.models.loader import resolve_model
+from sidecar.engine.search.rank.features import FEATURES
+from sidecar.engine.search.rank.fingerprint import fingerprint
+from sidecar.engine.search.rank.scorer import Combiner, HandSet, WeightedSum
+from sidecar.engine.search.searcher import Examined, Searcher
+from sidecar.engine.search.source import SearchSource
+from sidecar.engine.wiring import real_parts
+from sidecar.engine.workspaces import OpenWorkspaces
+from sidecar.model import IsCancelled, SearchAnswer, SearchRequest, Workspace, never_cancelled, no_progress
+from sidecar.settings.declare import DECLARATIONS
+from sidecar.settings.load import data_home
+
+Matrix = NDArray[np.float32]
+
+
+def bench_quality() -> ModuleType:
+    """scripts/bench/bench-quality as a module, so that training and the published tables use the same metric."""
+    return load_script("bench/bench-quality")
+
+
+# ---------------------------------------------------------------- the product, with a combiner that can be exchanged
+
+
+class Exchangeable:
+    """A combiner that delegates to `now`, which can be replaced at any time."""
+
+    def __init__(self) -> None:
+        self.now: Combiner = HandSet()
+
+    def needs(self, alpha: float) -> frozenset[str]:
+        return self.now.needs(alpha)
+
+    def score(self, features: Matrix, alpha: float) -> Matrix:
+        return self.now.score(features, alpha)
+
+    def contributions(self, features: Matrix, alpha: float) -> dict[str, float]:
+        return self.now.contributions(features, alpha)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The candidate files of one query: path and lines of the chunk that each would show, and their features."""
+
+    shown: list[dict[str, Any]]
+    features: Matrix
+
+
+class Watched(Searcher):
+    """The product's searcher; while `watching`, it keeps in `last` what the ranking saw of the last search."""
+
+    def __init__(self, combiner: Combiner) -> None:
+        super().__init__(combiner)
+        self.watching = False
+        self.last: Candidates | None = None
+
+    def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
+        if self.watching:
+            self.last = _candidates(source.snapshot, self.examine(source, request, cancelled))
+        return super().search(source, request, cancelled)
+
+
+def _candidates(snapshot: Any, seen: Examined) -> Candidates:
+    shown = []
+    places, _ = seen.groups.strongest(seen.shown, 1)
+    for row in seen.groups.rows[places]:
+        lines = {"startLine": int(snapshot.chunk_start[row]), "endLine": int(snapshot.chunk_end[row])}
+        shown.append({"path": snapshot.paths[snapshot.chunk_file[row]], **lines})
+    return Candidates(shown, seen.features)
+
+
+@dataclass
+class Product:
+    """The product's workspaces, over indexes that are kept between runs."""
+
+    workspaces: OpenWorkspaces
+    combiner: Exchangeable
+    watched: list[Watched]
+
+    @contextmanager
+    def open(self, root: Path) -> Iterator[Workspace]:
+        """An indexed workspace. Its index is created or brought up to date first."""
+        workspace = self.workspaces.get(str(root.resolve()))
+        build = workspace.create if workspace.status().status == "not_found" else workspace.refresh
+        build(no_progress, never_cancelled)
+        while workspace.status().status == "indexing":
+            time.sleep(0.1)
+        yield workspace
+
+
+@contextmanager
+def open_product(home: Path) -> Iterator[Product]:
+    """The product with its indexes in `home`, a replaceable combiner and watched searchers."""
+    env = {**os.environ, "SIDECAR_HOME": str(home), "SIDECAR_TWO_STAGE": "0"}
+    combiner, watched = Exchangeable(), []
+
+    def make_searcher() -> Watched:
+        watched.append(Watched(combiner))
+        return watched[-1]
+
+    parts = replace(real_parts({"confirm": "never"}, {}, env), make_searcher=make_searcher)
+    workspaces = OpenWorkspaces(data_home(env), parts)
+    try:
+        yield Product(workspaces, combiner, watched)
+    finally:
+        workspaces.close()
+
+
+# ---------------------------------------------------------------- examples
+
+
+@dataclass(frozen=True)
+class Example:
+    """One query: the features of its candidates, and a label for each: 1 if the chunk that it shows is a target, else
+    0."""
+
+    repository: str
+    language: str
+    category: str
+    query: str
+    targets: list[Any]
+    features: Matrix
+    labels: Matrix
+
+
+# ---------------------------------------------------------------- fitting
+
+
+CLIP = 5.0
+BASE = 0.5
+"""This part of the sum of the positive weights is added to every score, so that a file's second chunk ranks below other
+files' first."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`decay` is AdamW's weight decay (on inputs scaled to deviation 1), `lasso` the weight of the L1 penalty."""
+
+    steps: int = 250
+    rate: float = 0.01
+    decay: float = 1.0
+    lasso: float = 1e-4
+    batch: int = 128
+
+
+def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[int]) -> Matrix:
+    """Weights of the raw features; 0 for those not in `used`.
+
+    Listwise softmax with an equal share for each target file (ListNet, Cao et al. 2007), AdamW, one cycle of the
+    learning rate.
+    """
+    rng = np.random.default_rng(seed)
+    usable = [e for e in examples if e.labels.sum() > 0]
+    rows = np.concatenate([e.features for e in usable])[:, used]
+    mean, deviation = rows.mean(0), rows.std(0) + np.float32(1e-3)
+    inputs = [np.clip((e.features[:, used] - mean) / deviation, -CLIP, CLIP) for e in usable]
+    targets = [e.labels / e.labels.sum() for e in usable]
+    weights, first, second = (np.zeros(len(used), np.float32) for _ in range(3))
+    for step in range(1, recipe.steps + 1):
+        chosen = rng.integers(0, len(usable), recipe.batch)
+        gradient = _gradient(weights, [inputs[i] for i in chosen], [targets[i] for i in chosen])
+        gradient = np.asarray(gradient + recipe.lasso * np.sign(weights), np.float32)
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient * gradient
+        move = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        rate = recipe.rate * _cycle(step / recipe.steps)
+        weights = (weights * (1 - rate * recipe.decay) - rate * move).astype(np.float32)
+    raw = np.zeros(examples[0].features.shape[1], np.float32)
+    raw[list(used)] = weights / deviation
+    return raw
+
+
+KINDS = ("is_test", "is_example", "is_prose")
+"""Features of the kind of file. They are learned from whole repositories, since clean folders have few such files."""
+HOLD = 3e-3
+"""Weight of the L2 penalty on moving them. A third of it gains 0.002 in NDCG, but no search would ever find a test."""
+
+
+def fit_kinds(
+    examples: Sequence[Example], weights: Matrix, used: Sequence[int], steps: int = 150, rate: float = 0.05
+) -> Matrix:
+    """Moves the weights of `KINDS` that are in `used` to fit these examples; all other weights stay as they are.
+
+    The others stay because in whole repositories files of other packages answer queries too but are not annotated:
+    fitting to them would teach the evidence to distrust itself. Listwise softmax as in `fit`, Adam, all examples in
+    each step, and an L2 penalty on the move.
+    """
+    columns = [i for i in used if FEATURES[i].name in KINDS]
+    usable = [e for e in examples if e.labels.sum() > 0]
+    fixed = np.concatenate([e.features @ weights for e in usable])
+    rows = np.concatenate([e.features[:, columns] for e in usable])
+    targets = np.concatenate([e.labels / e.labels.sum() for e in usable])
+    sizes = [len(e.labels) for e in usable]
+    moved, first, second = (np.zeros(len(columns)) for _ in range(3))
+    for step in range(1, steps + 1):
+        gradient = rows.T @ (_shares(fixed + rows @ moved, sizes) - targets) / len(usable) + HOLD * moved
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient * gradient
+        moved -= rate * first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+    found = weights.copy()
+    found[columns] += moved
+    return found
+
+
+def _cycle(t: float) -> float:
+    return t / 0.3 if t < 0.3 else 0.5 * (1 + float(np.cos(np.pi * (t - 0.3) / 0.7)))
+
+
+def _gradient(weights: Matrix, inputs: Sequence[Matrix], targets: Sequence[Matrix]) -> Matrix:
+    z, y = np.concatenate(inputs), np.concatenate(targets)
+    return np.asarray(z.T @ (_shares(z @ weights, [len(rows) for rows in inputs]) - y) / len(inputs), np.float32)
+
+
+def _shares(scores: NDArray[np.floating[Any]], sizes: Sequence[int]) -> NDArray[np.floating[Any]]:
+    """Softmax within each run of `sizes` scores."""
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    shares = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
+    return np.asarray(shares / np.repeat(np.add.reduceat(shares, starts), sizes))
+
+
+def named(raw: Matrix) -> WeightedSum:
+    """The combiner with these raw weights, rounded to four digits."""
+    weights = {f.name: round(float(w), 4) for f, w in zip(FEATURES, raw, strict=True) if abs(w) >= 5e-5}
+    return WeightedSum(weights, round(BASE * sum(w for w in weights.values() if w > 0), 4))
+
+
+def write_weights(path: Path, combiner: WeightedSum, facts: dict[str, Any]) -> None:
+    """Writes a ranker file: `facts`, the base and the weights by feature."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    value = {**facts, "base": combiner.base, "weights": dict(combiner.weights)}
+    path.write_text(json.dumps(value, indent=1) + "\n", "utf-8")
+
+
+def current_fingerprint() -> dict[str, object]:
+    """The ranking's fingerprint of the current code with the default model."""
+    parts = real_parts({}, {}, {})
+    (model,) = (str(d.default) for d in DECLARATIONS if d.key == "model")
+    return fingerprint(parts.versions, resolve_model(model).verify())
+
+
+def folds(repositories: Sequence[str], count: int, seed: int) -> list[set[str]]:
+    """The repositories dealt at random into `count` sets."""
+    names = sorted(set(repositories))
+    order = np.random.default_rng(seed).permutation(len(names))
+    return [{names[i] for i in order[part::count]} for part in range(count)]
