@@ -129,9 +129,9 @@ class SkippedPath:
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """One consistent read of a file: its stat is the same before and after.
+    r"""One consistent read of a file: its stat is the same before and after.
 
-    `text` is decoded from any encoding and has `\\n` newlines; `sha256` is the digest of the raw bytes.
+    `text` is decoded from any encoding and has `\n` newlines; `sha256` is the digest of the raw bytes.
     """
 
     text: str
@@ -259,7 +259,8 @@ class VectorStore(Protocol):
 class Progress(Protocol):
     """Receives the progress of long work. Each surface has its own."""
 
-    def __call__(self, done: int, total: int, message: str) -> None: ...
+    def __call__(self, done: int, total: int, message: str) -> None:
+        """Reports that `done` of `total` steps are done; `message` says what is being done. Called from any thread."""
 
 
 def no_progress(done: int, total: int, message: str) -> None:

@@ -1,7 +1,7 @@
-"""Makes foreign strings safe to show to a person, a terminal or a model: names, paths, queries, contents, clients.
+r"""Makes foreign strings safe to show to a person, a terminal or a model: names, paths, queries, contents, clients.
 
 Such strings are data. None may command a terminal, hide or reorder the text beside it, start a line of its own or
-become a link. A character that cannot be seen is shown as its number, `\\u{1b}`. Values that a program reads are JSON
+become a link. A character that cannot be seen is shown as its number, `\u{1b}`. Values that a program reads are JSON
 and stay exact.
 """
 

@@ -62,8 +62,8 @@ class Mirror:
         return found
 
     def read(self, blobs: Iterable[Blob]) -> Iterator[tuple[Blob, str]]:
-        """The blobs that are present and hold no NUL byte, with their text: bytes that are not UTF-8 are replaced, line
-        ends are `\\n`."""
+        r"""The blobs that are present and hold no NUL byte, with their text: bytes that are not UTF-8 are replaced, and
+        lines end with `\n`."""
         wanted = list(blobs)
         asked = "".join(f"{blob.object_id}\n" for blob in wanted).encode()
         command = [*self._git, "cat-file", "--batch"]
@@ -82,7 +82,7 @@ class Mirror:
                 yield blob, content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
 
     def log(self, commits: int, seconds: float) -> str:
-        """Subjects and patches of the last commits as `\\x01subject\\x02patch`; only a part of them when `seconds` run
+        r"""Subjects and patches of the last commits as `\x01subject\x02patch`; only a part of them when `seconds` run
         out or a blob is missing."""
         command = [*self._git, "log", "--no-merges", f"-n{commits}", "-p", "-U4", "--no-color", "--no-renames"]
         command += ["--format=%x01%s%x02", "HEAD"]

@@ -71,16 +71,19 @@ class LspReplay(Replay):
         return 0 if self._shut_down else 1
 
     def frame(self, message: Message) -> bytes:
+        """Returns the message as JSON behind a header with its length in bytes."""
         body = as_utf8(message)
         return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
     def began(self, message: Message) -> None:
+        """Watches the editor's process, if `initialize` names it."""
         params = message.get("params")
         pid = params.get("processId") if isinstance(params, dict) else None
         if isinstance(pid, int) and not isinstance(pid, bool) and pid > 0:
             self._watch(pid)
 
     def note(self, method: str, message: Message) -> None:
+        """Remembers what a message of the client changes in the session. A malformed one changes nothing."""
         noted = getattr(self, _NOTED.get(method, ""), None)
         if noted is not None:
             try:
@@ -89,6 +92,7 @@ class LspReplay(Replay):
                 return  # the daemon reports what is wrong with the message
 
     def heard(self, method: str, message: Message) -> None:
+        """Remembers which progress the daemon has begun and not ended."""
         if method != "$/progress":
             return
         params = message.get("params") or {}
@@ -99,27 +103,32 @@ class LspReplay(Replay):
             self._open_progress.pop(repr(token), None)
 
     def initialized(self, result: Any) -> None:
+        """Learns in which units the daemon counts columns; UTF-16 units unless its result names others."""
         capabilities = result.get("capabilities") if isinstance(result, dict) else None
         encoding = capabilities.get("positionEncoding") if isinstance(capabilities, dict) else None
         self._encoding = encoding if encoding in ("utf-8", "utf-16", "utf-32") else "utf-16"
 
     def unfinished(self) -> Iterator[Message]:
+        """Yields the end of each progress that the dead daemon has left open, and forgets them."""
         tokens = list(self._open_progress.values())
         self._open_progress.clear()
         for token in tokens:
             yield {"jsonrpc": "2.0", "method": "$/progress", "params": {"token": token, "value": {"kind": "end"}}}
 
     def failed(self, request: Message, why: str) -> Message:
+        """Returns the error for an unanswered request, but success for `shutdown`: nothing is left to shut down."""
         if request.get("method") == "shutdown":
             return {"jsonrpc": "2.0", "id": request["id"], "result": None}
         return super().failed(request, why)
 
     def begin(self, initialize: Message) -> Message:
+        """Returns the client's `initialize` with the workspace folders that are open now."""
         if self._folders is None:
             return initialize
         return {**initialize, "params": {**initialize["params"], "workspaceFolders": self._folders}}
 
     def again(self) -> Iterator[Message]:
+        """Yields `initialized`, the last configuration, and `didOpen` with the present text of each open document."""
         yield from super().again()
         if self._configuration is not None:
             yield self._configuration

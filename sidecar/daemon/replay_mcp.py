@@ -33,9 +33,11 @@ class McpReplay(Replay):
         self._subscribed: dict[str, Message] = {}
 
     def frame(self, message: Message) -> bytes:
+        """Returns the message as one line of JSON."""
         return as_utf8(message) + b"\n"
 
     def note(self, method: str, message: Message) -> None:
+        """Remembers `notifications/initialized`, and the subscriptions that the client holds."""
         if method == "notifications/initialized":
             self._initialized = message
         elif method in ("resources/subscribe", "resources/unsubscribe"):
@@ -46,6 +48,7 @@ class McpReplay(Replay):
                 self._subscribed[uri] = message
 
     def again(self) -> Iterator[Message]:
+        """Yields `notifications/initialized` and the subscriptions, under ids of the pipe."""
         yield from super().again()
         for number, message in enumerate(self._subscribed.values()):
             yield {**message, "id": f"{REPLAY}-{number}"}
@@ -65,6 +68,7 @@ class McpReplay(Replay):
             yield {"jsonrpc": "2.0", "id": begin.get("id"), "result": result}
 
     def initialized(self, result: Any) -> None:
+        """Stores the daemon's answer, so that `at_once` can give it at the next start."""
         if self._hello is not None and self._initialize is not None and isinstance(result, dict):
             self._hello.learn(_protocol_of(self._initialize), result)
 

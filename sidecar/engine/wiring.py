@@ -147,6 +147,7 @@ class KeptOpener:
         self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
 
     def __call__(self, path: Path, model_id: str, dimension: int) -> Kept:
+        """The vectors that the cache file at `path` holds of this model, which have `dimension` components each."""
         from sidecar.parts.embed.shared import SharedKept
 
         with self._lock:

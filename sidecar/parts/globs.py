@@ -105,7 +105,7 @@ def _check_braces(tokens: list[str]) -> None:
 
 
 def _tokens(pattern: str) -> Iterator[str]:
-    """The glob split into `\\x` escapes, `[..]` sets, runs of stars, and single characters."""
+    r"""The glob split into `\x` escapes, `[..]` sets, runs of stars, and single characters."""
     at = 0
     while at < len(pattern):
         end = _token_end(pattern, at)
@@ -203,7 +203,7 @@ def _join(groups: list[str]) -> str:
 
 
 def _segments(pattern: str) -> list[str]:
-    """The pattern split at slashes (`\\/` is one too) outside brackets.
+    r"""The pattern split at slashes (`\/` is one too) outside brackets.
 
     Segments of two or more stars become `**`, and adjacent ones are merged.
     """

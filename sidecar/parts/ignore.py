@@ -138,7 +138,7 @@ def _with_ranges(found: re.Match[str]) -> str:
 
 
 def _strict(regex: str) -> str:
-    """pathspec's expression, made to match exactly the path and nothing below it, in bounded time.
+    """The expression of pathspec, made to match exactly the path and nothing below it, in bounded time.
 
     A star (or `**`) that another one follows commits to its first match. Only fixed-length pieces stand between them,
     so no match is lost. No bracket of pathspec's expressions holds a `/`, and every piece replaced here does.

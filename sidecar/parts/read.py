@@ -118,7 +118,7 @@ def _read_all(descriptor: int, size: int) -> bytes:
 
 
 def decode(raw: bytes) -> tuple[str, str]:
-    """(text, encoding): text with `\\n` newlines and without a byte order mark; `("", "binary")` when it is not text.
+    r"""(text, encoding): text with `\n` newlines and without a byte order mark; `("", "binary")` when it is not text.
 
     Without a byte order mark, bytes that are not valid UTF-8 are read as Latin-1.
     """

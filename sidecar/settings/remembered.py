@@ -25,6 +25,7 @@ class RememberedSettings:
         self._known: dict[Path, tuple[object, Settings]] = {}
 
     def __call__(self, config: Path) -> Settings:
+        """The settings of the user's file and this one, as `read` gave them when either last changed."""
         before = _look_of(self._user_file), _look_of(config)
         known = self._known.get(config)
         if known is not None and known[0] == before and not any(_is_fresh(look) for look in before):

@@ -79,7 +79,6 @@ def tap() -> Iterator[Tap]:
 @pytest.fixture
 def staged(tmp_path: Path, models: Models, tap: Tap) -> Iterator[Room]:
     """A workspace of 60 chunks whose settings name the slow model, in a process that stays."""
-
     for shipped in (QUICK, SLOW):
         models.embedder(replace(Settings(), model=shipped))
 

@@ -89,7 +89,7 @@ def _answer(preparer: Preparer, task: Task, request: Request) -> Outcome | Judge
 
 
 def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """stdin and stdout, reserved for messages: anything that a library prints goes to stderr."""
+    """Standard input and output, reserved for messages: anything that a library prints goes to stderr."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr

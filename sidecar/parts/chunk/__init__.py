@@ -28,7 +28,7 @@ def supported_languages() -> frozenset[str]:
 
 
 def parse_file(path: str, text: str, language: str) -> ParsedFile:
-    """The chunks, definitions and comments of one file. `text` has `\\n` newlines; no text raises an error.
+    r"""The chunks, definitions and comments of one file. `text` has `\n` newlines; no text raises an error.
 
     `path` only decides whether C is read as C++, which it is in a `.h` file.
     """

@@ -44,8 +44,7 @@ def length_norms(lengths: NDArray[np.generic], average: float, curve: Curve) -> 
 
 
 def saturate(tfs: NDArray[np.generic], norms: Floats, k1: float) -> Floats:
-    """tf * (k1 + 1) / (tf + norm), from 0 to k1 + 1, for each pair of `tfs` and `norms`; their shapes
-    must broadcast.
-    """
+    """The value `tf * (k1 + 1) / (tf + norm)`, from 0 to k1 + 1, for each pair of `tfs` and `norms`; their shapes must
+    broadcast."""
     counts = tfs.astype(np.float32)
     return np.asarray(counts * np.float32(k1 + 1) / (counts + norms), np.float32)

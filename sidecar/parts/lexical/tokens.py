@@ -58,7 +58,7 @@ def places(text: str) -> list[tuple[int, int, str]]:
 
 @lru_cache(maxsize=1)
 def _word_with_marks() -> re.Pattern[str]:
-    """Like `\\w+`, but without breaking Indic, Arabic or Thai words at their vowel signs, as Python's `\\w` does."""
+    r"""Like `\w+`, but without breaking Indic, Arabic or Thai words at their vowel signs, as Python's `\w` does."""
     marks = [c for c in map(chr, range(0x300, 0x1200)) if unicodedata.category(c) in ("Mn", "Mc")]
     return re.compile(rf"[\w{''.join(marks)}\u3099\u309a]+")
 

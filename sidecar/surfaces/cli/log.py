@@ -39,6 +39,7 @@ class LateFile(logging.Handler):
         self.setFormatter(ShownFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Appends the record. A file of more than `MAX_BYTES` first becomes `.log.old`, in place of an older one."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._path.exists() and self._path.stat().st_size > MAX_BYTES:

@@ -48,11 +48,13 @@ class OwnTools:
         self._service = service
 
     def call(self, tool: str, arguments: Mapping[str, object], **more: Any) -> dict[str, Any]:
+        """Calls a tool of this process's service and returns its result. The service is made at the first call."""
         from sidecar.tools.confirm import call_with_questions_sync
 
         return call_with_questions_sync(self._service(), tool, arguments, **more)
 
     def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        """Brings the index of a workspace up to date in this process."""
         return self._service().refresh(workspace, progress, cancelled)
 
 

@@ -64,18 +64,23 @@ class Style:
         return cls(on)
 
     def bold(self, text: str) -> str:
+        """Returns the text in bold."""
         return self._wrap("1", text)
 
     def dim(self, text: str) -> str:
+        """Returns the text in a weaker colour, for what matters less."""
         return self._wrap("2", text)
 
     def green(self, text: str) -> str:
+        """Returns the text in green."""
         return self._wrap("32", text)
 
     def red(self, text: str) -> str:
+        """Returns the text in red."""
         return self._wrap("31", text)
 
     def cyan(self, text: str) -> str:
+        """Returns the text in cyan."""
         return self._wrap("36", text)
 
     def spans(self, text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -120,6 +125,7 @@ class ProgressBar:
             self._bar.stop()
 
     def __call__(self, done: int, total: int, message: str) -> None:
+        """Draws the bar, or prints a line when another tenth is done. Without a total there is nothing to show."""
         if self._quiet or total <= 0:
             return
         if self._stream.isatty():

@@ -41,6 +41,7 @@ class Guard:
         self._origins = {b"http://" + host for host in self._hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request, or the start and stop of the server, as ASGI. A WebSocket is closed at once."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return

@@ -44,9 +44,11 @@ class PipeStream:
         self._write_fd = write_fd
 
     def read(self) -> bytes:
+        """Waits for the next bytes, at most `CHUNK`, and returns them; empty at the end."""
         return os.read(self._read_fd, CHUNK)
 
     def write(self, piece: bytes) -> None:
+        """Writes all of `piece`, at most 1 MiB at a time."""
         view = memoryview(piece)
         while view:
             view = view[os.write(self._write_fd, view[: 1 << 20]) :]
@@ -64,12 +66,15 @@ class SocketStream:
         self._connection = connection
 
     def read(self) -> bytes:
+        """Waits for the next bytes, at most `CHUNK`, and returns them; empty at the end."""
         return self._connection.recv(CHUNK)
 
     def write(self, piece: bytes) -> None:
+        """Writes all of `piece`."""
         self._connection.sendall(piece)
 
     def close(self) -> None:
+        """Closes both directions, so that a thread that is reading comes to an end."""
         with contextlib.suppress(OSError):  # the client has closed it already
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()

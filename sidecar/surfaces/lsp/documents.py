@@ -1,6 +1,6 @@
-"""Keeps the text of the client's open documents in step with its changes.
+r"""Keeps the text of the client's open documents in step with its changes.
 
-The LSP standard ends lines at `\\n`, `\\r\\n` and `\\r` only, and counts columns in UTF-16 units unless both sides
+The LSP standard ends lines at `\n`, `\r\n` and `\r` only, and counts columns in UTF-16 units unless both sides
 agree on another encoding. pygls also splits at form feeds and Unicode separators (`str.splitlines`), which shifts every
 later edit of a file that contains one. Hence this module.
 """

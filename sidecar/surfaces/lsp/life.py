@@ -95,6 +95,7 @@ class ClientLog(logging.Handler):
         logging.getLogger().removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Sends the record from the event loop; called from any thread."""
         try:
             if not self._hears(record):
                 return

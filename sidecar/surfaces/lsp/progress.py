@@ -53,6 +53,7 @@ class WorkDone:
             self._begin(token)
 
     def __call__(self, done: int, total: int, message: str) -> None:
+        """Shows this state soon; called from any thread. Only the latest of several states is sent."""
         self._latest = (done, total, message)
         if not self._waiting and not self._closed:
             self._waiting = True

@@ -112,6 +112,7 @@ class Shown:
         self._work = WorkDone(wire, title, None, may_create, created)
 
     def __call__(self, done: int, total: int, message: str) -> None:
+        """Shows this state soon; called from any thread."""
         self._work(done, total, message)
 
     def finish(self, message: str) -> None:

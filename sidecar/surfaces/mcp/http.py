@@ -46,6 +46,7 @@ class Reader:
         self._app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serves one request, as ASGI. Only the bodies of POST requests are read here."""
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
