@@ -1,6 +1,7 @@
 """Plain values and protocols that every module may use.
 
-They have no behaviour beyond small derivations, and this module imports nothing else of sidecar.
+They have no behaviour beyond small derivations, and this module imports nothing else of sidecar but the settings'
+defaults.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sidecar.settings.values import DEFAULTS
 
 Vectors: TypeAlias = NDArray[np.float32]
 """Shape [n, dimension], rows L2-normalised."""
@@ -290,7 +293,7 @@ class SearchRequest:
     query: str
     collection: Collection = "code"
     mode: Mode = "hybrid"
-    alpha: float = 0.5
+    alpha: float = DEFAULTS["hybridSearch.defaultAlpha"]
     top_k: int = 10
     offset: int = 0
     paths: tuple[str, ...] = ()
@@ -443,7 +446,7 @@ class StatusAnswer:
     device: str = ""
     device_note: str = ""
     hybrid_enabled: bool = True
-    default_alpha: float = 0.5
+    default_alpha: float = DEFAULTS["hybridSearch.defaultAlpha"]
     languages: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     withheld: tuple[SkippedPath, ...] = ()

@@ -30,7 +30,7 @@ ENGINE_VALUES = (*ENGINE_PARTS, *SETTINGS, *VALUES)
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("no_telemetry",)),
     ("__main__", ("surfaces", "tools", "daemon")),
-    ("model", ()),
+    ("model", ("settings.values",)),
     ("no_telemetry", ()),
     ("small_files", ()),
     ("shown", ()),

@@ -30,6 +30,7 @@ from sidecar.parts.languages import is_documentation
 from sidecar.parts.paths import normalise_root, storable
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, TooManyRules
 from sidecar.parts.secrets.names import secret_name
+from sidecar.settings.values import DEFAULTS
 
 _INDEXED = Decision(Rule.INDEXED)
 
@@ -38,13 +39,13 @@ _INDEXED = Decision(Rule.INDEXED)
 class WalkOptions:
     """The settings about files. Sizes are in bytes; `global_ignore` as in `IgnoreRules`."""
 
-    include: tuple[str, ...] = ("**/*",)
-    exclude: tuple[str, ...] = ()
-    respect_gitignore: bool = True
-    max_file_size: int = 1024 * 1024
-    max_files: int = 50_000
-    doc_patterns: tuple[str, ...] = ("**/*.md", "**/*.txt")
-    index_docs: bool = True
+    include: tuple[str, ...] = DEFAULTS["include"]
+    exclude: tuple[str, ...] = DEFAULTS["exclude"]
+    respect_gitignore: bool = DEFAULTS["respectGitignore"]
+    max_file_size: int = DEFAULTS["maxFileSize"]
+    max_files: int = DEFAULTS["maxFiles"]
+    doc_patterns: tuple[str, ...] = DEFAULTS["docPatterns"]
+    index_docs: bool = DEFAULTS["indexDocs"]
     global_ignore: str | None = None
 
 

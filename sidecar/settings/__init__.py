@@ -1,2 +1,4 @@
-"""The settings a user can change: declared in `declare`, read in `load`. This package imports nothing, so that `home`
-alone stays cheap."""
+"""The settings a user can change: declared in `declare`, merged in `load`, each value read in `values`.
+
+This package imports nothing, so that `home` alone stays cheap.
+"""

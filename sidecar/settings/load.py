@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, cast
@@ -18,16 +17,15 @@ from typing import Any, Literal, TypeAlias, cast
 from sidecar import shown
 from sidecar.small_files import read_small_file
 
-from .declare import DECLARATIONS, ENVIRONMENT_PREFIX, INDEX_CONFIG_KEYS, Declaration, Kind, Value
+from .declare import DECLARATIONS, ENVIRONMENT_PREFIX, INDEX_CONFIG_KEYS, Declaration, Value
 from .home import data_home, own_home
+from .values import DEFAULTS, parse_size, parsed, written
 
 __all__ = ["Settings", "data_home", "default_config_text", "load_settings", "parse_size", "user_config_file"]
 
 Origin: TypeAlias = Literal["default", "user file", "index config", "environment", "editor", "flag"]
 
 _MAX_FILE_BYTES = 1_000_000
-_UNITS = {"KB": 1024, "MB": 1024**2}
-_WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _BY_KEY: Mapping[str, Declaration] = {d.key: d for d in DECLARATIONS}
 _GROUPS = frozenset(key.partition(".")[0] for key in _BY_KEY if "." in key)
 
@@ -40,35 +38,35 @@ class Settings:
     that was skipped. `max_file_size` is in bytes; `threads` 0 means that sidecar chooses.
     """
 
-    include: tuple[str, ...] = ("**/*",)
-    exclude: tuple[str, ...] = ()
-    respect_gitignore: bool = True
-    max_file_size: int = 1024**2
-    max_files: int = 50_000
-    doc_patterns: tuple[str, ...] = ("**/*.md", "**/*.txt")
-    index_docs: bool = True
-    indexing_strategy: Literal["realtime", "lazy", "git"] = "realtime"
-    chunking_strategy: Literal["code-aware", "character"] = "code-aware"
-    hybrid_enabled: bool = True
-    default_alpha: float = 0.5
-    model: str = "static-code-256"
-    two_stage: bool = True
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    threads: int = 0
-    confirm: Literal["auto", "always", "never"] = "auto"
-    question_seconds: int = 120
-    offline: bool = False
-    models_source: str = "https://huggingface.co"
-    toolsets: str = "code"
-    idle_minutes: int = 15
-    vectors_megabytes: int = 2048
-    activity_log: int = 500
+    include: tuple[str, ...] = DEFAULTS["include"]
+    exclude: tuple[str, ...] = DEFAULTS["exclude"]
+    respect_gitignore: bool = DEFAULTS["respectGitignore"]
+    max_file_size: int = DEFAULTS["maxFileSize"]
+    max_files: int = DEFAULTS["maxFiles"]
+    doc_patterns: tuple[str, ...] = DEFAULTS["docPatterns"]
+    index_docs: bool = DEFAULTS["indexDocs"]
+    indexing_strategy: Literal["realtime", "lazy", "git"] = DEFAULTS["indexingStrategy"]
+    chunking_strategy: Literal["code-aware", "character"] = DEFAULTS["chunkingStrategy"]
+    hybrid_enabled: bool = DEFAULTS["hybridSearch.enabled"]
+    default_alpha: float = DEFAULTS["hybridSearch.defaultAlpha"]
+    model: str = DEFAULTS["model"]
+    two_stage: bool = DEFAULTS["twoStage"]
+    device: Literal["auto", "cpu", "cuda"] = DEFAULTS["device"]
+    threads: int = DEFAULTS["threads"]
+    confirm: Literal["auto", "always", "never"] = DEFAULTS["confirm"]
+    question_seconds: int = DEFAULTS["questionSeconds"]
+    offline: bool = DEFAULTS["offline"]
+    models_source: str = DEFAULTS["modelsSource"]
+    toolsets: str = DEFAULTS["toolsets"]
+    idle_minutes: int = DEFAULTS["idleMinutes"]
+    vectors_megabytes: int = DEFAULTS["vectorsMegabytes"]
+    activity_log: int = DEFAULTS["activityLog"]
     origins: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(_BY_KEY, "default"))
     problems: tuple[str, ...] = ()
 
     def as_config(self) -> dict[str, object]:
         """The values in force under the keys of config.json, nested and JSON-ready, sizes as text."""
-        return _nest({d.key: _written(d.kind, getattr(self, d.attribute)) for d in DECLARATIONS})
+        return _nest({d.key: written(d.kind, getattr(self, d.attribute)) for d in DECLARATIONS})
 
 
 def load_settings(
@@ -97,7 +95,7 @@ def default_config_text() -> str:
     declared = {key: _BY_KEY[key] for key in INDEX_CONFIG_KEYS}
     content: dict[str, object] = {
         "_comment": "Settings of this index. Edits take effect at the next indexing. Keys that begin with _ are notes.",
-        **_nest({key: _written("text", d.default) for key, d in declared.items()}),
+        **_nest({key: written("text", d.default) for key, d in declared.items()}),
         "_availableOptions": {key: f"{d.description} Allowed: {d.allowed}." for key, d in declared.items()},
     }
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -112,14 +110,6 @@ def user_config_file(env: Mapping[str, str]) -> Path:
     from platformdirs import user_config_path
 
     return user_config_path("sidecar", appauthor=False) / "config.json"
-
-
-def parse_size(text: str) -> int:
-    """`"500KB"` -> 512000 bytes (1 KB = 1024). Raises ValueError for any other form."""
-    match = re.fullmatch(r"([0-9]{1,9})(KB|MB)", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise ValueError(text)
-    return int(match[1]) * _UNITS[match[2].upper()]
 
 
 class _Loader:
@@ -178,7 +168,7 @@ class _Loader:
                 )
                 continue
             try:
-                self._values[key] = _parsed(declaration, value, textual=origin in ("environment", "flag"))
+                self._values[key] = parsed(declaration, value, textual=origin in ("environment", "flag"))
                 self._origins[key] = origin
             except ValueError:
                 self._problems.append(f"{key} in {source} is {_shown(value)}; allowed: {declaration.allowed}.")
@@ -222,17 +212,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _written(kind: Kind, value: Value) -> object:
-    """The value as config.json spells it."""
-    if isinstance(value, tuple):
-        return list(value)
-    if kind == "size":
-        size = cast(int, value)
-        unit = "MB" if size % _UNITS["MB"] == 0 else "KB"
-        return f"{size // _UNITS[unit]}{unit}"
-    return value
-
-
 def _nest(flat: Mapping[str, object]) -> dict[str, object]:
     nested: dict[str, object] = {}
     for key, value in flat.items():
@@ -242,79 +221,3 @@ def _nest(flat: Mapping[str, object]) -> dict[str, object]:
         else:
             nested[key] = value
     return nested
-
-
-# ---------------------------------------------------------------- one value; each raises ValueError
-
-
-def _parsed(declaration: Declaration, value: object, textual: bool) -> Value:
-    """With `textual`, numbers, booleans and lists may also be texts, because an environment variable holds nothing
-    else."""
-    if textual and isinstance(value, str):
-        value = _from_text(declaration.kind, value.strip())
-    parsers: dict[Kind, Callable[[Declaration, object], Value]] = {
-        "boolean": _boolean,
-        "integer": _number,
-        "number": _number,
-        "text": _text,
-        "choice": _choice,
-        "patterns": _patterns,
-        "size": _size,
-    }
-    return parsers[declaration.kind](declaration, value)
-
-
-def _from_text(kind: Kind, text: str) -> object:
-    if kind == "boolean":
-        return _WORDS.get(text.lower())
-    if kind == "integer":
-        return int(text)
-    if kind == "number":
-        return float(text)
-    if kind == "patterns":
-        return json.loads(text) if text.startswith("[") else [part.strip() for part in text.split(";") if part.strip()]
-    return text
-
-
-def _boolean(_: Declaration, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise ValueError
-
-
-def _number(declaration: Declaration, value: object) -> int | float:
-    whole = declaration.kind == "integer"
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        raise ValueError
-    if not declaration.low <= value <= declaration.high:
-        raise ValueError
-    return value if whole else float(value)
-
-
-def _text(declaration: Declaration, value: object) -> str:
-    if isinstance(value, str) and "\0" not in value and declaration.low <= len(value.strip()) <= declaration.high:
-        return value.strip()
-    raise ValueError
-
-
-def _choice(declaration: Declaration, value: object) -> str:
-    if isinstance(value, str) and value in declaration.choices:
-        return value
-    raise ValueError
-
-
-def _patterns(declaration: Declaration, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not (value or declaration.may_be_empty):
-        raise ValueError
-    if not all(isinstance(pattern, str) and pattern.strip() and "\0" not in pattern for pattern in value):
-        raise ValueError
-    return tuple(value)
-
-
-def _size(declaration: Declaration, value: object) -> int:
-    if not isinstance(value, str):
-        raise ValueError
-    size = parse_size(value)
-    if not declaration.low <= size <= declaration.high:
-        raise ValueError
-    return size

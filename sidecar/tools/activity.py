@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError
 from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.locks import Lock, Rank, make_lock
+from sidecar.settings.values import DEFAULTS
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.spec import Params
 from sidecar.tools.status_result import IndexStatus
@@ -27,7 +28,7 @@ from sidecar.tools.status_result import IndexStatus
 Door: TypeAlias = Literal["lsp", "mcp", "rest", "shell"]
 State: TypeAlias = Literal["running", "asking", "done", "refused", "failed", "cancelled"]
 
-DEFAULT_CAPACITY = 500
+DEFAULT_CAPACITY: int = DEFAULTS["activityLog"]
 MOST_PATHS = 5
 _MOST_TEXT = 300
 

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, StrictFloat
 
 from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidQuery
 from sidecar.model import Collection, Hit, Mode, SearchAnswer, SearchRequest
+from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.spec import Params, ToolSpec
@@ -45,7 +46,11 @@ class SearchCodeParams(Params):
         "hybrid", description="hybrid, vector (by meaning) or fts (by exact words).", examples=["hybrid"]
     )
     alpha: StrictFloat = Field(
-        0.5, ge=0, le=1, description="Hybrid weight: 1 is meaning only, 0 is words only.", examples=[0.7]
+        DEFAULTS["hybridSearch.defaultAlpha"],
+        ge=0,
+        le=1,
+        description="Hybrid weight: 1 is meaning only, 0 is words only.",
+        examples=[0.7],
     )
     offset: Whole = Field(0, ge=0, le=1000, description="Skip this many results (next page).", examples=[10])
     paths: list[Glob] = Field([], max_length=20, description="Only paths that match a glob.", examples=[["src/**"]])

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from sidecar import shown
 from sidecar.errors import InvalidParams
+from sidecar.settings.values import DEFAULTS
 from sidecar.tools import code_index, code_more, code_search, documents, inline, memory, search_index, semantic
 from sidecar.tools.spec import ToolSpec
 
@@ -38,7 +39,7 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
 SHARED_NAMES: Mapping[str, ToolSpec] = MappingProxyType({"search_index": search_index.SEARCH_INDEX})
 """The tool to list for a name that two enabled toolsets share: `search_index` is in documents and in semantic."""
 
-DEFAULT_TOOLSETS = ("code",)
+DEFAULT_TOOLSETS: str = DEFAULTS["toolsets"]
 
 
 def tools_of(toolsets: str | Iterable[str] = DEFAULT_TOOLSETS) -> tuple[ToolSpec, ...]:

@@ -19,6 +19,7 @@ from sidecar.errors import Internal, SidecarError, UnknownTool
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model import BuildReport, IsCancelled, Progress, Workspace, never_cancelled, no_progress
+from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context, Workspaces
 from sidecar.tools.registry import DEFAULT_TOOLS, TOOLSETS
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
@@ -28,7 +29,7 @@ Confirm: TypeAlias = Literal["auto", "always", "never"]
 T = TypeVar("T")
 
 READERS = 4
-QUESTION_SECONDS = 120.0
+QUESTION_SECONDS = float(DEFAULTS["questionSeconds"])
 
 
 @dataclass(frozen=True, slots=True)
