@@ -23,7 +23,7 @@ from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.errors import IndexCorrupt
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
-from sidecar.parts.database import blamed, connect, translated
+from sidecar.parts.database import OpenedFile, blamed, connect, translated
 from sidecar.parts.manifest import unpack_names
 
 Int32s = NDArray[np.int32]
@@ -177,6 +177,7 @@ class Snapshots:
     ) -> None:
         """`on_left` is called once, after `close` and the last reader: the vectors may then be closed."""
         self._path = path
+        self._file = OpenedFile(path)
         self._on_left = on_left
         self._readers = 0
         self._vectors = vectors
@@ -191,9 +192,11 @@ class Snapshots:
     def open(self) -> Iterator[Snapshot]:
         """A snapshot of the newest commit; everything read through it belongs to that commit.
 
-        Raises IndexCorrupt after `close`: another generation has replaced this one, or the index was closed.
+        Raises IndexCorrupt after `close`: another generation has replaced this one, or the index was closed. Also if
+        another file has taken the manifest's place.
         """
         with self._reading():
+            self._file.check()
             connection = self._borrow()
             try:
                 with translated(self._path), blamed(self._path):
