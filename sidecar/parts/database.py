@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,6 +91,37 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
             raise
         return _connect(path, "mode=ro&immutable=1")
     return connection
+
+
+def new_file_id(connection: sqlite3.Connection) -> int:
+    """Gives the database a random id in its header, inside the transaction in progress, and returns it."""
+    number = secrets.randbelow(2**31 - 1) + 1
+    connection.execute(f"PRAGMA application_id = {number}")
+    return number
+
+
+def file_id(path: Path) -> int:
+    """The id in the header of a database file; 0 if it was given none. Raises what `translated` raises.
+
+    It is read from the file itself: a connection that is open answers from its cache and from the journal, whatever has
+    become of the file.
+    """
+    with translated(path), contextlib.closing(_connect(path, "mode=ro&immutable=1")) as connection:
+        (number,) = connection.execute("PRAGMA application_id").fetchone()
+    return int(number)
+
+
+class OpenedFile:
+    """Tells whether a database file is still the one that was opened. Thread-safe."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._id = file_id(path)
+
+    def check(self) -> None:
+        """Raises IndexCorrupt if the content of another file has taken its place, or its header cannot be read."""
+        if file_id(self._path) != self._id:
+            raise IndexCorrupt(_REBUILD.format(path=self._path, error="another file has taken its place"))
 
 
 def copy_database(source: Path, target: Path) -> None:

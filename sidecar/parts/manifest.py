@@ -21,7 +21,7 @@ from typing import Any
 
 from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
-from sidecar.parts.database import all_or_nothing, connect, translated
+from sidecar.parts.database import all_or_nothing, connect, new_file_id, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
 
@@ -129,7 +129,11 @@ class Manifest:
                 connection.execute(statement)
             for create in more_tables:
                 create(connection)
+            facts = {**facts, "file_id": new_file_id(connection)}
             manifest.set_meta(schema=SCHEMA_VERSION, revision=0, next_slot=1, complete=0, clean=1, **facts)
+        with translated(path):
+            # The id has to be in the file itself, not in its journal.
+            manifest.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return manifest
 
     @contextmanager

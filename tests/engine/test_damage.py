@@ -12,12 +12,13 @@ import pytest
 
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors, vectors_in
+from sidecar.errors import IndexCorrupt
 from sidecar.model import never_cancelled, no_progress
 from sidecar.tools.assemble import make_service
 from sidecar.tools.service import Done, Service
 from sidecar.tools.spec import Question
 from tests.engine.damage import Breaker
-from tests.engine.rooms import FILES, Room, index
+from tests.engine.rooms import FILES, Room, find, image, index
 
 pytestmark = pytest.mark.process
 
@@ -96,3 +97,58 @@ def test_a_damaged_index_holds_back_no_vectors_and_takes_none_from_another(room:
     assert set(named.tolist()) - {0} <= held
     assert index(room.open()).embedded == 0
     assert room.opened[-1].rebuild(no_progress, never_cancelled).embedded == 0
+
+
+# ---------------------------------------------------------------- the manifest of another index
+
+
+def put_in_place(path: Path, content: bytes) -> None:
+    """Whoever has the file open goes on with the same file."""
+    with path.open("r+b") as file:
+        file.write(content)
+        file.truncate()
+
+
+def write_back(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+@pytest.fixture
+def foreign(room: Room, tmp_path: Path) -> bytes:
+    """The manifest of another index in the same data folder."""
+    other = Room(tmp_path / "beside", room.home, {}, room.models, [])
+    for name, text in {**FILES, "src/expire.py": "def expire_cookies(jar):\n    return jar.expire_cookies()\n"}.items():
+        other.write(name, text)
+    index(other.open())
+    other.close()
+    return IndexLayout(room.home, str(other.root)).manifest(1).read_bytes()
+
+
+@pytest.mark.parametrize("written_back", [True, False], ids=["written back", "in the log"])
+@pytest.mark.parametrize("opened", [True, False], ids=["open", "closed"])
+def test_the_manifest_of_another_index_never_answers_for_this_one(
+    room: Room, foreign: bytes, opened: bool, written_back: bool
+) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    assert find(workspace, "expire cookies")
+    manifest = IndexLayout(room.home, str(room.root)).manifest(1)
+    if written_back:
+        write_back(manifest)
+    log = manifest.with_name("manifest.sqlite-wal").read_bytes()
+    if not opened:
+        room.close()
+        manifest.with_name("manifest.sqlite-wal").write_bytes(log)  # as a kill leaves it
+        workspace = room.open()
+    put_in_place(manifest, foreign)
+    for _ in range(2):
+        with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+            find(workspace, "expire cookies")
+    status = workspace.status()
+    assert (status.status, "reindex_project" in status.warning) == ("failed", True)
+    assert index(workspace).notice
+    assert image(workspace, store=False) == before
+    assert workspace.status().status == "ready"

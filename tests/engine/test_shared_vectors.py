@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors
-from sidecar.model import Vectors
+from sidecar.model import SearchRequest, Vectors, never_cancelled
 from sidecar.parts.embed.kept import KeptVectors
 from tests.engine.rooms import Room, find, image, index
 
@@ -102,6 +102,22 @@ def test_an_index_whose_vectors_were_replaced_is_linked_anew_by_hash(repository:
     again = repository.open()
     assert image(again) == before
     assert index(again).embedded == 0
+
+
+def test_a_reader_never_takes_the_vectors_of_a_new_cache_for_those_that_the_manifest_names(repository: Room) -> None:
+    writer = repository.open()
+    index(writer)
+    asked = {"query": "how long do cookies live", "mode": "vector"}
+    before = find(writer, **asked)
+    (file,) = repository.home.glob("vectors/vectors.sqlite")
+    _copy_under_another_uuid(file)
+    reader = repository.open()
+    answer = reader.search(SearchRequest(**asked), never_cancelled)
+    assert reader.index.readable().writer is None
+    assert (answer.hits, "Partial: 0 of" in answer.notice) == ((), True)
+    assert find(writer, **asked) == before  # which links the manifest to the new file
+    answer = reader.search(SearchRequest(**asked), never_cancelled)
+    assert ([hit.path for hit in answer.hits], answer.notice) == (before, "")
 
 
 def _make_old(room: Room) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -260,6 +261,74 @@ def test_a_file_found_damaged_is_begun_anew_when_it_is_next_opened(path: Path) -
     again = KeptVectors.open(path, "model@1", DIMENSION)
     assert again.count() == 0
     again.close()
+
+
+def spoil_in_place(path: Path, pages: range) -> None:
+    """As a failing disk does it: whoever has the file open goes on with the same file."""
+    with path.open("r+b") as file:
+        for page in pages:
+            file.seek(page * 4096)
+            file.write(bytes(4096))
+
+
+def written_back(store: KeptVectors, path: Path) -> None:
+    store.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+def test_of_a_damaged_file_every_vector_that_can_be_read_is_taken_over(path: Path) -> None:
+    other = KeptVectors.open(path, "model@2", 32)
+    other.add(hashes(0, 10), np.ones((10, 32), np.float32))
+    store = KeptVectors.open(path, "model@1", DIMENSION)
+    rows = vectors(3000)
+    ids = np.array(store.add(hashes(0, 3000), rows))
+    other.close()
+    written_back(store, path)
+    middle = path.stat().st_size // 4096 // 2
+    spoil_in_place(path, range(middle, middle + 3))
+    store = KeptVectors.open(path, "model@1", DIMENSION)
+    with pytest.raises(IndexCorrupt):
+        store.get(ids)
+    store.close()
+    again = KeptVectors.open(path, "model@1", DIMENSION)
+    found = again.find(hashes(0, 3000))
+    assert 2800 < len(found) < 3000
+    numbers = [n for n, key in enumerate(hashes(0, 3000)) if key in found]
+    held, there = again.get(np.array([found[hashes(n, 1)[0]] for n in numbers]))
+    assert there.all()
+    np.testing.assert_allclose(held, rows[numbers], atol=5e-4)
+    assert again.release(np.array(list(found.values()))) == 0, "they count as used today"
+    assert again.store_uuid != store.store_uuid
+    again.close()
+    other = KeptVectors.open(path, "model@2", 32)
+    assert other.count() == 10
+    other.close()
+    assert sorted(p.name for p in path.parent.iterdir()) == ["vectors.sqlite"]
+
+
+def test_whoever_still_has_the_damaged_file_open_does_no_harm_to_the_new_one(path: Path) -> None:
+    store = KeptVectors.open(path, "model@1", DIMENSION)
+    ids = np.array(store.add(hashes(0, 5000), vectors(5000)))
+    written_back(store, path)
+    one, two = (KeptVectors.open(path, "model@1", DIMENSION) for _ in range(2))
+    middle = path.stat().st_size // 4096 // 2
+    spoil_in_place(path, range(middle, middle + 3))
+    with pytest.raises(IndexCorrupt):
+        one.get(ids)
+    one.close()
+    new = KeptVectors.open(path, "model@1", DIMENSION)
+    new.add(hashes(0, 5000), vectors(5000))
+    with pytest.raises(IndexCorrupt):
+        two.get(ids)
+    assert two.damaged
+    assert not new.damaged
+    two.close()
+    new.close()
+    last = KeptVectors.open(path, "model@1", DIMENSION)
+    assert (last.store_uuid, last.count()) == (new.store_uuid, 5000)
+    last.close()
 
 
 def test_one_file_is_opened_once_per_process_and_closed_by_its_last_user(tmp_path: Path) -> None:

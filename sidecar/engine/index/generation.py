@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from sidecar.engine.ports import Kept, Parts
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
 from sidecar.model import Collection, Embedder, VectorStore
-from sidecar.parts.database import connect, copy_database, translated
+from sidecar.parts.database import connect, copy_database, file_id, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
@@ -147,8 +148,7 @@ class Generations:
         path = self._directory.manifest(number)
         if not path.exists():
             raise IndexCorrupt(f"Its manifest is missing. {REBUILD}")
-        meta = read_meta(path)
-        self._check_versions(meta)
+        meta = self.check(number)
         model, clean = self._described(meta)
         kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
         generation = None
@@ -170,9 +170,18 @@ class Generations:
         except (KeyError, ValueError) as error:
             raise IndexCorrupt(f"Its manifest lacks what it must know of its model ({error}). {REBUILD}") from error
 
-    def check(self, number: int) -> None:
-        """Raises IndexCorrupt if the manifest on disk is missing, unreadable or of another version."""
-        self._check_versions(read_meta(self._directory.manifest(number)))
+    def check(self, number: int) -> Mapping[str, object]:
+        """The meta table of the manifest on disk.
+
+        Raises IndexCorrupt if the manifest is missing, unreadable, of another version or of another index.
+        """
+        path = self._directory.manifest(number)
+        meta = read_meta(path)
+        self._check_versions(meta)
+        ours = normalize("NFC", str(meta.get("root"))) == normalize("NFC", self._root)
+        if not ours or meta.get("file_id", 0) != file_id(path):
+            raise IndexCorrupt(f"Its manifest is that of another index. {REBUILD}")
+        return meta
 
     def model_of(self, number: int) -> ModelFacts:
         """The model of a generation, from its manifest. Raises IndexCorrupt, KeyError or ValueError."""

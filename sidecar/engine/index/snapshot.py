@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, get_type_hints
@@ -23,7 +23,7 @@ from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.errors import IndexCorrupt
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
-from sidecar.parts.database import blamed, connect, translated
+from sidecar.parts.database import OpenedFile, blamed, connect, translated
 from sidecar.parts.manifest import unpack_names
 
 Int32s = NDArray[np.int32]
@@ -32,6 +32,10 @@ Flags = NDArray[np.bool_]
 
 class VectorSource(Protocol):
     """The part of the embedding cache that a snapshot reads."""
+
+    @property
+    def store_uuid(self) -> str:
+        """The id of the cache's file. The vector ids of a manifest that names another one mean nothing here."""
 
     def get(self, ids: Ids) -> tuple[Vectors, Flags]:
         """Vectors by id, shape [n, dimension], and which of them were found."""
@@ -177,6 +181,7 @@ class Snapshots:
     ) -> None:
         """`on_left` is called once, after `close` and the last reader: the vectors may then be closed."""
         self._path = path
+        self._file = OpenedFile(path)
         self._on_left = on_left
         self._readers = 0
         self._vectors = vectors
@@ -185,25 +190,34 @@ class Snapshots:
         self._lock = make_lock(Rank.SNAPSHOTS)
         self._free: list[sqlite3.Connection] = []
         self._arrays: Arrays | None = None
+        self._named: str | None = None
         self._closed = False
 
     @contextmanager
     def open(self) -> Iterator[Snapshot]:
         """A snapshot of the newest commit; everything read through it belongs to that commit.
 
-        Raises IndexCorrupt after `close`: another generation has replaced this one, or the index was closed.
+        Raises IndexCorrupt after `close`: another generation has replaced this one, or the index was closed. Also if
+        another file has taken the manifest's place.
         """
         with self._reading():
+            self._file.check()
             connection = self._borrow()
             try:
                 with translated(self._path), blamed(self._path):
                     connection.execute("BEGIN")
                     try:
-                        arrays = self._current(connection)
+                        meta = dict(
+                            connection.execute("SELECT key, value FROM meta WHERE key IN ('revision', 'kept_uuid')")
+                        )
+                        named = meta.get("kept_uuid")
+                        source, arrays = self._vectors(), self._current(connection, meta["revision"], named)
+                        if source is not None and named not in (None, source.store_uuid):
+                            source, arrays = None, _without_vectors(arrays)
                         yield Snapshot(
                             **vars(arrays),
                             connection=connection,
-                            source=self._vectors(),
+                            source=source,
                             path_weight=self._path_weight,
                             vector_cache=self._cache,
                         )
@@ -251,15 +265,17 @@ class Snapshots:
             else:
                 self._free.append(connection)
 
-    def _current(self, connection: sqlite3.Connection) -> Arrays:
-        (revision,) = connection.execute("SELECT value FROM meta WHERE key = 'revision'").fetchone()
+    def _current(self, connection: sqlite3.Connection, revision: int, named: str | None) -> Arrays:
+        """The arrays of the transaction's revision. `named` is the cache file that its vector ids belong to."""
         with self._lock:
+            if self._named != named:
+                self._named, self._arrays = named, None
             known = self._arrays
         if known is not None and known.revision == revision:
             return known
         arrays = load_arrays(connection, revision, known)
         with self._lock:
-            if self._arrays is None or self._arrays.revision < revision:
+            if self._named == named and (self._arrays is None or self._arrays.revision < revision):
                 self._arrays = arrays
         return arrays
 
@@ -273,6 +289,16 @@ def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | N
     chunks = _load_chunks(connection, known, alive, files["file_ids"])
     pending = _ints(connection.execute("SELECT slot FROM pending_slots ORDER BY slot").fetchall())
     return Arrays(revision=revision, pending_slots=pending, memo=memo, **files, **chunks)
+
+
+def _without_vectors(arrays: Arrays) -> Arrays:
+    """The same arrays for a manifest that this process cannot link to a new cache file: its writer is yet to do it."""
+    return replace(
+        arrays,
+        file_vector=np.zeros_like(arrays.file_vector),
+        chunk_vector=np.zeros_like(arrays.chunk_vector),
+        memo=Memo(),
+    )
 
 
 def _nothing() -> Arrays:

@@ -11,6 +11,7 @@ below what ranking can tell apart.
 from __future__ import annotations
 
 import contextlib
+import logging
 import sqlite3
 import time
 import uuid
@@ -27,14 +28,19 @@ from sidecar.model import Ids, Vectors
 from sidecar.parts.database import all_or_nothing, connect_readonly
 from sidecar.parts.embed.kept_file import (
     ADVICE,
+    HASH_BYTES,
+    drop_aside,
+    inode_of,
+    is_aside,
     is_damage,
     is_readonly,
     mark_damaged,
+    rescue,
     set_damaged_aside,
     translated,
 )
 
-HASH_BYTES = 16
+_LOG = logging.getLogger(__name__)
 _VERSION = 2
 _BLOCK = 4096  # rows per statement
 _PAGE_BYTES = 4096
@@ -89,6 +95,7 @@ class KeptVectors:
         self._idle: list[sqlite3.Connection] = []
         self._readonly = is_readonly(path)
         self._damaged = False
+        self._inode: int | None = None
         if not self._readonly:
             set_damaged_aside(path)
         with self._noticing(), translated(path):
@@ -97,10 +104,11 @@ class KeptVectors:
                 self._prepare(max_bytes)
                 self._uuid = self._meta("store_uuid")
                 self._model = self._model_row(model_id)
-                self._inode = path.stat().st_ino
+                self._inode = inode_of(path)
             except BaseException:
                 self._writer.close()
                 raise
+        self._rescue()
 
     @classmethod
     def open(cls, path: Path, model_id: str, dimension: int) -> KeptVectors:
@@ -124,9 +132,7 @@ class KeptVectors:
         """Whether the next opener gets another file, because damage was found in this one or it was deleted or
         replaced.
         """
-        with contextlib.suppress(OSError):
-            return self._damaged or self._path.stat().st_ino != self._inode
-        return True
+        return self._damaged or self._inode is None or inode_of(self._path) != self._inode
 
     def find(self, hashes: Sequence[bytes]) -> dict[bytes, int]:
         """The ids of those hashes that have a vector. Notes that these vectors were used today."""
@@ -322,12 +328,22 @@ class KeptVectors:
         with self._idle_lock:
             connection = self._idle.pop() if self._idle else None
         with self._noticing(), translated(self._path):
-            connection = connection or self._connect()
+            connection = connection or self._connect_again()
             try:
                 yield connection
             finally:
                 with self._idle_lock:
                     self._idle.append(connection)
+
+    def _connect_again(self) -> sqlite3.Connection:
+        """A new connection to the same file. Raises IndexCorrupt if another one has taken its place: the ids of its
+        vectors are others.
+        """
+        connection = self._connect()
+        if inode_of(self._path) != self._inode:
+            connection.close()
+            raise IndexCorrupt(f"{self._path} was begun anew by another process. Ask again.", asked_wrongly=True)
+        return connection
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -345,8 +361,23 @@ class KeptVectors:
         except IndexCorrupt as error:
             if is_damage(error):
                 self._damaged = True
-                mark_damaged(self._path)
+                mark_damaged(self._path, self._inode)
             raise
+
+    def _rescue(self) -> None:
+        """Takes over what can still be read of a damaged file that was set aside, and deletes that file."""
+        if self._readonly or not is_aside(self._path):
+            return
+        count = 0
+        try:
+            with self._writing() as writer:
+                count = rescue(self._path, writer, self._today())
+        except IndexLocked:
+            return  # the next opener tries again
+        except DiskFull:
+            pass  # they can be made again, which tells whoever asks for them that the disk is full
+        _LOG.warning("%d vectors were rescued from a damaged embedding cache; the others are made again", count)
+        drop_aside(self._path)
 
     # ------------------------------------------------------------ schema
 

@@ -1,4 +1,7 @@
-"""The file of the embedding cache, below its tables: whether it can be written, and what to do when it is damaged."""
+"""The file of the embedding cache, below its tables: whether it can be written, and what to do when it is damaged.
+
+A damaged file is set aside, and the vectors that can still be read from it are copied into a new one.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,21 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+import numpy as np
 
 from sidecar.errors import IndexCorrupt
 from sidecar.parts import database
+from sidecar.parts.database import readable_rows
 
+HASH_BYTES = 16
+_RESCUE_S = 10.0
+_JOURNALS = ("-wal", "-shm", "")
+_PUT = "INSERT INTO vectors(model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 ADVICE = "Run reindex_project: the vectors are made again, nothing but time is lost."
 
 
@@ -35,20 +47,104 @@ def is_damage(error: IndexCorrupt) -> bool:
     return not (unread or error.facts.get("asked_wrongly"))
 
 
-def mark_damaged(path: Path) -> None:
-    """Marks the file as damaged, so that its next opener begins a new one."""
+def mark_damaged(path: Path, inode: int | None) -> None:
+    """Marks the file as damaged, so that its next opener begins a new one.
+
+    Does nothing if the file at this path is no longer the one with this inode: another opener has begun a new one. None
+    stands for whatever file is there.
+    """
+    if inode is None or inode == inode_of(path):
+        with contextlib.suppress(OSError):
+            _mark_of(path).touch(mode=0o600)
+
+
+def inode_of(path: Path) -> int | None:
+    """The inode of what is at a path; None if nothing is."""
     with contextlib.suppress(OSError):
-        _mark_of(path).touch(mode=0o600)
+        return path.stat().st_ino
+    return None
 
 
 def set_damaged_aside(path: Path) -> None:
-    """Deletes the file, with its journal, if it is marked as damaged."""
+    """Renames the file, with its journal, if it is marked as damaged; `rescue` then finds it."""
     mark = _mark_of(path)
     if mark.exists():
         with contextlib.suppress(OSError):
-            for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-                _remove(path.with_name(name))
+            aside = _aside_of(path)
+            for ending in _JOURNALS:
+                _remove(Path(f"{aside}{ending}"))
+                with contextlib.suppress(FileNotFoundError):
+                    Path(f"{path}{ending}").rename(f"{aside}{ending}")
             mark.unlink()
+
+
+def _aside_of(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.aside.sqlite")
+
+
+def rescue(path: Path, into: sqlite3.Connection, day: int, seconds: float = _RESCUE_S) -> int:
+    """Copies every vector that can still be read from the file set aside for `path`; returns how many.
+
+    Runs inside a transaction of `into`, and stops after `seconds`: what is left is made again. The vectors get new ids,
+    and count as used on `day`.
+    """
+    end = time.monotonic() + seconds
+    count = 0
+    with _opened_for_rescue(_aside_of(path)) as old:
+        models = _rescued_models(old, into)
+        for _, model, key, blob in readable_rows(old, "vectors", "id", "model, hash, vector"):
+            if model in models and _is_vector(key, blob, models[model][1]):
+                count += into.execute(_PUT, (models[model][0], key, blob)).rowcount
+            if time.monotonic() > end:
+                break
+    into.execute("INSERT OR IGNORE INTO uses SELECT id, ? FROM vectors", (day,))
+    return count
+
+
+def is_aside(path: Path) -> bool:
+    """Whether a damaged file is set aside for this path."""
+    return _aside_of(path).exists()
+
+
+def drop_aside(path: Path) -> None:
+    """Deletes the file that is set aside, with its journal."""
+    with contextlib.suppress(OSError):
+        for ending in reversed(_JOURNALS):
+            _remove(Path(f"{_aside_of(path)}{ending}"))
+
+
+@contextmanager
+def _opened_for_rescue(aside: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that reads as much of a damaged file as possible; nothing, if it cannot be opened at all."""
+    try:
+        connection = sqlite3.connect(f"{aside.as_uri()}?mode=ro", uri=True)
+    except sqlite3.Error:
+        connection = sqlite3.connect("")
+    with contextlib.closing(connection):
+        connection.execute("PRAGMA writable_schema = ON")  # reads even a truncated file
+        yield connection
+
+
+def _rescued_models(old: sqlite3.Connection, into: sqlite3.Connection) -> dict[int, tuple[int, int]]:
+    """(new number, dimension) of each model by its number in the old file."""
+    models: dict[int, tuple[int, int]] = {}
+    for number, model_id, dimension in readable_rows(old, "models", "id", "model_id, dimension"):
+        if isinstance(model_id, str) and isinstance(dimension, int) and dimension > 0:
+            into.execute(
+                "INSERT INTO models(model_id, dimension) VALUES (?, ?) ON CONFLICT DO NOTHING", (model_id, dimension)
+            )
+            found = into.execute("SELECT id FROM models WHERE model_id = ? AND dimension = ?", (model_id, dimension))
+            for (new,) in found:
+                models[number] = new, dimension
+    return models
+
+
+def _is_vector(key: object, blob: object, dimension: int) -> bool:
+    """Whether a row holds what a row must hold. A broken page gives numbers that are not finite, or all zero."""
+    if not (isinstance(key, bytes) and isinstance(blob, bytes)) or len(key) != HASH_BYTES or len(blob) != 2 * dimension:
+        return False
+    numbers = np.frombuffer(blob, "<f2")
+    return bool(np.isfinite(numbers).all() and numbers.any())
 
 
 def _remove(path: Path) -> None:
