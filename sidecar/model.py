@@ -131,6 +131,19 @@ class SkippedPath:
 
 
 @dataclass(frozen=True, slots=True)
+class WalkResult:
+    """Files and skipped paths, each sorted by path. A folder that was not entered is one skipped path that ends in `/`.
+
+    `unread` are the skipped paths that could not be examined, without the `/`: whether they and what is in them belong
+    in the index is unknown. Their rule is NOT_READ, or UNREADABLE when another attempt soon is pointless.
+    """
+
+    files: tuple[FoundFile, ...]
+    skipped: tuple[SkippedPath, ...]
+    unread: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class FileContent:
     r"""One consistent read of a file: its stat is the same before and after.
 
@@ -304,7 +317,7 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ExcerptLine:
+class MarkedLine:
     """A line, shortened for display, that shows why its chunk was found.
 
     `line` is 1-based. `pieces` alternate between plain text and words of the query as the line spells them, starting
@@ -335,7 +348,7 @@ class Hit:
     parts: dict[str, float] = field(default_factory=dict)
     why: tuple[str, ...] = ()
     shares: dict[str, float] = field(default_factory=dict)
-    excerpt: tuple[ExcerptLine, ...] = ()
+    excerpt: tuple[MarkedLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

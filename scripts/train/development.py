@@ -23,7 +23,7 @@ from sidecar.parts.chunk import parse_file
 from sidecar.parts.classify import generated_reason, minified_reason
 from sidecar.parts.languages import language_of
 from sidecar.parts.read import read_file
-from sidecar.parts.walk import Walker
+from sidecar.parts.walk import DiskWalker
 
 from .bags import BagMaker, Bags, pooled
 
@@ -81,7 +81,7 @@ def load_workspaces(bench: Path, repos: Path) -> Iterator[tuple[Workspace, Texts
 def _load(name: str, root: Path, queries: list[dict[str, Any]]) -> tuple[Workspace, Texts]:
     paths: list[str] = []
     file_of, lines, bodies = [], [], []
-    for found in Walker(str(root)).walk().files:
+    for found in DiskWalker(str(root)).walk().files:
         if found.collection != "code":
             continue
         text = read_file(str(root), found.path, 1_000_000).text

@@ -25,7 +25,7 @@ from sidecar.engine.models.loader import resolve_model
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.fingerprint import fingerprint
 from sidecar.engine.search.rank.scorer import Combiner, HandSet, WeightedSum
-from sidecar.engine.search.searcher import Examined, Searcher
+from sidecar.engine.search.searcher import RankingInput, Searcher
 from sidecar.engine.search.source import SearchSource
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspaces import OpenWorkspaces
@@ -82,7 +82,7 @@ class Watched(Searcher):
         return super().search(source, request, cancelled)
 
 
-def _candidates(snapshot: Any, seen: Examined) -> Candidates:
+def _candidates(snapshot: Any, seen: RankingInput) -> Candidates:
     shown = []
     places, _ = seen.groups.strongest(seen.shown, 1)
     for row in seen.groups.rows[places]:

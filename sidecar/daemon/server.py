@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sidecar.daemon.endpoint import is_own_peer
 from sidecar.daemon.handshake import MAX_LINE, Handshake
-from sidecar.daemon.shell_server import Lines, as_line
+from sidecar.daemon.shell_server import LineReader, as_line
 from sidecar.errors import Internal, SidecarError
 from sidecar.logs import client_log
 from sidecar.surfaces.loopback.admission import Admission
@@ -155,7 +155,7 @@ class DaemonServer:
 
         self._admission.arrive(connection, "", hang_up)
         try:
-            line = await Lines(connection, MAX_LINE).line()
+            line = await LineReader(connection, MAX_LINE).line()
             return Handshake.of(line) if line else None
         except (ValueError, TypeError):
             logger.warning("somebody connected who is no client of ours")
@@ -196,7 +196,7 @@ class DaemonServer:
     async def _control(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
         """Answers the control words `status` and `stop`, one per line."""
         await welcome(pid=os.getpid())
-        lines = Lines(connection)
+        lines = LineReader(connection)
         while line := await lines.line():
             word = line.decode("utf-8", "replace").strip()
             await _answer(connection, self._status() if word == "status" else {"pid": os.getpid()})

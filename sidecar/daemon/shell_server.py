@@ -31,7 +31,7 @@ def as_line(value: Mapping[str, object]) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 
-class Lines:
+class LineReader:
     """Reads lines from a socket on the running event loop."""
 
     def __init__(self, connection: socket.socket, longest: int = LONGEST_LINE) -> None:
@@ -62,7 +62,7 @@ class ShellSession:
 
     def __init__(self, connection: socket.socket, service: Service, session: Session) -> None:
         self._connection = connection
-        self._lines = Lines(connection)
+        self._lines = LineReader(connection)
         self._service = service
         self._session = session
         self._stop = threading.Event()

@@ -27,6 +27,7 @@ from sidecar.model import (
     SkippedPath,
     Vectors,
     VectorStore,
+    WalkResult,
 )
 from sidecar.parts.lexical.analyse import FileTerms
 from sidecar.settings.load import Settings
@@ -36,24 +37,8 @@ if TYPE_CHECKING:
     from sidecar.engine.search.searcher import Searcher
 
 
-class WalkResult(Protocol):
-    """What a walk found; see `parts.walk.WalkResult`."""
-
-    @property
-    def files(self) -> tuple[FoundFile, ...]:
-        """The files to index, sorted by path."""
-
-    @property
-    def skipped(self) -> tuple[SkippedPath, ...]:
-        """The paths left out and why, sorted. A folder that was not entered ends in `/`."""
-
-    @property
-    def unread(self) -> frozenset[str]:
-        """Paths that could not be looked at: whether they and what they contain belong in the index is unknown."""
-
-
 class Walker(Protocol):
-    """Decides which files of a workspace are indexed; see `parts.walk.Walker`."""
+    """Decides which files of a workspace are indexed; see `parts.walk.DiskWalker`."""
 
     def walk(self, cancelled: IsCancelled) -> WalkResult:
         """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound if the root is not a folder."""

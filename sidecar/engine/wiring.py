@@ -77,10 +77,9 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
 
 def make_walker(root: str, settings: Settings) -> Walker:
     """A walker over a workspace, with the options that the settings name."""
-    from sidecar.parts.walk import Walker as RealWalker
-    from sidecar.parts.walk import WalkOptions
+    from sidecar.parts.walk import DiskWalker, WalkOptions
 
-    return RealWalker(
+    return DiskWalker(
         root,
         WalkOptions(
             include=settings.include,

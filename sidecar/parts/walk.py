@@ -20,6 +20,7 @@ from sidecar.model import (
     Rule,
     SkippedPath,
     Stat,
+    WalkResult,
     never_cancelled,
 )
 from sidecar.parts import deny
@@ -47,19 +48,6 @@ class WalkOptions:
     doc_patterns: tuple[str, ...] = DEFAULTS["docPatterns"]
     index_docs: bool = DEFAULTS["indexDocs"]
     global_ignore: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WalkResult:
-    """Files and skipped paths, each sorted by path. A folder that was not entered is one skipped path that ends in `/`.
-
-    `unread` are the skipped paths that could not be examined, without the `/`: whether they and what is in them belong
-    in the index is unknown. Their rule is NOT_READ, or UNREADABLE when another attempt soon is pointless.
-    """
-
-    files: tuple[FoundFile, ...]
-    skipped: tuple[SkippedPath, ...]
-    unread: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -129,7 +117,7 @@ def _folder_glob(pattern: str) -> str:
     return "" if any(char in last for char in "*?[{}") else pattern
 
 
-class Walker:
+class DiskWalker:
     """Walks one root. Not thread-safe. `resolve` resolves the links of a path, like os.path.realpath."""
 
     def __init__(

@@ -51,7 +51,7 @@ async def call_with_questions(
     tool = service.tool(name)
     note = _CallRecord(caller, shown.short(asked_by) or caller.name)
     title = f"sidecar: {tool.title.lower()} (for {shown.quoted(note.agent) if note.agent else 'a caller'})"
-    jobs = [] if tool.read_only else caller.home.begin(workspace, title, caller, note.stop)
+    displays = [] if tool.read_only else caller.home.begin(workspace, title, caller, note.stop)
     try:
         with note.taking(tool, arguments, workspace):
             answers: dict[str, Answer] = {}
@@ -61,7 +61,7 @@ async def call_with_questions(
                     arguments,
                     workspace=workspace,
                     answers=answers,
-                    progress=shared_progress(progress, jobs),
+                    progress=shared_progress(progress, displays),
                     cancelled=lambda: note.stopped() or cancelled(),
                     asked_by=note.agent,
                 )
@@ -71,8 +71,8 @@ async def call_with_questions(
                 _not_twice(outcome, answers)
                 answers[outcome.id] = await note.answer(outcome, workspace, given, ask)
     finally:
-        for job in jobs:
-            job.finish(note.state)
+        for display in displays:
+            display.finish(note.state)
 
 
 def call_with_questions_sync(

@@ -34,7 +34,7 @@ from sidecar.tools.spec import Answer, Question
 T = TypeVar("T")
 
 
-class Job(Protocol):
+class WorkDisplay(Protocol):
     """Work that is shown to a person: call it to report progress, then call `finish`. Callable from any thread."""
 
     def __call__(self, done: int, total: int, message: str) -> None:
@@ -66,7 +66,7 @@ class Editor(Protocol):
         Cancelling the task withdraws the question, for the reason that `closing` then holds.
         """
 
-    def begin(self, title: str, cancel: Callable[[], None]) -> Job:
+    def begin(self, title: str, cancel: Callable[[], None]) -> WorkDisplay:
         """Shows work that another client has started. `cancel` is called when the person cancels it."""
 
     def activity_changed(self) -> None:
@@ -248,16 +248,18 @@ class Sessions:
 
     # ------------------------------------------------------------ telling
 
-    def begin(self, workspace: str, title: str, asker: Session | None, cancel: Callable[[str], None]) -> list[Job]:
+    def begin(
+        self, workspace: str, title: str, asker: Session | None, cancel: Callable[[str], None]
+    ) -> list[WorkDisplay]:
         """Shows work in every editor of the workspace except the asker, which shows it itself.
 
         `cancel` is called with the name of the editor in which a person cancels the work.
         """
-        jobs: list[Job] = []
+        displays: list[WorkDisplay] = []
         for session in self.editors(workspace):
             if session is not asker and session.editor is not None and session.loop is not None:
-                jobs.append(_RemoteJob(session.loop, session.editor, title, partial(cancel, session.name)))
-        return jobs
+                displays.append(_RemoteDisplay(session.loop, session.editor, title, partial(cancel, session.name)))
+        return displays
 
     def changed(self) -> None:
         """Notifies the editors that the answer of `activity` has changed."""
@@ -275,29 +277,29 @@ class Sessions:
         )
 
 
-class _RemoteJob:
-    """A job of an editor whose event loop is not the caller's."""
+class _RemoteDisplay:
+    """A display in an editor whose event loop is not the caller's."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, editor: Editor, title: str, cancel: Callable[[], None]) -> None:
         self._loop = loop
-        self._job: Job | None = None
+        self._display: WorkDisplay | None = None
 
         def begin() -> None:
-            self._job = editor.begin(title, cancel)
+            self._display = editor.begin(title, cancel)
 
         _call_on(loop, begin)
 
     def __call__(self, done: int, total: int, message: str) -> None:
         def report() -> None:
-            if self._job is not None:
-                self._job(done, total, message)
+            if self._display is not None:
+                self._display(done, total, message)
 
         _call_on(self._loop, report)
 
     def finish(self, message: str) -> None:
         def end() -> None:
-            if self._job is not None:
-                self._job.finish(message)
+            if self._display is not None:
+                self._display.finish(message)
 
         _call_on(self._loop, end)
 
@@ -307,15 +309,15 @@ def _normal(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths))
 
 
-def shared_progress(progress: Progress, jobs: list[Job]) -> Progress:
-    """A `Progress` that reports to the caller and to every job."""
-    if not jobs:
+def shared_progress(progress: Progress, displays: list[WorkDisplay]) -> Progress:
+    """A `Progress` that reports to the caller and to every display."""
+    if not displays:
         return progress
 
     def report(done: int, total: int, message: str) -> None:
         progress(done, total, message)
-        for job in jobs:
-            job(done, total, message)
+        for display in displays:
+            display(done, total, message)
 
     return report
 

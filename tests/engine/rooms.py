@@ -17,7 +17,7 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.prepare import PreparersHere
 from sidecar.engine.models.loader import Models
-from sidecar.engine.ports import Preparers, Walker, WalkResult, Watching
+from sidecar.engine.ports import Preparers, Walker, Watching
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import (
@@ -29,6 +29,7 @@ from sidecar.model import (
     SearchRequest,
     SkippedPath,
     VectorStore,
+    WalkResult,
     never_cancelled,
     no_progress,
 )

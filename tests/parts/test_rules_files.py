@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.model import Rule
+from sidecar.model import Rule, WalkResult
 from sidecar.parts.classify import Classifier
 from sidecar.parts.ignore import parse_patterns
 from sidecar.parts.pattern_index import MAX_ALIKE, MAX_RULES_BYTES, Glob, PatternIndex, piece_of
-from sidecar.parts.walk import Walker, WalkOptions, WalkResult
+from sidecar.parts.walk import DiskWalker, WalkOptions
 from sidecar.parts.watch import Watcher
 from sidecar.settings.load import load_settings
 
@@ -66,7 +66,7 @@ def test_an_odd_file_of_rules_holds_nothing_up(tmp_path: Path, place: str, make:
     (tmp_path / "sub").mkdir(exist_ok=True)
     (tmp_path / "sub/a.py").write_text("x = 1\n")
     make(tmp_path / place)
-    walked: WalkResult = ended(lambda: Walker(str(tmp_path), WalkOptions(global_ignore="")).walk())
+    walked: WalkResult = ended(lambda: DiskWalker(str(tmp_path), WalkOptions(global_ignore="")).walk())
     assert "sub/a.py" in [found.path for found in walked.files]
     assert ended(lambda: Classifier(str(tmp_path)).decide("sub/a.py", "x = 1\n")).indexed
 
@@ -113,7 +113,7 @@ def test_a_folder_with_more_rules_than_are_gone_by_is_left_out_and_told(tmp_path
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x = 1\n")
     (tmp_path / "sub" / name).write_text(text)
-    judge = Walker(str(tmp_path), WalkOptions(global_ignore=""))
+    judge = DiskWalker(str(tmp_path), WalkOptions(global_ignore=""))
     walked = judge.walk()
     assert [found.path for found in walked.files] == ["a.py"]
     assert [(item.path, item.decision.rule) for item in walked.skipped] == [("sub/", Rule.TOO_MANY_RULES)]
@@ -134,7 +134,7 @@ def test_attributes_beyond_the_bound_are_told_where_the_file_is(tmp_path: Path) 
     large = tmp_path / "large"
     large.mkdir()
     (large / ".gitattributes").write_text("#" * (MAX_RULES_BYTES + 1))
-    walked = Walker(str(tmp_path), WalkOptions(global_ignore="")).walk()
+    walked = DiskWalker(str(tmp_path), WalkOptions(global_ignore="")).walk()
     assert [(item.path, item.decision.rule) for item in walked.skipped] == [
         ("large/.gitattributes", Rule.TOO_MANY_RULES)
     ]

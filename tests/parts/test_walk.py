@@ -13,7 +13,7 @@ import pytest
 
 from sidecar import errors
 from sidecar.model import Decision, FoundFile, Rule, SkippedPath
-from sidecar.parts.walk import Walker, WalkOptions
+from sidecar.parts.walk import DiskWalker, WalkOptions
 
 # A visible ␠ stands for a space at the end of a line.
 PATTERNS_TEXT = r"""
@@ -119,10 +119,10 @@ def tricky(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def walker(root: Path, **options: Any) -> Walker:
+def walker(root: Path, **options: Any) -> DiskWalker:
     ignore_file = root.parent / "ignored-everywhere"
     given: dict[str, Any] = {"global_ignore": str(ignore_file) if ignore_file.exists() else "", **options}
-    return Walker(str(root), WalkOptions(**given))
+    return DiskWalker(str(root), WalkOptions(**given))
 
 
 def paths(found: tuple[FoundFile, ...] | tuple[SkippedPath, ...]) -> list[str]:
@@ -143,7 +143,7 @@ def test_the_walk_equals_git_on_thirty_tricky_patterns(tricky: Path) -> None:
 def test_a_workspace_below_the_top_of_a_repository_obeys_the_files_above_it(tricky: Path, folder: str) -> None:
     expected = [path for path in git_files(tricky / folder) if not path.endswith(".log")]
     options = WalkOptions(global_ignore=str(tricky.parent / "ignored-everywhere"))
-    assert paths(Walker(str(tricky / folder), options).walk().files) == expected
+    assert paths(DiskWalker(str(tricky / folder), options).walk().files) == expected
 
 
 def test_every_path_is_decided_as_the_walk_decided_it(tricky: Path) -> None:
@@ -299,7 +299,7 @@ def test_a_link_that_goes_while_it_is_followed_ends_no_walk(tmp_path: Path) -> N
         Path(path).unlink()
         return str(Path(path).readlink())
 
-    walked = Walker(str(tmp_path), resolve=resolve).walk()
+    walked = DiskWalker(str(tmp_path), resolve=resolve).walk()
     assert [file.path for file in walked.files] == ["a.py"]
     assert [(skip.path, skip.decision.rule) for skip in walked.skipped] == [("link.py", Rule.UNREADABLE)]
 

@@ -14,7 +14,7 @@ from sidecar.errors import InvalidParams
 from sidecar.tools.activity import ActivityLog, ActivityParams, activity_params, asked_of, outcome_of
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Service
-from sidecar.tools.sessions import Closing, Job, Sessions
+from sidecar.tools.sessions import Closing, Sessions, WorkDisplay
 from sidecar.tools.spec import Answer, Question
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
@@ -44,7 +44,7 @@ class Seat:
             raise
         return self._answer
 
-    def begin(self, title: str, cancel: Callable[[], None]) -> Job:
+    def begin(self, title: str, cancel: Callable[[], None]) -> WorkDisplay:
         raise NotImplementedError
 
     def activity_changed(self) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Collection as Sized
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sidecar.engine.ports import WalkResult
-from sidecar.model import Decision, FoundFile, Rule, SkippedPath, Stat
+from sidecar.model import Decision, FoundFile, Rule, SkippedPath, Stat, WalkResult
 from sidecar.parts.left_out import is_at_or_below
 from sidecar.parts.manifest import KnownFile
 

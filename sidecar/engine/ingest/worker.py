@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.ingest.prepare import Judgement, Look, Outcome, Preparer
-from sidecar.engine.ingest.worker_process import Hello, Limits, Request, Task, read_message, write_message
+from sidecar.engine.ingest.worker_process import Limits, Request, Task, WorkerSetup, read_message, write_message
 from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import load_parsers, real_parts
 from sidecar.parts.confine import computing, heed_limits, limit_memory, memory_bytes
@@ -28,11 +28,11 @@ def main() -> int:
     heed_limits()
     requests, replies = _own_pipes()
     try:
-        hello: Hello = read_message(requests)
+        setup: WorkerSetup = read_message(requests)
         if hasattr(os, "nice"):
-            os.nice(hello.niceness)
+            os.nice(setup.niceness)
         load_parsers()  # loads what every file needs before memory is limited
-        worker = Worker(real_parts({}, {}, os.environ), hello.limits)
+        worker = Worker(real_parts({}, {}, os.environ), setup.limits)
         write_message(replies, os.getpid())
         while worker.serve(read_message(requests), replies):
             pass

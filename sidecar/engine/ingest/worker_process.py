@@ -58,7 +58,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Hello:
+class WorkerSetup:
     """The first message to a process. The process answers with its pid once it is ready."""
 
     limits: Limits
@@ -155,7 +155,7 @@ class WorkerProcess:
     def _greet(self, niceness: int) -> None:
         self._patience.expect(self._process, self._limits.patience_s)
         try:
-            write_message(self._requests, Hello(self._limits, niceness))
+            write_message(self._requests, WorkerSetup(self._limits, niceness))
             read_message(self._replies)
         except (EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
             self._patience.heard(self._process)

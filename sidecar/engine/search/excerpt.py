@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from sidecar.model import ExcerptLine
+from sidecar.model import MarkedLine
 from sidecar.parts.lexical.tokens import places, query_terms, terms_of, words
 
 WIDTH = 160
@@ -35,7 +35,7 @@ class _Line:
 
 def excerpt(
     content: str, start_line: int, terms: Collection[str], names: Collection[str] = ()
-) -> tuple[ExcerptLine, ...]:
+) -> tuple[MarkedLine, ...]:
     """At most two lines of `content`, in their order; `start_line` is the number of its first line.
 
     The lines are those that contain the most of the query's `terms` between them; ties go to a line with one of the
@@ -122,7 +122,7 @@ def _chosen(lines: Sequence[_Line], names: Collection[str]) -> list[_Line]:
     return chosen
 
 
-def _shown(line: _Line, start_line: int, hits: _Hits) -> ExcerptLine:
+def _shown(line: _Line, start_line: int, hits: _Hits) -> MarkedLine:
     first = len(line.text) - len(line.text.lstrip())
     text = line.text.rstrip()
     begin = first
@@ -138,4 +138,4 @@ def _shown(line: _Line, start_line: int, hits: _Hits) -> ExcerptLine:
     pieces.append(text[at:end] + (_DOTS if end < len(text) else ""))
     if begin > first:
         pieces[0] = _DOTS + pieces[0]
-    return ExcerptLine(start_line + line.index, tuple(pieces))
+    return MarkedLine(start_line + line.index, tuple(pieces))

@@ -35,7 +35,7 @@ _FAMILIES: Mapping[str, str] = {feature.name: feature.family for feature in FEAT
 
 
 @dataclass(frozen=True)
-class Span:
+class HitSpan:
     """Adjacent or overlapping chunk rows of one file, shown as one hit. `position` is the file's index among the
     candidates, `score` lies in 0-1."""
 
@@ -62,8 +62,8 @@ class _Shown:
 
 
 class RankedSpans:
-    """All spans that can be paged to, best first; ties are ordered by path, then by line. `Span` objects are made only
-    for the page that is asked for."""
+    """All spans that can be paged to, best first; ties are ordered by path, then by line. `HitSpan` objects are made
+    only for the page that is asked for."""
 
     def __init__(self, snapshot: SearchedSnapshot, files: Rows, shown: _Shown, scores: Floats) -> None:
         self._snapshot = snapshot
@@ -85,13 +85,13 @@ class RankedSpans:
     def __len__(self) -> int:
         return len(self._order)
 
-    def page(self, offset: int, limit: int) -> list[Span]:
+    def page(self, offset: int, limit: int) -> list[HitSpan]:
         """At most `limit` spans, starting with the one at `offset`; empty past the end."""
         return [self._span(int(i)) for i in self._order[offset : offset + limit]]
 
-    def _span(self, i: int) -> Span:
+    def _span(self, i: int) -> HitSpan:
         snapshot, rows = self._snapshot, self._rows[self._bounds[i] : self._bounds[i + 1]]
-        return Span(
+        return HitSpan(
             rows=tuple(rows.tolist()),
             position=int(self._position[i]),
             score=float(self._scores[i]),
@@ -165,7 +165,7 @@ def _alike(one: str, other: str) -> bool:
 
 def to_hit(
     snapshot: SearchedSnapshot,
-    span: Span,
+    span: HitSpan,
     stored: Sequence[StoredText],
     parts: dict[str, float],
     terms: Sequence[str] | None = None,

@@ -72,7 +72,7 @@ class _Found:
 
 
 @dataclass(frozen=True)
-class Examined:
+class RankingInput:
     """What ranking knows of the candidate files before they are weighed.
 
     `features` has shape [files, FEATURES]. `shown` is local to `groups` and says how well each chunk answers, for
@@ -181,7 +181,7 @@ class Searcher:
         mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
         return _Found(match, symbols, nearest, closest, alpha, mode, notice)
 
-    def examine(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> Examined:
+    def examine(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> RankingInput:
         """Runs a search up to the point where features are weighed, with all features: what a combiner is trained on.
         Raises the same errors as `search`, except InvalidQuery."""
         snapshot = source.snapshot
@@ -199,7 +199,7 @@ class Searcher:
         found: _Found,
         allowed: Flags,
         wanted: frozenset[str] | None,
-    ) -> Examined:
+    ) -> RankingInput:
         files = propose(snapshot, columns, found.match, found.symbols, found.closest, found.cosines)
         groups = ChunkGroups(columns, files)
         passages = ChunkScores.of(groups, found.match, found.symbols, allowed)
@@ -209,7 +209,9 @@ class Searcher:
         signals = Signals(
             snapshot, columns, query, found.match, found.symbols, passages, closeness, partial(_fused_ranks, found)
         )
-        return Examined(groups, compute_features(signals, wanted), passages.shown(closeness, found.alpha), found.alpha)
+        return RankingInput(
+            groups, compute_features(signals, wanted), passages.shown(closeness, found.alpha), found.alpha
+        )
 
 
 def _nearest(

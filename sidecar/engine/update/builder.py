@@ -12,7 +12,7 @@ from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.indexer import Tally
 from sidecar.engine.ingest.plan import Plan, make_plan, tried_again
-from sidecar.engine.ports import Parts, Walker, WalkResult
+from sidecar.engine.ports import Parts, Walker
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.change_queue import Pending
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
@@ -28,6 +28,7 @@ from sidecar.model import (
     Rule,
     SkippedPath,
     Stat,
+    WalkResult,
 )
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
 from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips

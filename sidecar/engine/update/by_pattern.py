@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.ingest.indexer import Tally
 from sidecar.engine.ingest.plan import Plan, batches, make_plan
-from sidecar.engine.ports import Walker, WalkResult
+from sidecar.engine.ports import Walker
 from sidecar.errors import FileNotFound, IndexLocked, PathTraversal
-from sidecar.model import FoundFile, IsCancelled, PatternReport, Progress, SkippedPath
+from sidecar.model import FoundFile, IsCancelled, PatternReport, Progress, SkippedPath, WalkResult
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.paths import normalise_root, relative_path
 
@@ -102,7 +102,11 @@ def _index(
         manifest = writer.manifest
         new = [found for found in files if found.path not in counts.done]
         plan = make_plan(
-            _Some(tuple(new)), manifest.known_files(), manifest.known_skips(), manifest.failures(), buffers.keys()
+            WalkResult(tuple(new), ()),
+            manifest.known_files(),
+            manifest.known_skips(),
+            manifest.failures(),
+            buffers.keys(),
         )
         only = Plan(plan.changed, {}, walked.skipped, plan.unchanged, walked.unread)
         tally = writer.indexer.carry_out(only, progress, cancelled)
@@ -111,15 +115,6 @@ def _index(
     counts.failed += tally.errors
     counts.skipped += len(files) - tally.files - tally.errors
     counts.chunks += tally.chunks
-
-
-@dataclass(frozen=True)
-class _Some:
-    """A subset of a walk's files."""
-
-    files: tuple[FoundFile, ...]
-    skipped: tuple[SkippedPath, ...] = ()
-    unread: frozenset[str] = frozenset()
 
 
 def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancelled: IsCancelled) -> Tally:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sidecar.model import Comment, Definition
 
 from . import naming
-from .naming import Rule
+from .naming import DefinitionRule
 from .syntax import Node
 from .table import Table
 
@@ -110,7 +110,7 @@ class _Reader:
         self.scopes: list[Scope] = []
         self._table = table
         self._source = source
-        self._rules = {kind: Rule.read(text) for kind, text in table.rules.items()}
+        self._rules = {kind: DefinitionRule.read(text) for kind, text in table.rules.items()}
         self._lambdas = frozenset(table.lambdas)
         self._stack: list[_Frame] = [_TOP]
 
@@ -127,7 +127,7 @@ class _Reader:
         else:
             self._read_rule(node, self._rules[node.type])
 
-    def _read_rule(self, node: Node, rule: Rule) -> None:
+    def _read_rule(self, node: Node, rule: DefinitionRule) -> None:
         """Adds the definition that the rule sees in the node, if its options allow that."""
         if not self._applies(node, rule):
             return
@@ -143,13 +143,13 @@ class _Reader:
         else:
             self._define(node, kind, name)
 
-    def _applies(self, node: Node, rule: Rule) -> bool:
+    def _applies(self, node: Node, rule: DefinitionRule) -> bool:
         """Whether the rule's options `global` and `body` allow the node."""
         if "global" in rule.flags and self._stack[-1].in_function:
             return False
         return "body" not in rule.flags or node.child_by_field_name("body") is not None
 
-    def _kind(self, node: Node, rule: Rule) -> str:
+    def _kind(self, node: Node, rule: DefinitionRule) -> str:
         """The kind of definition that the rule sees in the node; empty if it sees none."""
         match rule.kind:
             case "bind":
@@ -163,7 +163,7 @@ class _Reader:
             case kind:
                 return kind
 
-    def _bound_kind(self, node: Node, rule: Rule) -> str:
+    def _bound_kind(self, node: Node, rule: DefinitionRule) -> str:
         """The kind of an assigned name: that of its value if this is a function or class, else `variable` or `field`.
 
         Empty for an import, for a local variable, and where a `callable` rule finds no function or class.

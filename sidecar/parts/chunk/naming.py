@@ -73,7 +73,7 @@ _SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DefinitionRule:
     """One rule of `tables`, parsed; `table` explains the notation.
 
     `name` and `value` are the paths that the rule gives, or empty; `flags` are its other options.
@@ -85,12 +85,12 @@ class Rule:
     flags: frozenset[str]
 
     @staticmethod
-    def read(text: str) -> Rule:
+    def read(text: str) -> DefinitionRule:
         """Parses `kind option...`."""
         kind, *options = text.split()
         pairs = dict(option.split("=", 1) for option in options if "=" in option)
         flags = frozenset(option for option in options if "=" not in option)
-        return Rule(kind, pairs.get("name", ""), pairs.get("value", ""), flags)
+        return DefinitionRule(kind, pairs.get("name", ""), pairs.get("value", ""), flags)
 
 
 def text_of(node: Node) -> str:
@@ -128,12 +128,12 @@ def follow(node: Node, path: str) -> Node | None:
     return at
 
 
-def name_of(node: Node, rule: Rule) -> str:
+def name_of(node: Node, rule: DefinitionRule) -> str:
     """The last part of the defined name, without type parameters; empty if the node names nothing."""
     return last_part(full_name(node, rule))
 
 
-def full_name(node: Node, rule: Rule) -> str:
+def full_name(node: Node, rule: DefinitionRule) -> str:
     """The defined name as written, qualifiers included; empty if the node names nothing or the name exceeds MAX_NAME
     bytes.
     """

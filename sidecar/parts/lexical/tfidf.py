@@ -43,7 +43,7 @@ def count_words(text: str, lowercase: bool, min_length: int) -> Counter[str]:
     return Counter(Tokenizer(lowercase, min_length).tokens(text))
 
 
-class Postings(Protocol):
+class TokenCounts(Protocol):
     """Which documents hold a token, and how often. Documents are numbered in the order in which they were added."""
 
     def size(self) -> int:
@@ -58,7 +58,7 @@ def idf(documents: int, holding: int) -> float:
     return log(documents / (holding + 1)) + 1
 
 
-def tfidf_scores(tokens: Iterable[str], postings: Postings) -> dict[int, float]:
+def tfidf_scores(tokens: Iterable[str], postings: TokenCounts) -> dict[int, float]:
     """The score of every document that holds at least one of the tokens, by document number."""
     size = postings.size()
     scores: dict[int, float] = {}

@@ -21,7 +21,7 @@ _MOST_TOLD = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class SecretScan:
     """What was found in a file.
 
     `withheld` says why the whole file is withheld; empty if it is not. `text` is what may be kept, with the length and
@@ -35,26 +35,26 @@ class Examined:
     reasons: tuple[str, ...] = ()
 
 
-def examine(path: str, text: str) -> Examined:
+def examine(path: str, text: str) -> SecretScan:
     """What may be kept of a file's text. Judges the name first, then the text."""
     named = secret_name(path)
     if named:
-        return Examined(f"by name: {named}", "")
+        return SecretScan(f"by name: {named}", "")
     from sidecar.parts.secrets.rules import find
 
     found = sorted(find(path, text), key=lambda finding: (finding.start, -finding.end))
     if not found:
-        return Examined("", text)
+        return SecretScan("", text)
     whole = next((finding for finding in found if finding.whole), None)
     if whole is not None:
-        return Examined(f"line {_line(text, whole.start)}: {whole.name}", "")
+        return SecretScan(f"line {_line(text, whole.start)}: {whole.name}", "")
     spans = _apart([(finding.start, finding.end, finding.name) for finding in found])
     values = {text[start:end]: name for start, end, name in reversed(spans)}
     if len(values) > MOST_MASKED:
-        return Examined(f"{len(values)} secrets, the first on line {_line(text, spans[0][0])}: {spans[0][2]}", "")
+        return SecretScan(f"{len(values)} secrets, the first on line {_line(text, spans[0][0])}: {spans[0][2]}", "")
     hidden = _apart(sorted(_everywhere(text, values)))
     reasons = tuple(f"line {_line(text, start)}: {name}" for start, _, name in hidden[:_MOST_TOLD])
-    return Examined("", _hide(text, hidden), len(hidden), reasons)
+    return SecretScan("", _hide(text, hidden), len(hidden), reasons)
 
 
 def _line(text: str, place: int) -> int:

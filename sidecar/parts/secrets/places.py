@@ -18,7 +18,7 @@ from sidecar.parts.secrets.judge import entropy, is_placeholder, looks_random
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SecretRule:
     """One kind of secret.
 
     - `is_secret`: judges the value; `least_entropy`: in bits per character;
@@ -108,8 +108,8 @@ _REST = r"[\w.-]{0,20}\\?[\"'`]?\]?(?:[ \t]?:[ \t]?&?(?:'static )?(?:str|String|
 _SIGN = r"(?:=>|:=|\?=|\|\|=?|\?\?=?|==?|:|,)[ \t\n]{0,8}"
 _VALUE = r"[^\s\"'`]"
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[SecretRule, ...] = (
+    SecretRule(
         "a private key",
         # A header alone is a mention; a key has base64 after it, possibly in a string with \n.
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\\r|\\n|[\s\"'+,])*"
@@ -117,138 +117,142 @@ RULES: tuple[Rule, ...] = (
         _is_block,
         whole=True,
     ),
-    Rule(
+    SecretRule(
         "a PuTTY key",
         r"PuTTY-User-Key-File-\d: [\s\S]*?Private-Lines: \d+\s+([A-Za-z0-9+/=]{40,})",
         _is_block,
         whole=True,
     ),
-    Rule("cluster logins", r"(?:client-key-data|id-token): [\"']?([A-Za-z0-9+/=_.-]{60,})", _is_block, whole=True),
-    Rule(
+    SecretRule(
+        "cluster logins", r"(?:client-key-data|id-token): [\"']?([A-Za-z0-9+/=_.-]{60,})", _is_block, whole=True
+    ),
+    SecretRule(
         "registry logins",
         r"\"auths\"\s*:\s*\{[^\]]*?\"auth\"\s*:\s*\"([A-Za-z0-9+/]{12,}={0,2})\"",
         _is_login,
         whole=True,
     ),
-    Rule("a VPN key", r"(?i)(?:PrivateKey|PresharedKey)\s{0,4}=\s{0,4}([A-Za-z0-9+/]{43}=)", _is_form),
-    Rule("an npm login", r"(?im)(?:^|[:/\s])_(?:auth|password)[ \t]*=[ \t]*[\"']?([A-Za-z0-9+/]{8,}={0,2})", _is_login),
-    Rule("an npm token", r":_authToken[ \t]*=[ \t]*[\"']?([A-Za-z0-9_.\-]{20,})", _is_form),
-    Rule("a webhook secret", r"\bwhsec_([A-Za-z0-9+/]{24,}={0,2})", _is_form),
-    Rule("a GitHub token", r"\b(?:gh[pousr]_|github_pat_)([A-Za-z0-9_]{36,251})", _is_form, least_entropy=3.0),
-    Rule("a GitLab token", r"\bgl(?:pat|dt|rt|ptt)-([A-Za-z0-9_\-]{20,64})", _is_form, least_entropy=3.0),
-    Rule("a Slack token", r"\bxox[abeoprs]-(\d{6,}-[A-Za-z0-9\-]{12,250})", _is_form, least_entropy=3.0),
-    Rule("an Anthropic key", r"\bsk-ant-[a-z]{3,8}\d\d-([A-Za-z0-9_\-]{60,200})", _is_form, least_entropy=3.5),
-    Rule("an OpenAI key", r"\bsk-(?:proj|svcacct|admin)-([A-Za-z0-9_\-]{40,250})", _is_form, least_entropy=3.5),
-    Rule("a Hugging Face token", r"\bhf_([A-Za-z]{34})\b", _is_form, least_entropy=3.5),
-    Rule(
+    SecretRule("a VPN key", r"(?i)(?:PrivateKey|PresharedKey)\s{0,4}=\s{0,4}([A-Za-z0-9+/]{43}=)", _is_form),
+    SecretRule(
+        "an npm login", r"(?im)(?:^|[:/\s])_(?:auth|password)[ \t]*=[ \t]*[\"']?([A-Za-z0-9+/]{8,}={0,2})", _is_login
+    ),
+    SecretRule("an npm token", r":_authToken[ \t]*=[ \t]*[\"']?([A-Za-z0-9_.\-]{20,})", _is_form),
+    SecretRule("a webhook secret", r"\bwhsec_([A-Za-z0-9+/]{24,}={0,2})", _is_form),
+    SecretRule("a GitHub token", r"\b(?:gh[pousr]_|github_pat_)([A-Za-z0-9_]{36,251})", _is_form, least_entropy=3.0),
+    SecretRule("a GitLab token", r"\bgl(?:pat|dt|rt|ptt)-([A-Za-z0-9_\-]{20,64})", _is_form, least_entropy=3.0),
+    SecretRule("a Slack token", r"\bxox[abeoprs]-(\d{6,}-[A-Za-z0-9\-]{12,250})", _is_form, least_entropy=3.0),
+    SecretRule("an Anthropic key", r"\bsk-ant-[a-z]{3,8}\d\d-([A-Za-z0-9_\-]{60,200})", _is_form, least_entropy=3.5),
+    SecretRule("an OpenAI key", r"\bsk-(?:proj|svcacct|admin)-([A-Za-z0-9_\-]{40,250})", _is_form, least_entropy=3.5),
+    SecretRule("a Hugging Face token", r"\bhf_([A-Za-z]{34})\b", _is_form, least_entropy=3.5),
+    SecretRule(
         "an Azure storage key",
         r"(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{43,86}={1,2})",
         _is_form,
         least_entropy=4.0,
     ),
-    Rule(
+    SecretRule(
         "a Discord token", r"\b([MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})", least_entropy=4.0
     ),
-    Rule("a Discord webhook", r"discord(?:app)?\.com/api/webhooks/\d{17,20}/([A-Za-z0-9_-]{60,80})", _is_form),
-    Rule("a Telegram token", r"\b\d{8,10}:(AA[A-Za-z0-9_-]{33})\b", _is_form, least_entropy=3.5),
-    Rule("a Mailgun key", r"\bkey-([0-9a-f]{32})\b"),
-    Rule("a Mailchimp key", r"\b([0-9a-f]{32})-us\d{1,2}\b"),
-    Rule("a Supabase token", r"\bsb[ps]_(?:[a-z]+_)?([0-9a-zA-Z_]{36,50})\b", least_entropy=3.0),
-    Rule("a Figma token", r"\bfig[duoh]_([A-Za-z0-9_-]{38,44})\b", _is_form, least_entropy=3.5),
-    Rule("an Atlassian token", r"\bATATT3([A-Za-z0-9_\-=]{100,250})", _is_form, least_entropy=4.0),
-    Rule(
+    SecretRule("a Discord webhook", r"discord(?:app)?\.com/api/webhooks/\d{17,20}/([A-Za-z0-9_-]{60,80})", _is_form),
+    SecretRule("a Telegram token", r"\b\d{8,10}:(AA[A-Za-z0-9_-]{33})\b", _is_form, least_entropy=3.5),
+    SecretRule("a Mailgun key", r"\bkey-([0-9a-f]{32})\b"),
+    SecretRule("a Mailchimp key", r"\b([0-9a-f]{32})-us\d{1,2}\b"),
+    SecretRule("a Supabase token", r"\bsb[ps]_(?:[a-z]+_)?([0-9a-zA-Z_]{36,50})\b", least_entropy=3.0),
+    SecretRule("a Figma token", r"\bfig[duoh]_([A-Za-z0-9_-]{38,44})\b", _is_form, least_entropy=3.5),
+    SecretRule("an Atlassian token", r"\bATATT3([A-Za-z0-9_\-=]{100,250})", _is_form, least_entropy=4.0),
+    SecretRule(
         "a signed token (JWT)",
         r"\beyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{20,}\.([A-Za-z0-9_\-]{40,})",
         _is_form,
         least_entropy=4.0,
     ),
-    Rule("a login in a URL", r"://[^\s/:@\"'<>`]{0,60}:([^\s/@\"'<>`]{6,100})@[A-Za-z0-9\[_$]", _is_url_password),
-    Rule(
+    SecretRule("a login in a URL", r"://[^\s/:@\"'<>`]{0,60}:([^\s/@\"'<>`]{6,100})@[A-Za-z0-9\[_$]", _is_url_password),
+    SecretRule(
         "a login in a URL",
         r"://[^\s/:@\"'<>`]{0,60}:([^\s/@\"'<>`]{6,100})@[A-Za-z0-9\[_$]",
         _is_any_password,
         made_up=True,
     ),
-    Rule(
+    SecretRule(
         "a password in a command",
         r"(?i)\b(?:identified by|with password|set password)[ \t=]+'([^'\s]{6,100})'",
         is_password,
     ),
-    Rule(
+    SecretRule(
         "a password in a call",
         r"(?i)\b(?:auth|login|basicauth|basic_auth|credentials)\w{0,20}[ \t]*[=(][ \t(]{0,3}[\"'][^\"'\s]{1,60}[\"']"
         r",[ \t]*[\"']([^\"'\s]{8,100})[\"']",
         made_up=True,
     ),
-    Rule("a token in a URL", r"https?://([A-Za-z0-9_-]{20,100})(?::[A-Za-z0-9_-]{0,30})?@[A-Za-z0-9]"),
-    Rule(
+    SecretRule("a token in a URL", r"https?://([A-Za-z0-9_-]{20,100})(?::[A-Za-z0-9_-]{0,30})?@[A-Za-z0-9]"),
+    SecretRule(
         "a login in a header",
         r"(?i)authorization[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?basic[ \t]+([A-Za-z0-9+/]{8,}={0,2})",
         _is_login,
     ),
-    Rule(
+    SecretRule(
         "a token in a header",
         r"(?i)(?:authorization[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?(?:bearer|token|apikey)|[\"'`]bearer)"
         r"[ \t]+([\w.~+/=-]{20,})",
     ),
-    Rule(
+    SecretRule(
         "a key in a header",
         r"(?i)\bx-[a-z-]{0,20}(?:key|token|secret)[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?([\w.~+/=-]{16,})",
     ),
-    Rule(
+    SecretRule(
         "a password in a command",
         r"\bcurl[ \t][^\n]{0,200}?(?:-[A-Za-z]{0,6}u|--user)[ =]?[\"']?[\w.@-]{1,60}:([^\s\"':]{6,100})",
         is_password,
         paths=_SHELL,
     ),
-    Rule(
+    SecretRule(
         "a password in a command",
         r"\b(?:mysql|mysqldump|mysqladmin|mariadb|sshpass)[ \t][^\n]{0,120}?-p[ \t]{0,1}[\"']?([^\s\"']{6,100})",
         is_password,
         paths=_SHELL,
     ),
-    Rule("a password in a command", r"--password[ =][\"']?([^\s\"']{6,100})", is_password, paths=_SHELL),
-    Rule(
+    SecretRule("a password in a command", r"--password[ =][\"']?([^\s\"']{6,100})", is_password, paths=_SHELL),
+    SecretRule(
         "a password in a connection string",
         r"(?im)(?:^|[;&?\"'])[ \t]*(?:password|pwd|accountkey|sharedaccesskey)[ \t]*=[ \t]*"
         r"([^;\s\"']{6,200})(?:;|[\"'\s]|$)",
         _is_url_password,
     ),
-    Rule(
+    SecretRule(
         "a password in a login file",
         r"(?:\bmachine|\blogin)[ \t]+\S{1,100}\s+(?:login[ \t]+\S{1,100}\s+)?password[ \t]+([^\s]{6,100})",
         is_password,
     ),
-    Rule(
+    SecretRule(
         "a password in markup",
         r"(?i)<[\w.:-]{0,40}" + _NAME + r"[\w.-]{0,20}(?:[ \t][^>]{0,100})?>\s{0,4}([^<>\s]{8,200})\s{0,4}</",
         made_up=True,
     ),
-    Rule(
+    SecretRule(
         "a password in markup",
         r"(?i)key=[\"'][\w.:-]{0,40}" + _NAME + r"[\w.-]{0,20}[\"'][ \t]+value=[\"']([^\"'\s]{8,200})[\"']",
         made_up=True,
     ),
-    Rule(
+    SecretRule(
         "a password or key in plain text",
         r"(?i)" + _NAME + _REST + _SIGN + r"@?(?:[bruf]?\\?[\"'`])(" + _VALUE + r"{8,400}?)\\?[\"'`]",
         made_up=True,
     ),
     # A value that is simply called a password need not look random.
-    Rule(
+    SecretRule(
         "a password in plain text",
         r"(?i)passw(?:or)?d\\?[\"'`]?\]?[ \t]{0,8}(?:=>|:=|=|:)[ \t]{0,8}\\?[\"'`]([^\s\"'`]{8,100}?)\\?[\"'`]",
         is_password,
         made_up=True,
     ),
-    Rule(
+    SecretRule(
         "a password in markup",
         r"(?i)(?:key|name|id)=[\"'][\w.-]{0,40}"
         + _NAME
         + r"[\w.-]{0,20}[\"'][^<>]{0,60}>\s{0,4}([^<>\s]{8,200})\s{0,4}<",
         made_up=True,
     ),
-    Rule(
+    SecretRule(
         "a password in a setting",
         r"(?im)^[ \t]*(?:(?:requirepass|masterauth|passwd|secret|token)[ \t]|[\w.-]{0,40}password[ \t]?[:= ])[ \t]*"
         r"([^\s\"']{8,200})[ \t]*$",
@@ -256,13 +260,13 @@ RULES: tuple[Rule, ...] = (
         made_up=True,
         paths=_BARE,
     ),
-    Rule(
+    SecretRule(
         "a password or key in plain text",
         r"(?i)#[ \t]*define[ \t]+\w{0,40}" + _NAME + r"\w{0,20}[ \t]+\"([^\s\"]{8,400})\"",
         made_up=True,
     ),
     # A variable written as an object: `- name: DB_PASSWORD`, `value: ...` in the environment of a container.
-    Rule(
+    SecretRule(
         "a password or key in plain text",
         r"(?i)\b(?:name|key)[\"']?\s{0,2}[:=]\s{0,4}[\"']?[\w.-]{0,40}"
         + _NAME
@@ -271,25 +275,25 @@ RULES: tuple[Rule, ...] = (
         made_up=True,
     ),
     # No language assigns such a bare word to a name in capitals, so this is a shell variable, whatever the file is.
-    Rule(
+    SecretRule(
         "a password or key in plain text",
         r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|PWD|SECRET|TOKEN|_KEY|_PAT|CREDENTIALS?)[A-Z0-9_]{0,20}=([^\s\"'`;&|<>]{8,400})",
         made_up=True,
     ),
-    Rule(
+    SecretRule(
         "a password or key in plain text",
         r"(?im)^[ \t]{0,40}(?://|#|--|;|\*|REM )[^\n]{0,40}?"
         + _NAME
         + r"[\w.-]{0,20}[ \t]?[:=][ \t]?([^\s\"'`,;]{8,400})[ \t]*$",
         made_up=True,
     ),
-    Rule(
+    SecretRule(
         "a password or key in plain text",
         r"(?im)" + _NAME + r"[\w.-]{0,20}[\"']?[ \t]*(?:[:?]?[=:])[ \t]*([^\s\"'`,;]{8,400})[ \t]*(?:[;#\\\s]|$)",
         made_up=True,
         paths=_BARE,
     ),
-    Rule(
+    SecretRule(
         "a password or key in plain text",
         r"(?im)^[ \t]*(?:ENV|ARG)[ \t]+[\w.-]{0,40}" + _NAME + r"[\w.-]{0,20}[ \t=]+([^\s\"'`]{8,400})[ \t]*(?:\s|$)",
         made_up=True,

@@ -17,7 +17,7 @@ from typing import Any
 import re2
 
 from sidecar.parts.secrets.judge import entropy, is_placeholder, looks_random
-from sidecar.parts.secrets.places import NO_SECRET_NAME, RULES, TEST_PATH, Rule
+from sidecar.parts.secrets.places import NO_SECRET_NAME, RULES, TEST_PATH, SecretRule
 
 _DFA_BYTES = 64 << 20
 _JUDGED = 2000
@@ -42,7 +42,7 @@ class _Group:
     """Rules with their compiled expressions, and `any`, an expression that matches where one of them does."""
 
     any: Any
-    rules: tuple[tuple[Rule, Any], ...]
+    rules: tuple[tuple[SecretRule, Any], ...]
 
 
 class Place:
@@ -68,13 +68,13 @@ def find(path: str, text: str) -> Iterator[Finding]:
                 yield from look_through(rule, regex, place)
 
 
-def rules() -> Iterator[tuple[Rule, Any]]:
+def rules() -> Iterator[tuple[SecretRule, Any]]:
     """Every rule with its compiled expression."""
     for group in _groups():
         yield from group.rules
 
 
-def look_through(rule: Rule, regex: Any, place: Place) -> Iterator[Finding]:
+def look_through(rule: SecretRule, regex: Any, place: Place) -> Iterator[Finding]:
     """What one rule finds. Looks at each character a few times at most."""
     if not _applies(rule, place):
         return
@@ -89,7 +89,7 @@ def look_through(rule: Rule, regex: Any, place: Place) -> Iterator[Finding]:
             at = start if start > match.start() else match.end()
 
 
-def _applies(rule: Rule, place: Place) -> bool:
+def _applies(rule: SecretRule, place: Place) -> bool:
     """Whether the rule is for this file, by its path and its keywords."""
     if (rule.made_up and place.in_tests) or (rule.paths is not None and not rule.paths.search(place.path)):
         return False
@@ -103,7 +103,7 @@ def _span(match: Any) -> tuple[int, int]:
     return next((span for span in spans if span[0] >= 0), whole)
 
 
-def _is_secret(rule: Rule, text: str, begin: int, start: int, end: int) -> bool:
+def _is_secret(rule: SecretRule, text: str, begin: int, start: int, end: int) -> bool:
     """Whether the rule takes the value from `start` to `end` for a secret; `begin` is where the match begins."""
     value = text[start : min(end, start + _JUDGED)]
     if begin == start and begin > 0 and _WORD.match(text[begin - 1]) and _WORD.match(text[begin]):
@@ -135,7 +135,7 @@ def _groups() -> tuple[_Group, ...]:
     return tuple(_group(rules) for rules in parts)
 
 
-def _group(rules: list[Rule]) -> _Group:
+def _group(rules: list[SecretRule]) -> _Group:
     """Compiles rules as a group."""
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
@@ -146,11 +146,11 @@ def _group(rules: list[Rule]) -> _Group:
     return _Group(re2.compile("|".join(f"(?:{rule.regex})" for rule in rules).encode(), options), each)
 
 
-def _published() -> Iterator[Rule]:
+def _published() -> Iterator[SecretRule]:
     """The rules of gitleaks, from the file that scripts/dev/make-secret-rules makes."""
     data = json.loads((files(__package__) / "data/gitleaks.json").read_text("utf-8"))
     for rule in data["rules"]:
-        yield Rule(
+        yield SecretRule(
             f"a secret ({rule['id']})",
             rule["regex"],
             is_secret=looks_random if rule.get("by_name") else _is_no_placeholder,
