@@ -38,7 +38,7 @@ const RULES: Readonly<Record<string, RuleText>> = {
   unreadable: { title: "Unreadable", sentence: "It cannot be read." },
   "not-read-now": {
     title: "Could not be read",
-    sentence: "It could not be read just now. What is known of it is kept, and it is tried again.",
+    sentence: "It could not be read just now. What is known of it is kept, and sidecar will try again.",
   },
   "too-many-rules": {
     title: "Too many rules",

@@ -12,7 +12,7 @@ from pathlib import Path
 from sidecar.errors import IndexCorrupt
 from sidecar.parts import database
 
-ADVICE = "Run reindex_project: the vectors are made again, nothing but time is lost."
+ADVICE = "Run reindex_project: it makes the vectors again, and nothing is lost but time."
 
 
 def is_readonly(path: Path) -> bool:
