@@ -33,7 +33,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   constructor(
     private readonly findProgram: FindProgram,
     private readonly log: Log,
-    /** Told in a sentence when it has ended unasked or could not be started. */
+    /** A sentence on why it ended unexpectedly or could not be started. */
     private readonly trouble: (message: string) => void,
   ) {
     this.life = new Life({
@@ -108,7 +108,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
       return await connect({ program, options, log, consents, heard: (method, sent) => this.heard(method, sent) });
     } catch (error) {
       this.log.error(asFailure(error).message);
-      // Whoever makes the private environment has told its problems.
+      // Whoever makes the private environment has already shown its problems.
       if (!(error instanceof SetUpProblem)) this.trouble("Sidecar could not be started.");
       throw error;
     }

@@ -128,7 +128,9 @@ class Tuner:
     def _go_on(self) -> None:
         state: dict[str, Any] = torch.load(self._kept, map_location=self._device, weights_only=True)
         if state["tuning"] != asdict(self._tuning):
-            sys.exit(f"{self._kept} was trained otherwise ({state['tuning']}): give the same options or another file.")
+            sys.exit(
+                f"{self._kept} was trained with other options ({state['tuning']}). Give the same ones, or another file."
+            )
         self._model.load_state_dict(state["model"])
         self._optimiser.load_state_dict(state["optimiser"])
         self._average, self.step = state["average"], int(state["step"])

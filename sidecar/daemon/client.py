@@ -111,7 +111,7 @@ class Client:
         try:
             return self._daemon.attach(greeting)
         except NotReachedError as error:
-            sys.stderr.write(shown.line(f"sidecar: no daemon, working without one. {error}") + "\n")
+            sys.stderr.write(shown.line(f"sidecar: working without the daemon. {error}") + "\n")
             return None
 
     def serve(self, serving: Serving, **asked: Any) -> int | None:
@@ -178,7 +178,7 @@ class Client:
         told = self._ask("stop")
         pid = told["pid"] if told else self._unreachable_pid()
         if pid is None:
-            return {"running": False, "stopped": False}, "No daemon runs.\n"
+            return {"running": False, "stopped": False}, "No daemon is running.\n"
         self._wait_for_end(pid, told is not None)
         return {"running": False, "stopped": True, "pid": pid}, f"The daemon has ended: process {pid}.\n"
 
@@ -186,7 +186,7 @@ class Client:
         told = self._ask("status")
         if told is None:
             pid = self._unreachable_pid()
-            why = "No daemon runs." if pid is None else f"The daemon does not answer: process {pid}."
+            why = "No daemon is running." if pid is None else f"The daemon does not answer: process {pid}."
             return {"running": False, "pid": pid}, why + "\n"
         return {"running": True, **told}, status_text(told)
 
@@ -236,7 +236,7 @@ class Client:
                 os.kill(pid, number)
             if self._is_free_within(2 * self._daemon.patience_s):
                 return
-        raise DaemonUnavailable(f"Process {pid} does not end.")
+        raise DaemonUnavailable(f"Process {pid} does not end, not even when it is killed.")
 
     def _is_free_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
@@ -255,7 +255,7 @@ def status_text(told: Mapping[str, Any]) -> str:
         f"data      {told['home']}",
         f"socket    {told['socket']}",
         f"log       {told['log']}",
-        f"leaves    after {told['idleMinutes']:g} minutes without sessions",
+        f"ends      after {told['idleMinutes']:g} minutes without a session",
         f"sessions  {len(told['sessions'])}",
     ]
     lines += [

@@ -86,7 +86,7 @@ class Endpoint(NamedTuple):
         problems: list[str] = []
         for folder in self._folders(env):
             if len(os.fsencode(folder / name)) > LONGEST_SOCKET_PATH:
-                problems.append(f"{folder} has too long a name")
+                problems.append(f"the name of {folder} is too long")
                 continue
             try:
                 private_folder(folder)
@@ -94,7 +94,7 @@ class Endpoint(NamedTuple):
                 problems.append(error.detail)
                 continue
             yield folder / name
-        raise PermissionDenied(f"There is no folder for the daemon's socket: {'; '.join(problems)}")
+        raise PermissionDenied(f"No folder can hold the daemon's socket: {'; '.join(problems)}")
 
     def _folders(self, env: Mapping[str, str]) -> Iterator[Path]:
         runtime = env.get("XDG_RUNTIME_DIR", "")
@@ -155,7 +155,7 @@ def private_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise PermissionDenied(f"{folder} is not a folder of yours.")
+            raise PermissionDenied(f"{folder} is not a folder that belongs to you.")
         if stat.S_IMODE(found.st_mode) & 0o077:
             folder.chmod(0o700)
     except OSError as error:

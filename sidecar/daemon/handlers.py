@@ -126,11 +126,11 @@ def _overruled(view: View, greeting: Handshake) -> list[str]:
         ignored = view.ignored(greeting.workspace)
     except SidecarError:
         return []  # the call itself reports what is wrong with this workspace
-    held = "is open with {} in the daemon, for an editor or an agent that is attached"
+    held = "is open with {} in the daemon, for an attached editor or agent"
     for key, (own, other) in ignored.items():
         if key in greeting.flags:
             raise ConfigInvalid(
-                f"--{key} {own} cannot be had: the workspace {held.format(other)}. Close that one, or run"
+                f"--{key} {own} has no effect: the workspace {held.format(other)}. Close that one, or run"
                 " sidecar daemon stop, and try again."
             )
     return [f"{key} is not {own} here: the workspace {held.format(other)}." for key, (own, other) in ignored.items()]

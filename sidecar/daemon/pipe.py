@@ -188,7 +188,7 @@ class Pipe:
         young = time.monotonic() - self._attached_at < STEADY_S
         self._quick_deaths = self._quick_deaths + 1 if young else 0
         at_once = not self._was_told() and self._quick_deaths < QUICK_DEATHS
-        self._tell(self._script.lost("" if at_once else "The next message starts another one: please retry."))
+        self._tell(self._script.lost("" if at_once else "The next message starts a new one. Please try again."))
         if at_once:
             try:
                 self._begin_again()
@@ -209,7 +209,7 @@ class Pipe:
                     self._hear(connection)
         except OSError as error:
             connection.close()
-            raise NotReachedError("The daemon ended again while the session began.") from error
+            raise NotReachedError("The daemon ended again while the session was being restored.") from error
         self._connection, self._attached_at = connection, time.monotonic()
         self._state.notify_all()
 
@@ -217,7 +217,7 @@ class Pipe:
         """Reads once from a new daemon and passes on what is for the client."""
         piece = connection.recv(CHUNK)
         if not piece:
-            raise OSError("the daemon hung up")
+            raise OSError("the daemon closed the connection")
         for raw, body in self._cutter.feed(piece):
             message = self._script.from_daemon(raw, body) if body else raw
             if message is not None:

@@ -146,7 +146,7 @@ class Replay:
 
     def failed(self, request: Message, why: str) -> Message:
         """Returns the error that answers a request of the client which the dead daemon did not answer."""
-        error = DaemonEnded(why or "It has been started again: please retry.")
+        error = DaemonEnded(why or "It has been started again. Please try again.")
         told = {"code": self.error_number, "message": error.message, "data": error.as_dict()}
         return {"jsonrpc": "2.0", "id": request["id"], "error": told}
 

@@ -122,7 +122,7 @@ def retire_older(place: Endpoint) -> None:
         with connection, contextlib.suppress(OSError, SidecarError, ValueError):
             greet(connection, Handshake("control", pid=os.getpid()), CLOSING_S)
             connection.sendall(b"stop\n")
-            logger.info("version %s was told to leave", version)
+            logger.info("version %s was asked to stop", version)
 
 
 def _order(version: str) -> tuple[int, ...]:
@@ -156,7 +156,7 @@ def _take(lock: Lock, place: Endpoint, patience_s: float) -> bool:
             return False
         if time.monotonic() > deadline:
             pid = f"process {record.pid}" if record else "a process"
-            raise IndexLocked(f"{pid} holds {place.lock} and is not to be reached; end it and try again.")
+            raise IndexLocked(f"{pid} holds {place.lock} but cannot be reached. End it and try again.")
         time.sleep(_POLL_S)
     return True
 

@@ -89,7 +89,7 @@ def receive_listener(session: socket.socket) -> tuple[socket.socket, str]:
     """
     told, descriptors, _, _ = socket.recv_fds(session, 4096, 1)
     if len(descriptors) != 1:
-        raise OSError("no listening socket came")
+        raise OSError("the client sent no listening socket")
     listener = socket.socket(fileno=descriptors[0])
     listener.setblocking(False)
     return listener, str(json.loads(told)["token"])

@@ -110,7 +110,7 @@ class DaemonServer:
 
     async def _take(self, connection: socket.socket) -> None:
         if not is_own_peer(connection):
-            logger.warning("another user has connected, and is not served")
+            logger.warning("refused a connection of another user")
             connection.close()
             return
         task = asyncio.get_running_loop().create_task(self._attend(connection))
@@ -138,7 +138,7 @@ class DaemonServer:
             if not isinstance(error, SidecarError):
                 client_log("sidecar.daemon", connection).exception("a session failed")
             if not welcomed:
-                told = error if isinstance(error, SidecarError) else Internal("sidecar daemon logs says why.")
+                told = error if isinstance(error, SidecarError) else Internal("`sidecar daemon logs` shows the cause.")
                 await _answer(connection, {"error": told.as_dict()})
         finally:
             connection.close()
@@ -158,7 +158,7 @@ class DaemonServer:
             line = await LineReader(connection, MAX_LINE).line()
             return Handshake.of(line) if line else None
         except (ValueError, TypeError):
-            logger.warning("somebody connected who is no client of ours")
+            logger.warning("refused a connection that did not begin with a greeting")
             return None
         finally:
             self._admission.leave(connection)
@@ -201,7 +201,7 @@ class DaemonServer:
             word = line.decode("utf-8", "replace").strip()
             await _answer(connection, self._status() if word == "status" else {"pid": os.getpid()})
             if word == "stop":
-                self.leave("told to stop")
+                self.leave("asked to stop")
                 return
 
     def _status(self) -> dict[str, object]:

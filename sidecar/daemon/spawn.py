@@ -59,7 +59,7 @@ class Daemon:
             connection = self._connected() or self._started()
             if (facts := self._welcome(connection, greeting)) is not None:
                 return Attached(connection, facts)
-        raise NotReachedError("The daemon hangs up on everybody; sidecar daemon logs says why.")
+        raise NotReachedError("The daemon closes every connection. `sidecar daemon logs` shows the cause.")
 
     def attach_running(self, greeting: Handshake) -> Attached | None:
         """Returns a session with the running daemon, or None when no daemon runs or the daemon is leaving.
@@ -86,10 +86,12 @@ class Daemon:
                 return facts
         except TimeoutError as error:
             connection.close()
-            raise NotReachedError(f"The daemon {self._who()}does not answer; sidecar daemon stop ends it.") from error
+            raise NotReachedError(f"The daemon {self._who()}does not answer. `sidecar daemon stop` ends it.") from error
         except ValueError as error:
             connection.close()
-            raise NotReachedError(f"What answers as the daemon {self._who()}is none.") from error
+            raise NotReachedError(
+                f"The program that answers in place of the daemon {self._who()}is not sidecar."
+            ) from error
         except SidecarError:
             connection.close()
             raise
@@ -148,20 +150,22 @@ class Daemon:
         finally:
             os.close(reading)
         if told is None:
-            raise NotReachedError(f"The daemon did not come up within {3 * self.patience_s:.0f} s.")
+            raise NotReachedError(f"The daemon did not start within {3 * self.patience_s:.0f} s.")
         if not told:
-            raise NotReachedError("The daemon ended while it came up; sidecar daemon logs says why.")
+            raise NotReachedError("The daemon ended while it was starting. `sidecar daemon logs` shows the cause.")
         try:
             answer = json.loads(told)
         except ValueError as error:
-            raise NotReachedError(f"The daemon said {told[:80]!r} where it says that it is up.") from error
+            raise NotReachedError(
+                f"The daemon was expected to report that it is ready, but sent {told[:80]!r}."
+            ) from error
         if isinstance(answer, dict) and "error" in answer:
             raise NotReachedError(str(answer["error"]))
 
     def _who(self) -> str:
         record = self.place.record()
         if record is None:
-            return "" if not is_locked(self.place.lock) else "that is coming up or going down "
+            return "" if not is_locked(self.place.lock) else "that is starting or stopping "
         return f"(process {record.pid}) "
 
 

@@ -122,7 +122,9 @@ def check_data_folder(home: Path) -> Check:
         advice = "Make the folder writable, or set SIDECAR_HOME to one that is."
         return Check("data folder", False, f"{home}: {error.strerror}", advice)
     fine = free >= MIN_FREE_BYTES
-    return Check("data folder", fine, f"{home}, {free / 1e9:.1f} GB free", _unless(fine, "Free some space there."))
+    return Check(
+        "data folder", fine, f"{home}, {free / 1e9:.1f} GB free", _unless(fine, "Free some space on its disk.")
+    )
 
 
 def check_model(settings: Settings, home: Path | None = None) -> Check:
@@ -139,7 +141,7 @@ def check_model(settings: Settings, home: Path | None = None) -> Check:
         fine = float(np.dot(near, same)) > float(np.dot(near, far))
     finally:
         embedder.close()
-    return Check("model", fine, found, _unless(fine, "Its vectors make no sense: install sidecar again."))
+    return Check("model", fine, found, _unless(fine, "The model returns wrong vectors. Install sidecar again."))
 
 
 def check_index(settings: Settings, home: Path, root: str) -> Check:
@@ -195,11 +197,12 @@ def check_watches(limit_file: Path) -> Check:
     if not limit_file.exists():
         return Check("file watching", True, "no inotify limit on this system")
     limit = int(limit_file.read_text())
-    advice = f"Large workspaces need more: sysctl fs.inotify.max_user_watches={MIN_WATCHES * 8}, or strategy lazy."
+    command = f"sysctl fs.inotify.max_user_watches={MIN_WATCHES * 8}"
+    advice = f"Large workspaces need more: run {command}, or set strategy to lazy."
     return Check("file watching", limit >= MIN_WATCHES, f"{limit} watches", _unless(limit >= MIN_WATCHES, advice))
 
 
-_NEW_PYTHON = "Install Python 3.11 or newer and sidecar with it."
+_NEW_PYTHON = "Install Python 3.11 or newer, and install sidecar into it."
 
 
 def _survived(name: str, check: Callable[[], Check]) -> Check:

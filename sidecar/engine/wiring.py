@@ -131,7 +131,7 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
         if not told.masked:
             return Judged(decision, told.text)
         more = ["and more"] if told.masked > len(told.reasons) else []
-        hidden = f"{told.masked} values hidden in what is kept: {', '.join([*told.reasons, *more])}"
+        hidden = f"{told.masked} values hidden in the index: {', '.join([*told.reasons, *more])}"
         detail = "; ".join(filter(None, (decision.detail, hidden)))
         return Judged(Decision(Rule.INDEXED, detail), told.text, told.masked)
 

@@ -150,7 +150,7 @@ class IndexedWorkspace:
         Raises IndexExists if there is a complete one.
         """
         if self._reporter.is_complete():
-            raise IndexExists("Use reindex_project to build it anew.")
+            raise IndexExists("Use reindex_project to rebuild it.")
         return self._first_stage(progress, cancelled)
 
     @counted
@@ -399,7 +399,7 @@ class IndexedWorkspace:
         """
         while not self._job.acquire(timeout=_GIVE_WAY_SECONDS):
             if self.activity.kind:
-                raise IndexingInProgress("Ask get_index_status how far it is, or cancel it.")
+                raise IndexingInProgress("get_index_status shows its progress. Wait for its end, or cancel it.")
             self._live_update.end()
         reconcile = goes_on = True
         try:

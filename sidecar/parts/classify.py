@@ -170,7 +170,7 @@ def _read_attributes(full: str, label: str, prefix: str) -> _AttributeFile | Too
         lines = (_parse_attributes(number, line) for number, line in enumerate(text.splitlines(), 1))
         return _AttributeFile(label, prefix, [line for line in lines if line is not None])
     except (TooLarge, TooManyRules) as error:
-        return TooManyRules(f"none of its lines is gone by: {error}")
+        return TooManyRules(f"its lines are not applied: {error}")
 
 
 def _parse_attributes(number: int, line: str) -> _AttributeLine | None:

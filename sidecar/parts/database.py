@@ -21,7 +21,7 @@ _CLOSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY
 _CACHE_KIB = 8 * 1024
 _PROBED = 100_000
 _FILES = ("", "-wal", "-shm")
-_REBUILD = "{path.name}: {error}. Run reindex_project to build it anew."
+_REBUILD = "{path.name}: {error}. Run reindex_project to rebuild it."
 
 
 @contextmanager

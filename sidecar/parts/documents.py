@@ -129,13 +129,15 @@ class KeptDocuments:
         with self._file.reading():
             rows = self._all(statement, *values)
             if not rows:
-                raise sqlite3.DatabaseError("a document is missing that the words name")
+                raise sqlite3.DatabaseError("a document that the word index refers to is missing")
             return rows[0]
 
     def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         with self._file.reading() as connection:
             if connection is None:
-                raise IndexCorrupt("The file of the documents was removed while it was read. Create the index again.")
+                raise IndexCorrupt(
+                    "The file with the documents was removed while it was being read. Create the index again."
+                )
             return connection.execute(statement, (self._id, *values)).fetchall()
 
 

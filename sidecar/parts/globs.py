@@ -68,11 +68,11 @@ def check_glob(pattern: str) -> None:
     if not 1 <= len(pattern) <= MAX_GLOB_LENGTH:
         raise errors.InvalidPattern(f"A glob has 1 to {MAX_GLOB_LENGTH} characters; this one has {len(pattern)}.")
     if "\0" in pattern:
-        raise errors.InvalidPattern("The glob holds a NUL character.")
+        raise errors.InvalidPattern("The glob contains a NUL character.")
     if pattern.startswith(("/", "\\\\")) or _DRIVE.match(pattern):
         raise errors.InvalidPattern("Globs are relative to the workspace; drop the leading slash or drive.")
     if ".." in pattern.split("/"):
-        raise errors.InvalidPattern("A glob must not hold `..`.")
+        raise errors.InvalidPattern("A glob must not contain `..`.")
     _check_structure(pattern)
 
 

@@ -241,7 +241,7 @@ class IgnoreRules:
         except PermissionError:  # git ignores a global file that this user may not read
             return None
         except TooLarge as error:
-            raise TooManyRules(f"git's configuration file of this user is not gone by: {error}") from error
+            raise TooManyRules(f"the git configuration file of this user is not applied: {error}") from error
 
     def _above(self) -> list[RuleFile]:
         top = repository_above(self._root)
@@ -317,7 +317,7 @@ def _read_rules(path: str, label: str, prefix: str, outer: bool) -> RuleFile | T
         patterns = parse_patterns((raw or b"").decode("utf-8", "surrogateescape"))
         return RuleFile(label, prefix, patterns, outer) if patterns else None
     except (TooLarge, TooManyRules) as error:
-        return TooManyRules(f"{label} is not gone by: {error}")
+        return TooManyRules(f"{label} is not applied: {error}")
 
 
 _NOTHING = RuleFile("", "", ())

@@ -74,8 +74,8 @@ class Lease:
             fd = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         except OSError as error:
             raise PermissionDenied(
-                f"{self._path} cannot be opened for writing: {error.strerror}. An index needs a folder of its own that "
-                "you may write to; SIDECAR_HOME moves it elsewhere."
+                f"{self._path} cannot be opened for writing: {error.strerror}. An index needs a folder that "
+                "you may write to; SIDECAR_HOME can name another one."
             ) from error
         try:
             taken = _lock(fd) and self._is_current(fd)
@@ -107,7 +107,7 @@ class Lease:
         holder = self._holder()
         pid = holder.get("pid")
         if pid == os.getpid():
-            return IndexLocked("This very process has it open already.", **holder)
+            return IndexLocked("This process already has it open.", **holder)
         who = f"Process {pid} has had it open since {holder.get('since')}" if pid else "Another process has it open"
         return IndexLocked(f"{who}; use that one, or end it and try again.", **holder)
 

@@ -38,7 +38,7 @@ class OwnFile:
         self._rescue = rescue
         self._corrupt = (
             f"The {what} in {{path}} cannot be read ({{error}}). Put a backup in its place,"
-            f" or move the file away to begin without {what}."
+            f" or move the file away to start without {what}."
         )
         self._lock = make_rlock(Rank.OWN_DATABASE)
         self._depth = 0
@@ -99,11 +99,11 @@ class OwnFile:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > self._version and not find_fault(self._path):
             raise IndexCorrupt(
-                f"The {self._what} in {self._path} were written by a newer sidecar (format {version}, this one knows"
-                f" {self._version}). Use that one, or move the file away to begin without {self._what}."
+                f"The {self._what} in {self._path} were written by a newer sidecar (format {version}; this one knows"
+                f" {self._version}). Use that one, or move the file away to start without {self._what}."
             )
         if version != self._version:
-            raise sqlite3.DatabaseError(f"it is no file of {self._what}")
+            raise sqlite3.DatabaseError(f"it is not a file of {self._what}")
 
     def _put_new(self, old: sqlite3.Connection | None = None) -> int:
         """Puts a new file in place, with what can be rescued from `old`; returns how many entries that is."""
@@ -161,7 +161,7 @@ class OwnFile:
             return PermissionDenied(f"{self._path} is damaged ({fault}) and cannot be set aside: {problem}.")
         return IndexCorrupt(
             f"The {self._what} in {self._path} cannot be read ({fault}). The file is now {aside.name} in the same"
-            f" folder; {rescued} of the {self._what} could be rescued and are in use. Ask again."
+            f" folder; {rescued} of the {self._what} have been rescued and are in use. Try again."
         )
 
     def _fault(self) -> str:
@@ -172,7 +172,7 @@ class OwnFile:
             return fault
         with contextlib.suppress(sqlite3.Error), contextlib.closing(connect_readonly(self._path)) as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            return "" if version >= self._version else f"it is no file of {self._what}"
+            return "" if version >= self._version else f"it is not a file of {self._what}"
         return ""
 
     def _free_name(self) -> Path:

@@ -42,7 +42,7 @@ def normalise_root(path: str) -> str:
     The folder need not exist. Raises WorkspaceNotFound for an empty path and for one with a NUL character.
     """
     if not path or "\0" in path:
-        raise errors.WorkspaceNotFound("The workspace path is empty or holds a NUL character.")
+        raise errors.WorkspaceNotFound("The workspace path is empty or contains a NUL character.")
     root = os.path.realpath(Path(path).expanduser())
     return root[0].upper() + root[1:] if _DRIVE.match(root) else root
 
@@ -80,7 +80,7 @@ def relative_path(root: str, user_path: str) -> str:
     if not text:
         raise errors.InvalidParams("The path is empty; give a path relative to the workspace.")
     if "\0" in text:
-        raise errors.PathTraversal("The path holds a NUL character.")
+        raise errors.PathTraversal("The path contains a NUL character.")
     if text != storable(text):
         raise errors.InvalidParams(f"{storable(user_path)!r} is not valid Unicode; no file of that name is indexed.")
     text = text.replace(os.sep, "/")

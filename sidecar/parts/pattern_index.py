@@ -119,7 +119,7 @@ def within_bounds(globs: Iterable[Glob]) -> Iterator[Glob]:
         if not glob.piece.decides:
             alike[glob.piece] += 1
             if alike[glob.piece] > MAX_ALIKE:
-                raise TooManyRules(f"more than {MAX_ALIKE} of its patterns with wildcards are alike")
+                raise TooManyRules(f"more than {MAX_ALIKE} of its patterns have the same wildcards")
         if count > MAX_PATTERNS:
             raise TooManyRules(f"it has more than {MAX_PATTERNS:,} patterns")
         yield glob

@@ -65,16 +65,16 @@ def read_file(root: str, path: str, max_size: int, *, reread: Callable[[int, int
 
 def _translated(error: OSError, path: str) -> errors.SidecarError:
     if error.errno in (errno.ELOOP, errno.EMLINK):
-        return errors.PathTraversal(f"{path} is a symbolic link; its target is indexed where it is.")
+        return errors.PathTraversal(f"{path} is a symbolic link. Its target is indexed under its own path.")
     if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-        return errors.FileNotFound(f"{path} cannot be the name of a file.")
+        return errors.FileNotFound(f"{path} is not a valid file name.")
     return errors.PermissionDenied(f"{path} cannot be read: {error.strerror or error}.")
 
 
 def _inside(root: str, path: str) -> str:
     """The absolute path with its folder's links resolved. Raises PathTraversal when that folder is outside the root."""
     if "\0" in path:
-        raise errors.PathTraversal("The path holds a NUL character.")
+        raise errors.PathTraversal("The path contains a NUL character.")
     folder, name = os.path.split(disk_path(root, path) if path else root + os.sep)
     resolved = os.path.realpath(folder)
     if resolved != root and not resolved.startswith(root.rstrip(os.sep) + os.sep):
@@ -137,7 +137,7 @@ def binary_reason(raw: bytes) -> str:
     """Why bytes without a byte order mark are not text, judged by the first 8 KB; empty when they are text."""
     head = raw[:SNIFFED_BYTES]
     if b"\0" in head:
-        return "it holds a NUL byte"
+        return "it contains a NUL byte"
     controls = len(head) - len(head.translate(None, _CONTROL))
     if controls > len(head) * 0.02 + 1:
         return f"{controls} of its first {len(head)} bytes are control characters"

@@ -177,7 +177,7 @@ class DiskWalker:
         return WalkResult(tuple(files), tuple(sorted(skipped, key=_path_of)), frozenset(harvest.unread))
 
     def _too_many(self) -> Decision:
-        return Decision(Rule.TOO_MANY, f"the first {self._options.max_files} files in path order are indexed")
+        return Decision(Rule.TOO_MANY, f"only the first {self._options.max_files} files in path order are indexed")
 
     def _descend(self, start: _Folder, cancelled: IsCancelled) -> _Harvest:
         harvest, pending = _Harvest(), [start]
@@ -348,14 +348,14 @@ class DiskWalker:
             return Decision(Rule.SYMLINK, "a symbolic link that leads out of the workspace")
         if not os.path.exists(target):  # noqa: PTH110
             return Decision(Rule.LINK, "a symbolic link that leads nowhere")
-        return Decision(Rule.LINK, "a symbolic link; what it leads to is looked at where it is")
+        return Decision(Rule.LINK, "a symbolic link; its target is handled under its own path")
 
     def _size(self, entry: Entry) -> Decision | None:
         limit = self._options.max_file_size
         if entry.stat is None or entry.stat.st_size <= limit:
             return None
         if entry.name == ".gitattributes" and entry.stat.st_size > MAX_RULES_BYTES:
-            return Decision(Rule.TOO_MANY_RULES, f"none of its lines is gone by: {entry.stat.st_size} bytes")
+            return Decision(Rule.TOO_MANY_RULES, f"its lines are not applied: {entry.stat.st_size} bytes")
         return Decision(Rule.TOO_LARGE, f"{entry.stat.st_size} bytes; the limit is {limit}")
 
     def _collection(self, entry: Entry) -> Decision | None:

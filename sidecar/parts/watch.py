@@ -31,7 +31,7 @@ _IGNORE_FILES = frozenset({".gitignore", ".sidecarignore"})
 _LOOK_MS = 1000  # how often a quiet watcher checks whether it has to watch other folders
 _EVENTS_LIMIT = 8000  # half of Linux's queue; with more events, some may have been lost
 _ATTEMPTS = 5
-_NO_GIT = "There is no git repository here, so there is no commit or checkout to notice."
+_NO_GIT = "There is no git repository here, so there are no commits or checkouts to watch for."
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Watcher:
         try:
             self._on_changes(changes)
         except Exception:  # an error of the listener must not end the watching
-            self._log.exception("What changed could not be taken in")
+            self._log.exception("changes could not be processed")
 
     def _watch(self) -> Events:
         """Watches the folders that exist now.
@@ -253,7 +253,7 @@ class Watcher:
         self._close()
         self._retry = True
         self.note = (
-            f"Watching failed ({type(error).__name__}: {error}), so changes are looked for every"
+            f"Watching failed ({type(error).__name__}: {error}), so sidecar looks for changes every"
             f" {self._poll_seconds:g} s until it works again."
         )
 
@@ -261,7 +261,7 @@ class Watcher:
         self._close()
         self._retry = retry
         self.note = (
-            f"The system does not let sidecar watch this folder ({error}), so changes are looked for every "
+            f"The system does not let sidecar watch this folder ({error}), so sidecar looks for changes every "
             f"{self._poll_seconds:g} s instead. On Linux, raise fs.inotify.max_user_watches or max_user_instances."
         )
 

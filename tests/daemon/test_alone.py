@@ -122,7 +122,7 @@ def test_an_agent_is_served_without_a_daemon_whatever_is_in_its_way(greeted: Hou
     assert "error" not in found, found
     assert found["result"]["structuredContent"]["results"][0]["path"] == "unit1.py"
     assert told.count("\n") == 1, told
-    assert told.startswith("sidecar: no daemon, working without one.")
+    assert told.startswith("sidecar: working without the daemon.")
 
 
 @pytest.mark.parametrize("kept", [b"", b"[]", b'{"2025-06-18": 7}', b'{"2025-06-18": {}}', b"[" * 200_000, b"\xff"])

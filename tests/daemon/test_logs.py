@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.daemon.house import House, write_workspace
 from tests.surfaces.lsp_client import LspClient
 
-STRANGER = "sidecar.daemon: somebody connected who is no client of ours"
+STRANGER = "sidecar.daemon: refused a connection that did not begin with a greeting"
 FEEDING = "sidecar.engine.ingest.store_sync: "
 
 

@@ -124,7 +124,7 @@ def test_an_option_that_cannot_hold_is_refused_and_a_variable_is_told(served: Ho
         assert other.returncode == 0
         assert other.stderr == (
             "sidecar: maxFiles is not 20 here: the workspace is open with 10 in the daemon,"
-            " for an editor or an agent that is attached.\n"
+            " for an attached editor or agent.\n"
         )
         same = served.run("search", "convert_unit_1", cwd=work, env={"SIDECAR_MAX_FILES": "10"})
         assert (same.returncode, same.stderr) == (0, "")
@@ -140,7 +140,7 @@ def test_a_model_that_the_workspace_is_not_open_with_is_refused(served: House, w
         editor.request("sidecar/getIndexStatus")
         done = served.run("search", "convert_unit_1", "--device", "auto", cwd=work)
         assert done.returncode == 2
-        assert "--device auto cannot be had" in done.stderr
+        assert "--device auto has no effect: the workspace is open with cpu" in done.stderr
         assert editor.stop() == 0
 
 
@@ -161,7 +161,7 @@ def test_the_daemon_command_starts_tells_and_stops(house: House) -> None:
     assert "serves" in json.loads(house.run("daemon", "logs", "--json").stdout)["lines"][0]
     stopped = json.loads(house.run("daemon", "stop", "--json").stdout)
     assert stopped == {"running": False, "stopped": True, "pid": started["pid"]}
-    assert house.run("daemon", "stop").stdout == "No daemon runs.\n"
+    assert house.run("daemon", "stop").stdout == "No daemon is running.\n"
     assert house.daemons() == []
 
 

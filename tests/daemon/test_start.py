@@ -76,7 +76,7 @@ def test_the_socket_and_the_record_of_a_killed_daemon_are_in_nobodys_way(house: 
     stale = house.status()["socket"]
     killed = house.kill()
     assert Path(stale).exists()
-    assert house.run("daemon", "status").stdout == "No daemon runs.\n"
+    assert house.run("daemon", "status").stdout == "No daemon is running.\n"
     assert handshake(house, work) == ""
     assert house.pid() != killed
 
@@ -86,7 +86,7 @@ def test_a_record_of_a_process_that_is_another_one_by_now_is_not_believed(house:
     place.folder.mkdir(mode=0o700)
     place.lock.write_text(json.dumps({"pid": os.getpid(), "socket": str(house.home / "nothing"), "since": "long ago"}))
     assert house.run("daemon", "status").returncode == 3
-    assert house.run("daemon", "stop").stdout == "No daemon runs.\n"
+    assert house.run("daemon", "stop").stdout == "No daemon is running.\n"
     assert handshake(house, work) == ""
     assert house.pid() != os.getpid()
 
@@ -107,7 +107,7 @@ def test_a_lock_that_is_held_by_something_that_cannot_be_reached_is_said_in_one_
     Path(house.status()["socket"]).unlink()
     told = handshake_while_hidden(house, work, pid)
     assert told.count("\n") == 1
-    assert told.startswith("sidecar: no daemon, working without one.")
+    assert told.startswith("sidecar: working without the daemon.")
     assert f"process {pid} holds" in told
     assert house.run("daemon", "stop").stdout == f"The daemon has ended: process {pid}.\n"
     assert not alive(pid)
@@ -207,7 +207,7 @@ def test_a_folder_of_another_user_in_the_place_of_ours_is_one_sentence(house: Ho
     os.chown(house.home / "run", 12345, 12345)
     told = handshake(house, work)
     assert told.count("\n") == 1
-    assert "is not a folder of yours" in told
+    assert "is not a folder that belongs to you" in told
     assert house.processes() == {}
 
 

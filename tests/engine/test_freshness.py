@@ -117,7 +117,7 @@ def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> N
         applier.add(rescan=[EVERYTHING])
         assert applier.flush(0.01) is False
         assert queue.pending() == Pending(rescan={EVERYTHING})
-        assert "still being looked over" in stale_notice(RunningJob(), Staleness(queue.pending().count(), True), "")
+        assert "still being checked" in stale_notice(RunningJob(), Staleness(queue.pending().count(), True), "")
         applier.add(["a.py", "b.py"])
         assert "2 changed path(s) are not indexed yet" in stale_notice(
             RunningJob(), Staleness(queue.pending().count()), ""
@@ -156,7 +156,7 @@ def test_a_process_that_may_not_write_says_that_unsaved_text_is_not_searched(roo
     second = room.open()
     assert find(second, "expire cookies")[0] == "src/cookies.py"
     assert notice(second) == ""
-    with pytest.raises(IndexLocked, match="Another process holds this index"):
+    with pytest.raises(IndexLocked, match="Another process keeps this index up to date"):
         second.set_buffer("src/cookies.py", NEW)
 
 
@@ -165,7 +165,7 @@ def test_text_that_came_before_the_index_was_found_to_be_held_elsewhere_is_told_
     index(holder)
     second = room.open()
     second.set_buffer("src/cookies.py", NEW)
-    assert "Another process holds this index" in notice(second)
+    assert "Another process keeps this index up to date" in notice(second)
 
 
 SEARCHING = """

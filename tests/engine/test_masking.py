@@ -50,7 +50,7 @@ def test_status_and_explain_say_what_is_hidden_and_where(room: Room) -> None:
     told = workspace.explain("src/payment.py")
     assert told.decision.indexed
     assert told.decision.detail.startswith(
-        "2 values hidden in what is kept: line 3: a password or key in plain text, line 5: "
+        "2 values hidden in the index: line 3: a password or key in plain text, line 5: "
     )
     assert (told.in_index, told.stale) == (True, False)
 

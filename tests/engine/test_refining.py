@@ -363,7 +363,7 @@ def test_interrupting_the_second_stage_leaves_an_index_that_answers(staged: Room
             interrupted.set()
 
     workspace = staged.open()
-    with pytest.raises(Cancelled, match="Index again to go on"):
+    with pytest.raises(Cancelled, match="Index again to continue"):
         workspace.refresh(progress, interrupted.is_set)
     answer = by_meaning(workspace)
     assert (answer.hits[0].path, answer.model.partition("@")[0]) == ("src/cookies.py", QUICK)
@@ -435,7 +435,7 @@ def test_an_index_whose_model_is_gone_answers_by_word_until_it_has_the_present_o
     answer = workspace.search(SearchRequest("drop stale cookies"), never_cancelled)
     assert answer.hits[0].path == "src/cookies.py"
     assert "Searched by word only" in answer.notice
-    assert f"{QUICK}@000000000000, which is not here any more" in answer.notice
+    assert f"{QUICK}@000000000000, which is no longer there" in answer.notice
     staged.close()
     staged.watcher = True
     watched = Watched(staged.open())

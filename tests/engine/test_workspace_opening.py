@@ -175,7 +175,7 @@ def test_indexing_makes_a_damaged_index_anew_and_says_so_without_embedding_anyth
     for log in room.home.glob("indexes/*/generations/1/manifest.sqlite-*"):
         log.unlink()
     report = index(room.open())
-    assert "was made anew" in report.notice
+    assert "has been rebuilt" in report.notice
     assert report.embedded == 0
     assert index(room.opened[-1]).notice == ""
 
@@ -191,7 +191,7 @@ def test_an_index_of_another_model_is_no_damage_and_is_not_made_anew_unasked(roo
     index(room.open())
     room.close()
     room.flags.update(model=SLOW, twoStage=False)
-    with pytest.raises(IndexCorrupt, match="or set the model back"):
+    with pytest.raises(IndexCorrupt, match="or change the setting back"):
         index(room.open())
 
 

@@ -102,7 +102,7 @@ def test_what_the_catalog_does_not_pin_the_hub_states_for_one_commit(hub: Hub, t
 @pytest.mark.parametrize("pinned", [True, False])
 def test_a_file_with_another_hash_is_refused_and_thrown_away(hub: Hub, tmp_path: Path, pinned: bool, name: str) -> None:
     hub.faults(**{PATHS[name]: "changed"})
-    with pytest.raises(ModelDownloadFailed, match=r"is not the file that it should be.*it must be"):
+    with pytest.raises(ModelDownloadFailed, match=r"is not the expected file.*but must be"):
         fetch(published(pinned), tmp_path, hub)
     assert_nothing_is_there(tmp_path)
     assert not list(tmp_path.rglob(f"{name}*"))
@@ -111,12 +111,12 @@ def test_a_file_with_another_hash_is_refused_and_thrown_away(hub: Hub, tmp_path:
 @pytest.mark.parametrize(
     ("fault", "complaint"),
     [
-        ("500", "answers 500: the server has a fault"),
-        ("401", "answers 401: it wants a sign-in"),
+        ("500", "answers 500: the server failed"),
+        ("401", "answers 401: it asks for a login"),
         ("404", "answers 404: there is no such file"),
-        ("too long", f"is longer than the {(STATIC / 'model.onnx').stat().st_size} bytes"),
-        ("redirect http://192.0.2.1/model", "sends us on to http://192.0.2.1/model, which is not https"),
-        ("redirect ftp://192.0.2.1/model", "sends us on|protocol"),
+        ("too long", f"is longer than the expected {(STATIC / 'model.onnx').stat().st_size} bytes"),
+        ("redirect http://192.0.2.1/model", "redirects to http://192.0.2.1/model, which is not https"),
+        ("redirect ftp://192.0.2.1/model", "redirects to|protocol"),
     ],
 )
 def test_a_server_that_does_not_give_the_file_is_an_error_that_says_how(
@@ -132,13 +132,13 @@ def test_a_server_that_does_not_give_the_file_is_an_error_that_says_how(
 def test_a_hub_that_states_something_else_is_refused(hub: Hub, tmp_path: Path, fault: str) -> None:
     hub.faults(api=fault)
     model = replace(published(pinned=False), revision=COMMIT)
-    with pytest.raises(ModelDownloadFailed, match="does not state the files as the hub does"):
+    with pytest.raises(ModelDownloadFailed, match="does not list its files in the form of the Hugging Face hub"):
         fetch(model, tmp_path, hub)
 
 
 def test_a_hash_of_the_catalog_wins_over_what_the_hub_states(hub: Hub, tmp_path: Path) -> None:
     files = {**published(pinned=False).files, "model.onnx": RemoteFile("onnx/model.onnx", 0, "0" * 64)}
-    with pytest.raises(ModelDownloadFailed, match=f"The hub states SHA-256 .* the catalog {'0' * 64}"):
+    with pytest.raises(ModelDownloadFailed, match=f"The hub states SHA-256 .* the catalog says {'0' * 64}"):
         fetch(published(pinned=False, files=files), tmp_path, hub)
 
 
@@ -150,7 +150,7 @@ def test_a_file_that_the_repository_lacks_is_named(hub: Hub, tmp_path: Path) -> 
 
 def test_a_download_that_was_cut_is_taken_up_where_it_ended(hub: Hub, tmp_path: Path) -> None:
     hub.faults(**{"onnx/model.onnx": "cut"})
-    with pytest.raises(ModelDownloadFailed, match=r"goes on from there|what has arrived is kept"):
+    with pytest.raises(ModelDownloadFailed, match=r"continues from there|what has been downloaded is kept"):
         fetch(published(), tmp_path, hub)
     assert_nothing_is_there(tmp_path)
     [part] = tmp_path.rglob("*.part")
@@ -183,7 +183,7 @@ def test_a_server_without_ranges_is_asked_from_the_start(hub: Hub, tmp_path: Pat
 
 def test_a_cancelled_download_leaves_no_model_and_goes_on_later(hub: Hub, tmp_path: Path) -> None:
     asked = iter(range(100))
-    with pytest.raises(Cancelled, match="What has arrived is kept"):
+    with pytest.raises(Cancelled, match="What has been downloaded is kept"):
         fetch_model(published(), tmp_path, hub.source, no_progress, lambda: next(asked) > 3)
     assert_nothing_is_there(tmp_path)
     fetch(published(), tmp_path, hub)
@@ -246,7 +246,7 @@ def with_weights_beside(graph: Path, target: Path, weights: str) -> None:
 def test_a_model_that_does_not_fit_its_entry_says_what_does_not_fit(hub: Hub, tmp_path: Path) -> None:
     model = published(entry=replace(published().entry, dimension=768))
     fetch(model, tmp_path, hub)
-    with pytest.raises(ModelLoadFailed, match="vectors of 256 numbers, its entry says 768"):
+    with pytest.raises(ModelLoadFailed, match="vectors of 256 numbers, but its entry says 768"):
         OnnxEmbedder(files_of(model, tmp_path), "cpu", 1)
 
 
@@ -269,7 +269,7 @@ def test_a_source_that_is_not_https_is_refused(tmp_path: Path, source: str) -> N
 def test_more_than_the_disk_has_is_not_begun(hub: Hub, tmp_path: Path) -> None:
     enough = range(shutil.disk_usage(tmp_path).free // 4 // 1024**3 + 1)
     huge = {f"weights{number}": RemoteFile("tokenizer.json", 4 * 1024**3, "0" * 64) for number in enough}
-    with pytest.raises(DiskFull, match="MB are free there"):
+    with pytest.raises(DiskFull, match="MB are free"):
         fetch(published(files={**published().files, **huge}), tmp_path, hub)
     assert hub.requests() == []
 
@@ -329,7 +329,7 @@ def test_https_wants_a_certificate_that_the_system_trusts(
         monkeypatch.setenv("SSL_CERT_FILE", str(public))
         fetch(published(), tmp_path / "models", safe)
         hub.faults(**{"onnx/model.onnx": f"redirect {hub.source}/cdn/{REPOSITORY}/onnx/model.onnx"})
-        with pytest.raises(ModelDownloadFailed, match=f"sends us on to {hub.source}/.*, which is not https"):
+        with pytest.raises(ModelDownloadFailed, match=f"redirects to {hub.source}/.*, which is not https"):
             fetch(published(), tmp_path / "others", safe)
 
 

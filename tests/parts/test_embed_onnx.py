@@ -280,7 +280,7 @@ def test_importing_the_embedder_loads_no_library() -> None:
 
 
 def test_a_wrong_dimension_is_refused_with_both_numbers() -> None:
-    with pytest.raises(ModelLoadFailed, match="vectors of 256 numbers, its entry says 384"):
+    with pytest.raises(ModelLoadFailed, match="vectors of 256 numbers, but its entry says 384"):
         OnnxEmbedder(changed(STATIC, dimension=384))
 
 

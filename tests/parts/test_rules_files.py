@@ -117,7 +117,7 @@ def test_a_folder_with_more_rules_than_are_gone_by_is_left_out_and_told(tmp_path
     walked = judge.walk()
     assert [found.path for found in walked.files] == ["a.py"]
     assert [(item.path, item.decision.rule) for item in walked.skipped] == [("sub/", Rule.TOO_MANY_RULES)]
-    assert walked.skipped[0].decision.detail.startswith(f"sub/{name} is not gone by: ")
+    assert walked.skipped[0].decision.detail.startswith(f"sub/{name} is not applied: ")
     assert walked.unread == frozenset()
     assert judge.decide("sub/inner/c.py").rule is Rule.TOO_MANY_RULES
     assert judge.subtree("sub").files == ()

@@ -292,7 +292,7 @@ def test_a_python_that_is_not_there_and_a_folder_that_may_not_be_made_are_named(
     with pytest.raises(StoreFailed, match="did not start"):
         ChromaStore(tmp_path / "chroma", DIMENSION, "model", python=str(tmp_path / "no-python")).open()
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreFailed, match="is not what it was"):
+    with pytest.raises(StoreFailed, match="is no longer what it was"):
         ChromaStore(tmp_path / "file" / "chroma", DIMENSION, "model").open()
 
 

@@ -122,7 +122,7 @@ def test_an_interrupted_download_leaves_no_model_and_is_taken_up_again(place: Pl
         while "kB weights.bin" not in (said := process.stderr.readline()) or said.startswith(f"{before}/"):
             assert said
         process.send_signal(signal.SIGINT)
-        assert "What has arrived is kept" in process.stderr.read()
+        assert "What has been downloaded is kept" in process.stderr.read()
         assert process.wait(LIMIT_S) == 130
     assert not (place.home / "models" / "minilm-hub").exists()
     place.hub.faults()
@@ -137,13 +137,13 @@ def test_a_wrong_hash_is_an_error_with_both_hashes(place: Place) -> None:
     refused = place.run("models", "download", "minilm-hub", "--json")
     error = json.loads(refused.stderr[refused.stderr.index("{") :])["error"]
     assert (refused.returncode, error["code"]) == (7, "MODEL_DOWNLOAD_FAILED")
-    assert "it must be" in error["detail"]
+    assert "but must be" in error["detail"]
     assert not (place.home / "models" / "minilm-hub").exists()
 
 
 @pytest.mark.parametrize(
     ("model", "reason"),
-    [("minilm-misfit", "vectors of 384 numbers, its entry says 768"), ("minilm-mean", "has no output of shape")],
+    [("minilm-misfit", "vectors of 384 numbers, but its entry says 768"), ("minilm-mean", "has no output of shape")],
 )
 def test_a_model_that_does_not_fit_its_entry_is_named_when_it_has_come(place: Place, model: str, reason: str) -> None:
     refused = place.run("models", "download", model)

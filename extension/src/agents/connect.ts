@@ -1,4 +1,4 @@
-// `Sidecar: Connect an Agent…`: shows what would change in the agent's settings, and writes it when told to.
+// `Sidecar: Connect an Agent…`: shows what would change in the agent's settings, and writes it when the person agrees.
 import { homedir } from "node:os";
 import { basename, dirname } from "node:path";
 import * as vscode from "vscode";
@@ -62,7 +62,7 @@ function reveal(line: number): void {
 async function writeChecked({ agent, file, entry, before, after }: Proposal): Promise<void> {
   const now = await textOf(file);
   if (now.unsaved || now.text !== before) {
-    await offerText(agent, file, entry, "It has changed meanwhile.");
+    await offerText(agent, file, entry, "It has changed in the meantime.");
     return;
   }
   await vscode.workspace.fs.createDirectory(file.with({ path: dirname(file.path) }));
@@ -72,7 +72,7 @@ async function writeChecked({ agent, file, entry, before, after }: Proposal): Pr
 }
 
 async function offerText(agent: Agent, file: vscode.Uri, entry: object, reason: string): Promise<void> {
-  const message = `${file.fsPath} is left as it is: ${reason} Add the entry by hand.`;
+  const message = `${file.fsPath} was not changed: ${reason} Add the entry by hand.`;
   const chosen = await vscode.window.showWarningMessage(message, "Copy Entry", "Open File");
   if (chosen === "Copy Entry") await copyEntry(agent, entry);
   if (chosen === "Open File") await vscode.window.showTextDocument(file);
@@ -80,7 +80,7 @@ async function offerText(agent: Agent, file: vscode.Uri, entry: object, reason: 
 
 async function copyEntry(agent: Agent, entry: object): Promise<void> {
   await vscode.env.clipboard.writeText(entryText(agent, entry));
-  void vscode.window.showInformationMessage(`The entry for ${agent.name} is in the clipboard.`);
+  void vscode.window.showInformationMessage(`The entry for ${agent.name} has been copied to the clipboard.`);
 }
 
 async function chooseAgent(): Promise<Agent | undefined> {
@@ -89,7 +89,7 @@ async function chooseAgent(): Promise<Agent | undefined> {
     description: agent.of === "home" ? `~/${agent.file}` : agent.file,
     agent,
   }));
-  const options = { title: "Connect an Agent", placeHolder: "Which agent is to search with Sidecar?" };
+  const options = { title: "Connect an Agent", placeHolder: "Which agent should search with Sidecar?" };
   return (await vscode.window.showQuickPick(rows, options))?.agent;
 }
 

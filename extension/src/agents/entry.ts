@@ -22,7 +22,7 @@ export function firstDifference(before: string, after: string): number {
 function withTable(agent: Agent, current: string, entry: object): Change {
   const [section = "", name = ""] = agent.way;
   const taken = new RegExp(`${section}["']?\\s*\\.\\s*["']?${name}\\b`).test(current);
-  if (taken) return { refused: "An entry of that name is there." };
+  if (taken) return { refused: "There is already an entry of that name." };
   if (new RegExp(`^\\s*["']?${section}["']?\\s*=`, "m").test(current))
     return { refused: `"${section}" is written in one line, to which a table cannot be added.` };
   const gap = current === "" || current.endsWith("\n\n") ? "" : current.endsWith("\n") ? "\n" : "\n\n";

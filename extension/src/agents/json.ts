@@ -23,8 +23,8 @@ function changed(text: string, way: readonly string[], value: object): Change {
   const place = find(root, way);
   if (typeof place === "string") return { refused: place };
   const made = place.rest.length === 0 ? replaced(text, place.node, value) : inserted(text, place, value);
-  if (made === undefined) return { refused: "The entry that is there has comments in it." };
-  return keepsTheRest(text, made, way, value) ? { text: made } : { refused: "The file has an unusual form." };
+  if (made === undefined) return { refused: "The existing entry contains comments." };
+  return keepsTheRest(text, made, way, value) ? { text: made } : { refused: "The file has an unexpected structure." };
 }
 
 export function nest(way: readonly string[], value: unknown): unknown {
@@ -42,9 +42,9 @@ interface Place {
 function find(root: Node, way: readonly string[]): Place | string {
   let node = root;
   for (const [depth, key] of way.entries()) {
-    if (node.type !== "object") return `${JSON.stringify(key)} has no place: what should hold it is no object.`;
+    if (node.type !== "object") return `${JSON.stringify(key)} cannot be added: its parent is not an object.`;
     const [found, second] = members(node, key);
-    if (second !== undefined) return `${JSON.stringify(key)} is there twice.`;
+    if (second !== undefined) return `${JSON.stringify(key)} occurs twice.`;
     if (found === undefined) return { node, rest: way.slice(depth), depth };
     node = found;
   }

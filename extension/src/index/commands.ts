@@ -77,7 +77,7 @@ async function remove(sidecar: Sidecar, given: unknown): Promise<void> {
   const result = await sidecar.call("sidecar/deleteIndex", { workspace: folder.uri.toString() });
   if (result.status === "deleted")
     void vscode.window.showInformationMessage(
-      `The index of ${quoted(folder.name)} is deleted. Your files were not touched.`,
+      `The index of ${quoted(folder.name)} has been deleted. Your files were not touched.`,
     );
 }
 
@@ -86,7 +86,7 @@ async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {
   if (file === undefined) return noFile();
   const params = { file_path: file.path, workspace: file.folder.uri.toString() };
   const { status, chunksCreated } = await sidecar.call("sidecar/reindexFile", params);
-  const done = status === "removed" ? "taken out of the index" : `indexed again, ${chunksCreated} chunks`;
+  const done = status === "removed" ? "removed from the index" : `indexed again, ${chunksCreated} chunks`;
   vscode.window.setStatusBarMessage(`$(check) ${quoted(file.path).replaceAll("$(", "$ (")}: ${done}`, 5000);
 }
 
@@ -114,6 +114,6 @@ async function listedFile(given: unknown, path: string): Promise<FileInFolder | 
 }
 
 function noFile(): Promise<void> {
-  void vscode.window.showInformationMessage("Sidecar: open a file of an open folder first.");
+  void vscode.window.showInformationMessage("Sidecar: open a file inside an open folder first.");
   return Promise.resolve();
 }

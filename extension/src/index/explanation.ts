@@ -17,9 +17,9 @@ export function told(answer: PathExplanation): Told {
 }
 
 function headlineOf({ path, inIndex, indexed, stale, exists }: PathExplanation): string {
-  if (inIndex && !indexed) return `${path} is still in the index and will be taken out.`;
+  if (inIndex && !indexed) return `${path} is still in the index and will be removed.`;
   if (inIndex) return stale ? `${path} is indexed, but has changed since.` : `${path} is indexed and up to date.`;
-  if (!exists) return `${path} is not there.`;
+  if (!exists) return `${path} does not exist.`;
   return indexed ? `${path} is not indexed yet.` : `${path} is not indexed.`;
 }
 

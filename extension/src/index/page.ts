@@ -109,7 +109,7 @@ function cards(status: Partial<IndexStatus>, now: number): Html {
   return html`<section class="cards" aria-label="Summary">
     ${card("Files", grouped(totalFiles), `${grouped(codeFiles)} code, ${grouped(docsFiles)} documentation`)}
     ${card("Chunks", grouped(totalChunks), "passages that can be found")}
-    ${card("By meaning", `${percentOf(status)} %`, `${grouped(embeddedChunks)} chunks have their vector`)}
+    ${card("By meaning", `${percentOf(status)} %`, `${grouped(embeddedChunks)} chunks have a vector`)}
     ${updatedCard(status, now)} ${card("On disk", sizeText(status.storageSize ?? "0B"), watching(status))}
     ${card("Model", modelName(status.model ?? "none"), deviceLine(status))}
   </section>`;

@@ -4,7 +4,7 @@ import { inMarkdown, visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 
-/** What a person is told of an index; `stale` and `partial` are told apart from `ready`. */
+/** What a person sees of an index; `stale` and `partial` are distinguished from `ready`. */
 export type Condition =
   "off" | "starting" | "broken" | "missing" | "indexing" | "partial" | "stale" | "failed" | "refining" | "ready";
 
@@ -52,7 +52,7 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     icon: "database",
     text: () => "Not indexed",
     severity: "none",
-    says: "This folder has no index yet. It takes seconds to minutes to make one, on this machine alone.",
+    says: "This folder has no index yet. Making one takes seconds to minutes, on this machine alone.",
   },
   indexing: { icon: "sync~spin", text: indexingText, severity: "none", says: "Searches already find what is indexed." },
   partial: {
@@ -71,7 +71,7 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     icon: "error",
     text: () => "Index failed",
     severity: "error",
-    says: "The index has failed. Reindexing the project makes it anew.",
+    says: "The index has failed. Reindexing the project rebuilds it.",
   },
   refining: {
     icon: "check",

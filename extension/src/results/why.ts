@@ -1,4 +1,4 @@
-// Why a hit stands where it stands: the shares of its score and what was told for them.
+// Why a hit has its rank: the shares of its score and the reason given for each.
 import type { PlacedHit } from "../sidecar";
 import { scoreOf } from "../search/row";
 

@@ -58,10 +58,10 @@ export function whatHelps({ command }: Advice): string {
 
 const HINTS: Readonly<Record<Asked["subject"], string>> = {
   code: "Try other words, or another way of searching: the buttons above switch it.",
-  docs: "Only documents that are in the index are searched; the index status tells how many there are.",
+  docs: "Only documents that are in the index are searched; the index status shows how many there are.",
   symbol: "Try other words for what it does.",
   similar: "Nothing in the index is like this code.",
-  path: "A pattern such as src/**/*.py finds more; upper and lower case differ.",
+  path: "A pattern such as src/**/*.py finds more; upper and lower case are different.",
 };
 
 export function adviceForNothing(asked: Asked): Advice {

@@ -57,7 +57,7 @@ const CODE = {
 const DOCS = {
   subject: "docs",
   title: "Search Docs",
-  placeholder: "What should the documentation tell?",
+  placeholder: "What should the documentation explain?",
 } as const;
 const SYMBOL = {
   subject: "symbol",
@@ -84,7 +84,7 @@ function selectedText(): string {
 function findSimilar({ sidecar }: Features, open: (opening: Omit<Opening, "mode">) => void, given: unknown): void {
   const spot = isSpot(given) ? given : spotOfEditor((uri) => sidecar.workspaceOf(uri));
   if (spot === undefined) {
-    void vscode.window.showInformationMessage("Sidecar: put the cursor into code of an open folder first.");
+    void vscode.window.showInformationMessage("Sidecar: put the cursor in code of an open folder first.");
     return;
   }
   const lines = spot.endLine === undefined ? `${spot.line}` : `${spot.line}–${spot.endLine}`;

@@ -12,7 +12,7 @@ export interface Row {
 const OPEN = "❰";
 const CLOSE = "❱";
 const BETWEEN = "  ⋯  ";
-/** Characters of a match that a row of the palette has room for. */
+/** Characters of a match that fit into a row of the palette. */
 const WIDTH = 76;
 
 /** `several`: hits of more than one folder are listed, so each says which is its own. */
@@ -26,7 +26,7 @@ export function rowOf(hit: PlacedHit, several = false): Row {
   };
 }
 
-/** Both lines are to be seen: a short one leaves its room to the other. */
+/** Both lines are to be seen: a short one leaves its space to the other. */
 function matchOf(hit: PlacedHit): string {
   const lines = linesOf(hit).map(({ pieces }) => pieces);
   const lengths = lines.map((pieces) => pieces.join("").length);

@@ -47,7 +47,7 @@ export class Life {
     try {
       return await connection.request(method, params, token);
     } catch (error) {
-      if (this.connection !== connection) throw notRunning("Sidecar ended before it had answered.");
+      if (this.connection !== connection) throw notRunning("Sidecar ended before it answered.");
       throw asFailure(error);
     }
   }

@@ -22,7 +22,7 @@ export async function ask(asked: Asked, token: vscode.CancellationToken): Promis
   const choices: Choice[] = actions.map(({ title }, i) => ({ title, isCloseAffordance: i === last }));
   const picked = await (asked.type === WARNING ? inDialog(asked.message, choices) : inToast(asked.message, choices));
   if (picked !== undefined && token.isCancellationRequested)
-    void vscode.window.showInformationMessage("Sidecar no longer waits for that answer: nothing was changed by it.");
+    void vscode.window.showInformationMessage("Sidecar is no longer waiting for that answer, so nothing has changed.");
   return picked === undefined ? null : { title: picked.title };
 }
 

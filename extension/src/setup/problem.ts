@@ -44,10 +44,10 @@ export function pipProblem(output: string): SetUpProblem {
     return new SetUpProblem(
       "network",
       "Python's package index could not be reached. The first start needs the network once (or a proxy or mirror in " +
-        "pip's own configuration); nothing after it does.",
+        "pip's own configuration); later starts do not.",
     );
   const missing = NONE_MATCHES.exec(output)?.[1];
   if (missing !== undefined)
     return new SetUpProblem("install", `There is no "${missing}" for this Python and machine. Try another Python.`);
-  return new SetUpProblem("install", "The private environment could not be made. The log says what pip said.");
+  return new SetUpProblem("install", "The private environment could not be created. The log shows the output of pip.");
 }

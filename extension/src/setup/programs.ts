@@ -23,7 +23,7 @@ export class Programs {
     private readonly again: () => void,
   ) {}
 
-  /** Rejects with `SetUpProblem`, which the person has then been told of. */
+  /** Rejects with `SetUpProblem`, which has then been shown to the person. */
   async find(): Promise<Program> {
     try {
       return await this.locate();
@@ -33,7 +33,7 @@ export class Programs {
     }
   }
 
-  /** What an agent is told to start: it outlives updates of the extension. Makes nothing. */
+  /** The program that an agent's settings name: it outlives updates of the extension. Makes nothing. */
   async forAgents(): Promise<string> {
     const own = this.own();
     return own ?? (await this.environment()).launcher;
@@ -113,8 +113,8 @@ async function checkRuns(path: string): Promise<void> {
   if (!isAbsolute(path) && !/[/\\]/.test(path)) return;
   const problem = (what: string): SetUpProblem =>
     new SetUpProblem("no-program", `${path} (setting sidecar.path) ${what}`);
-  if (!isAbsolute(path)) throw problem("is no absolute path.");
+  if (!isAbsolute(path)) throw problem("is not an absolute path.");
   await access(path, constants.X_OK).catch(() => {
-    throw problem("is not there, or is no program.");
+    throw problem("does not exist, or is not a program.");
   });
 }

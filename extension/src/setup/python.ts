@@ -60,7 +60,7 @@ function unfit(setting: string, seen: readonly { command: string; found: Seen }[
   if (bare !== undefined)
     return new SetUpProblem(
       "no-venv",
-      `${bare.command} (Python ${bare.found.version}) cannot make environments: its venv module is missing. On Debian ` +
+      `${bare.command} (Python ${bare.found.version}) cannot create environments: its venv module is missing. On Debian ` +
         `and Ubuntu: sudo apt install python${bare.found.version}-venv.`,
     );
   const old = seen[0];
@@ -69,6 +69,6 @@ function unfit(setting: string, seen: readonly { command: string; found: Seen }[
       "old-python",
       `${old.command} is Python ${old.found.version}; Sidecar needs Python ${LOWEST.join(".")} or newer.`,
     );
-  if (setting !== "") return new SetUpProblem("no-python", `"${setting}" (setting sidecar.python) does not run.`);
+  if (setting !== "") return new SetUpProblem("no-python", `"${setting}" (setting sidecar.python) cannot be run.`);
   return new SetUpProblem("no-python", `No Python was found. Sidecar needs Python ${LOWEST.join(".")} or newer.`);
 }

@@ -10,7 +10,8 @@ export async function carriedWheel(extensionFolder: string): Promise<Wheel> {
     const { file, sha256 } = JSON.parse(await readFile(join(folder, "wheel.json"), "utf8")) as Wheel;
     return { file: join(folder, file), sha256 };
   } catch {
-    const message = "This build of the extension carries no sidecar: name your own in the setting sidecar.path.";
+    const message =
+      "This build of the extension contains no sidecar. Install it yourself, and name it in the setting sidecar.path.";
     throw new SetUpProblem("no-program", message);
   }
 }

@@ -43,7 +43,7 @@ test("a file that the entry does not fit into is left alone, and the text to pas
   writeFileSync(file, "{ not json");
   await window.command("Sidecar: Connect an Agent…");
   await window.rows.filter({ hasText: "Gemini CLI" }).click();
-  const toast = window.toast("is left as it is: The file is not valid JSON.");
+  const toast = window.toast("was not changed: The file is not valid JSON.");
   await expect(window.button(toast, "Copy Entry")).toBeVisible();
   expect(readFileSync(file, "utf8")).toBe("{ not json");
   for (const name of [".gemini", ".mcp.json"]) rmSync(join(window.editor.folder, name), { recursive: true });

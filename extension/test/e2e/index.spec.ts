@@ -136,7 +136,7 @@ test("deleting asks first: Cancel keeps the index, Delete deletes it", async ({ 
 
   await window.command("Sidecar: Delete Index");
   await window.button(window.dialog, "Delete index").click();
-  await expect(window.toast("is deleted. Your files were not touched.")).toBeVisible();
+  await expect(window.toast("has been deleted. Your files were not touched.")).toBeVisible();
   await expect(window.statusItem("Not indexed")).toBeVisible();
   await window.command("Sidecar: Search Code");
   await window.input.fill("compress the response body");

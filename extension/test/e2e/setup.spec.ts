@@ -18,7 +18,7 @@ test.use({
 });
 
 test("a Python that is not there is told, with a way on", async ({ window }) => {
-  const toast = window.toast('"/not/there/python3" (setting sidecar.python) does not run.');
+  const toast = window.toast('"/not/there/python3" (setting sidecar.python) cannot be run.');
   await expect(toast).toBeVisible();
   await window.picture("setup-no-python");
   for (const name of ["Get Python", "Open Settings", "Try Again"])
@@ -39,5 +39,5 @@ test("a program that is no sidecar is told once, with a way on", async ({ window
   for (const name of ["Restart", "Show Log"]) await expect(window.button(toast, name)).toBeVisible();
   await expect(window.toasts).toHaveCount(1);
   window.setMachine({ "sidecar.path": "/not/there/sidecar" });
-  await expect(window.toast("/not/there/sidecar (setting sidecar.path) is not there")).toBeVisible();
+  await expect(window.toast("/not/there/sidecar (setting sidecar.path) does not exist")).toBeVisible();
 });

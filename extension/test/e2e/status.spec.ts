@@ -112,7 +112,7 @@ test("a damaged index has failed, and the item leads to what makes it anew", asy
   await window.command("Sidecar: Restart");
   await expect(item(window)).toContainText("Index failed");
   const hover = await tooltip(window);
-  await expect(hover).toContainText("Reindexing the project makes it anew.");
+  await expect(hover).toContainText("Reindexing the project rebuilds it.");
   await window.picture("failed");
   await item(window).click();
   const page = window.webview();

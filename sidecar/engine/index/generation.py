@@ -27,7 +27,7 @@ from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
 
-REBUILD = "Run reindex_project to build it anew."
+REBUILD = "Run reindex_project to rebuild it."
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Generations:
         try:
             return model_of(meta), bool(meta["clean"])
         except (KeyError, ValueError) as error:
-            raise IndexCorrupt(f"Its manifest lacks what it must know of its model ({error}). {REBUILD}") from error
+            raise IndexCorrupt(f"Its manifest does not describe its model ({error}). {REBUILD}") from error
 
     def check(self, number: int) -> Mapping[str, object]:
         """The meta table of the manifest on disk.
@@ -197,7 +197,7 @@ class Generations:
         except IndexCorrupt:
             raise
         except SidecarError as error:
-            self._log.warning("kept vectors were not trimmed: %s", error.message)
+            self._log.warning("unused vectors stay in the embedding cache for now: %s", error.message)
 
     def release(self, number: int) -> None:
         """Drops the cached vectors that only this generation refers to; call it before the generation is deleted.
@@ -215,7 +215,7 @@ class Generations:
                 kept.close()
         except (SidecarError, KeyError, ValueError) as error:
             # No index refers to these vectors any more, so a later `trim` can drop them.
-            self._log.warning("kept vectors of a deleted index stay for now: %s", error)
+            self._log.warning("the vectors of a deleted index stay in the embedding cache for now: %s", error)
 
     def _assemble(
         self,
@@ -280,8 +280,8 @@ class Generations:
             if meta.get(key) != value:
                 name = key.removeprefix("version_")
                 raise IndexCorrupt(
-                    f"It was made with {name} version {meta.get(key)}, this program uses {value}."
-                    " Run reindex_project to build it anew; no text is embedded twice."
+                    f"It was made with {name} version {meta.get(key)}, but this sidecar uses {value}."
+                    " Run reindex_project to rebuild it; unchanged texts are not embedded again."
                 )
 
 

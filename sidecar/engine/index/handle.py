@@ -224,9 +224,11 @@ class IndexHandle:
             self.take_lease()
         except IndexLocked:
             self.kept_up_elsewhere = True
-            return "Another process holds this index: it is searched here, and changed there."
+            return "Another process keeps this index up to date; this one only searches it."
         except (PermissionDenied, DiskFull):
-            return f"{self._directory.path} cannot be written: the index is searched as it was when that was possible."
+            return (
+                f"{self._directory.path} cannot be written, so the index is not kept up to date; results may be stale."
+            )
         return ""
 
     def _release(self) -> None:

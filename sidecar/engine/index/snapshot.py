@@ -241,7 +241,7 @@ class Snapshots:
     def _reading(self) -> Iterator[None]:
         with self._lock:
             if self._closed:
-                raise IndexCorrupt("It was closed while it was about to be read; ask again.")
+                raise IndexCorrupt("It was closed before it could be read. Try again.")
             self._readers += 1
         try:
             yield

@@ -41,6 +41,8 @@ def vectors_in(manifest: Path, store_uuid: str) -> Ids:
             rows = connection.execute("SELECT vector_id FROM chunks UNION SELECT path_vector FROM files")
             return np.fromiter((row[0] for row in rows), np.int64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise IndexCorrupt(f"{manifest} names vectors that cannot be.") from error
+            raise IndexCorrupt(
+                f"{manifest} refers to vectors by invalid numbers. Run reindex_project to rebuild it."
+            ) from error
         finally:
             connection.close()

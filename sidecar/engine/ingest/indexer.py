@@ -404,4 +404,4 @@ def _count(batch: _Batch, tally: Tally) -> None:
 
 def _check(cancelled: IsCancelled) -> None:
     if cancelled():
-        raise Cancelled("What was indexed so far is kept; index again to go on.")
+        raise Cancelled("What has been indexed so far is kept. Index again to continue.")

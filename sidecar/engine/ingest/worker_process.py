@@ -108,7 +108,7 @@ class WorkerProcess:
             self._process = start(_MODULE)
         except OSError as error:
             raise Internal(
-                f"A process that parses files did not start: {error}. Nothing is parsed without it."
+                f"The process that parses files did not start: {error}. No file can be indexed without it."
             ) from error
         self._requests = cast(BinaryIO, self._process.stdin)
         self._replies = cast(BinaryIO, self._process.stdout)
@@ -162,8 +162,8 @@ class WorkerProcess:
             self.end()
             status = self._process.returncode
             raise Internal(
-                f"A process that parses files ended before it was ready (status {status})."
-                " Nothing is parsed without it: see whether memory and processes are short."
+                f"The process that parses files ended before it was ready (status {status})."
+                " No file can be indexed without it. Check whether memory or processes have run out."
             ) from error
         self._patience.heard(self._process)
 

@@ -98,7 +98,9 @@ def fetch_model(model: Published, home: Path, source: str, progress: Progress, c
         with Lease(home / "models" / UNFINISHED):
             return fetch(model, home / "models", source, progress, cancelled)
     except IndexLocked as busy:
-        raise ModelDownloadFailed(f"Process {busy.facts.get('pid', '?')} downloads a model; wait for it.") from busy
+        raise ModelDownloadFailed(
+            f"Process {busy.facts.get('pid', '?')} is downloading a model. Try again when it has finished."
+        ) from busy
 
 
 def make_embedder(settings: Settings, home: Path | None = None) -> Embedder:

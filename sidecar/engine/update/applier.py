@@ -144,10 +144,10 @@ class ChangeApplier:
             pass
         except SidecarError as error:
             self._failed(error.message)
-            self._log.warning("keeping the index up to date: %s", error.message)
+            self._log.warning("the index could not be updated: %s", error.message)
         except Exception as error:
             self._failed(f"{type(error).__name__}: {error}")
-            self._log.exception("keeping the index up to date")
+            self._log.exception("the index could not be updated")
 
     def _wait_for_release(self, since: int) -> None:
         with self._lock:
@@ -167,7 +167,7 @@ class ChangeApplier:
         try:
             self._on_change()
         except Exception:  # a listener's error must not end this thread
-            self._log.exception("A change of the index could not be told")
+            self._log.exception("a listener failed when the index had changed")
 
     def _next(self) -> Batch | None:
         with self._lock:

@@ -243,5 +243,5 @@ def _raise_if_left_out(snapshot: Snapshot, path: str) -> None:
 
 def _writer(generation: Generation) -> Writer:
     if generation.writer is None:
-        raise IndexLocked("It is open for reading only.")
+        raise IndexLocked("This process can only read it.")
     return generation.writer

@@ -74,7 +74,7 @@ def index_matched(
     generation is read-only, and Cancelled, after which committed work stays.
     """
     if generation.writer is None:
-        raise IndexLocked("It is open for reading only.")
+        raise IndexLocked("This process can only read it.")
     writer = generation.writer
     counts = _Counts(failed=len(matched.failures))
     for files in matched.files:
@@ -161,4 +161,4 @@ def _why_not(walker: Walker, path: str) -> str:
         return "There is no such file."
     if isinstance(answer, SkippedPath) and not answer.path.endswith("/"):
         return f"It is left out: {answer.decision.rule.value} ({answer.decision.detail})."
-    return "There is no file in this folder that may be indexed."
+    return "This folder holds no file that can be indexed."

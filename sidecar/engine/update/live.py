@@ -199,7 +199,7 @@ class LiveUpdate:
         watcher, applier = self._watcher, self._applier
         failed = applier.last_error.rstrip(".") if applier is not None else ""
         return one_line(
-            f"Changes could not be indexed ({failed}); they are tried again." if failed else "",
+            f"Changes could not be indexed ({failed}); sidecar will try again." if failed else "",
             watcher.note if watcher is not None else "",
         )
 

@@ -109,7 +109,7 @@ class ModelUpgrade:
         if self._error is not None:
             raise self._error
         if self._due() is not None:
-            raise Cancelled("The index was changed meanwhile, or its settings; index again to go on.")
+            raise Cancelled("The index or its settings have changed in the meantime. Index again to continue.")
         return self._embedded
 
     @contextmanager
@@ -186,10 +186,10 @@ class ModelUpgrade:
             # If the index was closed or swapped during the run, the error is its consequence.
             if due is None or self._index.generation is due[0]:
                 self._error = error
-                self._log.warning("the second stage stops: %s", error.message)
+                self._log.warning("the second stage has stopped: %s", error.message)
         except Exception as error:
             self._error = Internal(f"The second stage has stopped ({type(error).__name__}: {error}).")
-            self._log.exception("the second stage stops")
+            self._log.exception("the second stage has stopped")
         finally:
             self._now = None
             self._not_before = time.monotonic() + _AGAIN_S if self._error else 0.0
@@ -294,8 +294,8 @@ class ModelUpgrade:
         while thread is not None and thread.is_alive():
             if cancelled():
                 raise Cancelled(
-                    "The index is complete and answers; the better model's vectors made so far are kept."
-                    " Index again to go on."
+                    "The index is complete and can be searched; the better model's vectors made so far are kept."
+                    " Index again to continue."
                 )
             thread.join(_LOOK_S)
             now = self._now

@@ -29,7 +29,7 @@ def up_to_date_or_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[]
     except IndexCorrupt as damage:
         if index.generation is not None:
             index.check_model(index.generation)  # raises if the model is not the wanted one: a person decides on that
-        notice = f"{damage.message} The index was made anew; nothing but time is lost."
+        notice = f"{damage.message} The index has been rebuilt; nothing is lost but time."
         return replace(make_anew(index, build, end_upkeep), notice=notice)
 
 

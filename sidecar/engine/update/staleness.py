@@ -36,7 +36,7 @@ def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> st
     `read_only_reason`: why this process cannot update the index, if that matters for the answer; else empty.
     """
     if job.kind == "rebuild":
-        return "The index is being rebuilt; these results are from the former one."
+        return "The index is being rebuilt; these results come from the previous one."
     if job.kind in ("create", "refresh"):
         so_far = f" ({job.done} of {job.total} files so far)" if job.total else ""
         return f"The index is being built{so_far}; results are partial."
@@ -46,7 +46,7 @@ def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> st
     if short.error:
         return f"{what} could not be indexed ({short.error.rstrip('.')}); results may be stale."
     if short.looks_over and not short.pending:
-        return "The workspace is still being looked over for changes; results may be stale."
+        return "The workspace is still being checked for changes; results may be stale."
     return f"{what} are not indexed yet; results may be stale."
 
 
@@ -57,7 +57,7 @@ def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
     path, reason = unread[0]
     more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
     name = "The workspace" if path == "/" else path
-    return f"{name}{more} could not be read ({reason}); what is known of it is kept, and it is tried again."
+    return f"{name}{more} could not be read ({reason}); what is known of it is kept, and sidecar will try again."
 
 
 def one_line(*notices: str) -> str:

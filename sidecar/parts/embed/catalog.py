@@ -72,7 +72,7 @@ class ModelFiles:
 
     entry: ModelEntry
     folder: Path
-    remedy: str = "Reinstall sidecar or put the right file there."
+    remedy: str = "Install sidecar again, or put the right file there."
 
     @property
     def graph(self) -> Path:
@@ -91,7 +91,7 @@ class ModelFiles:
             if actual != expected:
                 raise ModelLoadFailed(
                     f"{self.folder / name} is not the file of model {self.entry.id}: its SHA-256 is {actual}, "
-                    f"the catalog says {expected}. {self.remedy}"
+                    f"but the catalog says {expected}. {self.remedy}"
                 )
             digest.update(f"{name} {actual}\n".encode())
         feeding = {key: value for key, value in asdict(self.entry).items() if key not in _NOT_IN_ID}

@@ -73,7 +73,7 @@ def fetch_model(
 
             def report(done: int, name: str = name, before: int = before) -> None:
                 if is_cancelled():
-                    raise Cancelled("What has arrived is kept: the same command goes on from there.")
+                    raise Cancelled("What has been downloaded is kept; the same command continues from there.")
                 progress((before + done) // 1000, max(1, total // 1000), f"kB {name}")
 
             sums[name] = _fetch_file(hub, hub.address(model.repository, commit, file.path), file, staged / name, report)
@@ -92,7 +92,7 @@ class _Hub:
             address = urlsplit(self._source)
             self._local = address.scheme == "http" and _is_loopback(address.hostname or "")
         except ValueError as error:
-            raise ModelDownloadFailed(f"modelsSource is {source!r}, which is no address: {error}.") from error
+            raise ModelDownloadFailed(f"modelsSource is {source!r}, which is not a valid address: {error}.") from error
         if not self._may_ask(self._source) or address.query or address.fragment or "@" in address.netloc:
             raise ModelDownloadFailed(
                 f"modelsSource is {source!r}; it must begin with https:// and name a server, without a password."
@@ -104,7 +104,7 @@ class _Hub:
         def check(request: Request) -> None:
             # httpx2 calls this for every redirect too.
             if not self._may_ask(str(request.url)):
-                raise ModelDownloadFailed(f"{self._source} sends us on to {request.url}, which is not https.")
+                raise ModelDownloadFailed(f"{self._source} redirects to {request.url}, which is not https.")
 
         try:
             self._client: Client = httpx2.Client(
@@ -115,7 +115,7 @@ class _Hub:
                 event_hooks={"request": [check]},
             )
         except (ImportError, ValueError, httpx2.InvalidURL) as error:
-            raise ModelDownloadFailed(f"The proxy that the environment names cannot be used: {error}") from error
+            raise ModelDownloadFailed(f"The proxy named by the environment cannot be used: {error}") from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,7 +150,9 @@ class _Hub:
             blobs = {blob["rfilename"]: blob for blob in stated["siblings"]}
             return commit, {name: _expected(file, blobs.get(file.path)) for name, file in files.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ModelDownloadFailed(f"{url} does not state the files as the hub does ({error!r}).") from error
+            raise ModelDownloadFailed(
+                f"{url} does not list its files in the form of the Hugging Face hub ({error!r})."
+            ) from error
 
     def _read(self, url: str) -> bytes:
         """The body of an answer. Raises ModelDownloadFailed if it exceeds MAX_ANSWER_BYTES."""
@@ -178,7 +180,7 @@ class _Hub:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             reason = str(error).strip() or type(error).__name__
             raise ModelDownloadFailed(
-                f"{url}: {reason}. Try again when the network is there; what has arrived is kept."
+                f"{url}: {reason}. Try again when the network works; what has been downloaded is kept."
             ) from error
 
 
@@ -191,10 +193,12 @@ def _expected(file: RemoteFile, blob: Any) -> Expected:
     lfs = blob.get("lfs") or {}
     stated, size = str(lfs.get("sha256", "")), int(lfs.get("size", blob.get("size", 0)))
     if file.sha256 and stated and stated != file.sha256:
-        raise ModelDownloadFailed(f"The hub states SHA-256 {stated} for {file.path}, the catalog {file.sha256}.")
+        raise ModelDownloadFailed(
+            f"The hub states SHA-256 {stated} for {file.path}, but the catalog says {file.sha256}."
+        )
     sha256, git_blob = file.sha256 or stated, "" if lfs else str(blob.get("blobId", ""))
     if not (sha256 or git_blob) or size <= 0 or (file.size and size != file.size):
-        raise ModelDownloadFailed(f"The hub states no hash or no fitting size for {file.path}: {blob!r}.")
+        raise ModelDownloadFailed(f"The hub states no hash, or not the expected size, for {file.path}: {blob!r}.")
     return Expected(file.path, size, sha256, git_blob)
 
 
@@ -220,9 +224,9 @@ class _Sums:
     def complaint(self) -> str:
         """What is wrong with the hashes of the complete file; empty if they are right."""
         if self._file.sha256 and self.sha256 != self._file.sha256:
-            return f"its SHA-256 is {self.sha256}, it must be {self._file.sha256}"
+            return f"its SHA-256 is {self.sha256}, but must be {self._file.sha256}"
         if self._file.git_blob and self._git.hexdigest() != self._file.git_blob:
-            return f"its git blob is {self._git.hexdigest()}, it must be {self._file.git_blob}"
+            return f"its git blob is {self._git.hexdigest()}, but must be {self._file.git_blob}"
         return ""
 
 
@@ -240,7 +244,7 @@ def _fetch_file(hub: _Hub, url: str, file: Expected, target: Path, report: Calla
         sums = _fill(hub, url, file, part, report)
     if complaint := sums.complaint():
         part.unlink()
-        raise ModelDownloadFailed(f"{url} is not the file that it should be: {complaint}. It was thrown away.")
+        raise ModelDownloadFailed(f"{url} is not the expected file: {complaint}. It has been deleted.")
     part.replace(target)
     return sums.sha256
 
@@ -266,10 +270,10 @@ def _fill(hub: _Hub, url: str, file: Expected, part: Path, report: Callable[[int
         os.fsync(out.fileno())
     if done > file.size:
         part.unlink()
-        raise ModelDownloadFailed(f"{url} is longer than the {file.size} bytes that it should have.")
+        raise ModelDownloadFailed(f"{url} is longer than the expected {file.size} bytes.")
     if done < file.size:
         raise ModelDownloadFailed(
-            f"{url} ended after {done} of {file.size} bytes; the same command goes on from there."
+            f"{url} ended after {done} of {file.size} bytes; the same command continues from there."
         )
     return sums
 
@@ -300,12 +304,12 @@ def _check_room(staged: Path, expected: Mapping[str, Expected]) -> None:
     """
     for file in expected.values():
         if file.size > MAX_FILE_BYTES:
-            raise ModelDownloadFailed(f"{file.path} has {file.size} bytes; more than {MAX_FILE_BYTES} are not taken.")
+            raise ModelDownloadFailed(f"{file.path} has {file.size} bytes; the limit is {MAX_FILE_BYTES}.")
     there = sum(path.stat().st_size for path in staged.iterdir())
     missing = sum(file.size for file in expected.values()) - there + _SPARE_BYTES
     free = shutil.disk_usage(staged).free
     if missing > free:
-        raise DiskFull(f"{staged} needs {missing // 10**6} MB, {free // 10**6} MB are free there.")
+        raise DiskFull(f"{staged} needs {missing // 10**6} MB, but only {free // 10**6} MB are free.")
 
 
 def _put_in_place(model: str, staged: Path, downloads: Path, lock: Mapping[str, Any]) -> Path:
@@ -325,8 +329,13 @@ def _put_in_place(model: str, staged: Path, downloads: Path, lock: Mapping[str, 
 
 def _refusal(url: str, status: int) -> str:
     """The message about a status other than 200 and 206."""
-    reasons = {401: "it wants a sign-in", 403: "it refuses us", 404: "there is no such file", 429: "too many requests"}
-    known = reasons.get(status, "the server has a fault; try again later" if status >= 500 else "that is no file")
+    reasons = {
+        401: "it asks for a login",
+        403: "access is denied",
+        404: "there is no such file",
+        429: "too many requests",
+    }
+    known = reasons.get(status, "the server failed; try again later" if status >= 500 else "this is not a file")
     return f"{url} answers {status}: {known}."
 
 

@@ -410,7 +410,7 @@ class KeptVectors:
         """A value of the table `meta`. Raises IndexCorrupt if it is missing."""
         row = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         if row is None:
-            raise IndexCorrupt(f"{self._path} lacks its {key}. {ADVICE}")
+            raise IndexCorrupt(f"{self._path} does not state its {key}. {ADVICE}")
         return str(row[0])
 
     def _model_row(self, model_id: str) -> int:
@@ -427,7 +427,7 @@ class KeptVectors:
         number, dimension = row
         if dimension != self._dimension:
             raise IndexCorrupt(
-                f"{self._path} keeps vectors of {dimension} numbers for {model_id}, not {self._dimension}."
+                f"{self._path} holds vectors of {dimension} numbers for {model_id}, not of {self._dimension}."
                 " Run reindex_project; if that does not help, move the file away and run it again.",
                 asked_wrongly=True,
             )

@@ -24,7 +24,7 @@ HASH_BYTES = 16
 _RESCUE_S = 10.0
 _JOURNALS = ("-wal", "-shm", "")
 _PUT = "INSERT INTO vectors(model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-ADVICE = "Run reindex_project: the vectors are made again, nothing but time is lost."
+ADVICE = "Run reindex_project: it makes the vectors again, and nothing is lost but time."
 
 
 def is_readonly(path: Path) -> bool:

@@ -116,7 +116,7 @@ class OnnxEmbedder:
             try:
                 return self._run(card, rows, _LIMITS["cuda"])
             except ModelLoadFailed as error:
-                self._give_up_card(f"the card failed ({error.detail}): the CPU goes on")
+                self._give_up_card(f"the card failed ({error.detail}), so the CPU is used")
         return self._run(self._cpu, rows, self._cpu_limits())
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
@@ -198,10 +198,10 @@ class OnnxEmbedder:
         vectors = np.concatenate([graph.run([row]) for row in self._rows("", _PROBES)])
         if entry.dimension and vectors.shape[1] != entry.dimension:
             raise ModelLoadFailed(
-                f"Model {entry.id} gives vectors of {vectors.shape[1]} numbers, its entry says {entry.dimension}."
+                f"Model {entry.id} returns vectors of {vectors.shape[1]} numbers, but its entry says {entry.dimension}."
             )
         if not np.isfinite(vectors).all() or not vectors.any(axis=1).all():
-            raise ModelLoadFailed(f"Model {entry.id} gives vectors that are zero or not finite for ordinary text.")
+            raise ModelLoadFailed(f"Model {entry.id} returns vectors that are zero or not finite for ordinary text.")
         return vectors
 
     def _depends_on_batch(self) -> bool:
@@ -224,12 +224,15 @@ class OnnxEmbedder:
         if self._one_by_one:
             return (
                 True,
-                "CPU: this model's graph is dynamic int8, which a card does not run; one in fp16 or fp32 it does.",
+                "CPU: this model's graph is dynamic int8, which a card cannot run; it can run one in fp16 or fp32.",
             )
         import onnxruntime
 
         if _CUDA not in onnxruntime.get_available_providers():
-            return True, "CPU: the installed onnxruntime has no CUDA (the package onnxruntime-gpu has, in its place)."
+            return (
+                True,
+                "CPU: the installed onnxruntime has no CUDA (install the package onnxruntime-gpu in its place).",
+            )
         return False, "CPU until the first bulk work, which tries the CUDA card."
 
     def _card_for(self, texts: int) -> _Graph | None:
@@ -314,7 +317,7 @@ def _checked_inputs(session: Any, entry: ModelEntry) -> list[str]:
     for node in session.get_inputs():
         if node.name not in known or node.type != "tensor(int64)" or len(node.shape) != 2:
             raise ModelLoadFailed(
-                f"Model {entry.id} wants an input {node.name} of {node.type}, shape {node.shape}; sidecar can give "
+                f"Model {entry.id} needs an input {node.name} of {node.type}, shape {node.shape}; sidecar provides "
                 f"{', '.join(known)} as int64 [batch, tokens]."
             )
     return [node.name for node in session.get_inputs()]

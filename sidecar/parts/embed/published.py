@@ -88,7 +88,7 @@ class Shelf:
         ids = [entry.id for entry in self.catalog.models] + [model.entry.id for model in self.published]
         near = difflib.get_close_matches(name, ids, 3, 0.5) or [known for known in ids if name and name in known]
         hint = f"did you mean {' or '.join(near)}?" if near else f"name one of {', '.join(ids)}."
-        return f"There is no model {name!r}: {hint} A folder with model.onnx and tokenizer.json will do as well."
+        return f"There is no model {name!r}: {hint} You can also name a folder with model.onnx and tokenizer.json."
 
     def folder_of(self, model: Published) -> Path | None:
         """The folder of the model's download, whether or not it exists; None if there is no place for downloads."""
@@ -112,7 +112,7 @@ class Shelf:
             raise ModelLoadFailed(f"Model {model.entry.id} is not on this machine. {again}{size}.")
         lock = read_object(folder / LOCK_FILE)
         if not _is_lock_of(model, lock):
-            raise ModelLoadFailed(f"{folder} is another revision of model {model.entry.id}. {again}.")
+            raise ModelLoadFailed(f"{folder} holds another revision of model {model.entry.id}. {again}.")
         pinned = {name: file.sha256 for name, file in model.files.items() if file.sha256}
         return ModelFiles(
             replace(model.entry, files={**_locked(lock, folder / LOCK_FILE), **pinned}), folder, again + "."

@@ -81,7 +81,7 @@ class ChromaStore:
         """
         if vectors.shape != (len(ids), self._dimension):
             raise StoreFailed(
-                f"Vectors of shape {vectors.shape} came for {len(ids)} ids; this index has dimension {self._dimension}."
+                f"Got vectors of shape {vectors.shape} for {len(ids)} ids; this index has dimension {self._dimension}."
             )
         start = 0
         while start < len(ids):
@@ -102,7 +102,7 @@ class ChromaStore:
         """
         if vector.shape != (self._dimension,):
             raise StoreFailed(
-                f"A query vector of shape {vector.shape} came; this index has dimension {self._dimension}."
+                f"Got a query vector of shape {vector.shape}; this index has dimension {self._dimension}."
             )
         if limit < 1:
             return np.empty(0, np.int64), np.empty(0, np.float32)
@@ -172,7 +172,7 @@ class ChromaStore:
             why = f"The vector store in {self._directory} cannot be opened: {error.strerror}."
             raise PermissionDenied(why) from error
         except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-            raise _damaged(f"{error.filename} is not what it was") from error
+            raise _damaged(f"{error.filename} is no longer what it was") from error
         except OSError as error:
             raise StoreFailed(f"Its worker did not start: {error}.") from error
 

@@ -142,7 +142,7 @@ def main(directory: str) -> int:
         return 0
     lock = _lock(Path(directory))
     if lock is None:
-        write_frame(replies, {"error": "an earlier worker still works in this directory", "meaning": "failed"})
+        write_frame(replies, {"error": "an earlier worker is still using this directory", "meaning": "failed"})
         return 1
     try:
         with lock:

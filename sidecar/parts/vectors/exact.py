@@ -34,7 +34,7 @@ class ExactStore:
         """
         if vectors.shape != (len(ids), self._dimension):
             raise StoreFailed(
-                f"Vectors of shape {vectors.shape} came for {len(ids)} ids; this index has dimension {self._dimension}."
+                f"Got vectors of shape {vectors.shape} for {len(ids)} ids; this index has dimension {self._dimension}."
             )
         with self._lock:
             self._of(collection).put(ids, vectors)
@@ -52,7 +52,7 @@ class ExactStore:
         """
         if vector.shape != (self._dimension,):
             raise StoreFailed(
-                f"A query vector of shape {vector.shape} came; this index has dimension {self._dimension}."
+                f"Got a query vector of shape {vector.shape}; this index has dimension {self._dimension}."
             )
         with self._lock:
             ids, vectors = self._of(collection).content()

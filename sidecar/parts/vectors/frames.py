@@ -63,7 +63,7 @@ def read_frame(stream: BinaryIO) -> Frame | None:
         header = json.loads(head)
         return header, _unpack(header.pop("arrays"), body)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FrameError(f"the header makes no sense: {error}") from error
+        raise FrameError(f"the header is malformed: {error}") from error
 
 
 def _unpack(described: list[dict[str, Any]], body: bytes) -> list[NDArray[Any]]:

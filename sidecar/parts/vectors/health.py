@@ -54,7 +54,7 @@ def _segment_damage(segment: Path, dimension: int) -> str:
     if lengths % 4 or data % _element_bytes(dimension) or lengths // 4 != data // _element_bytes(dimension):
         return (
             f"length.bin ({lengths:,} bytes) and data_level0.bin ({data:,} bytes) in {segment.name} "
-            f"do not fit together for dimension {dimension}"
+            f"do not match for dimension {dimension}"
         )
     if lengths // 4 != _FIRST_ELEMENTS and not (segment / _WRITTEN).is_file():
         return f"{_WRITTEN} missing in {segment.name}"

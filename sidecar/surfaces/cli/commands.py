@@ -220,7 +220,7 @@ def models(session: CliSession) -> int:
             with session.progress() as progress:
                 done = list_of.download(args.id, progress, lambda: False)
         except KeyboardInterrupt:  # at once, because a server may hang; only complete files are in place
-            raise Cancelled("What has arrived is kept: the same command goes on from there.") from None
+            raise Cancelled("What has been downloaded is kept; the same command continues from there.") from None
         session.show(done, render.downloaded_lines(done))
     return 0
 

@@ -39,10 +39,10 @@ test("nothing is changed where something could be lost", () => {
   expect(refused("{ not json")).toEqual({ refused: "The file is not valid JSON." });
   expect(refused('{ "mcpServers": [] }')).toHaveProperty("refused");
   expect(refused("[1]")).toHaveProperty("refused");
-  expect(refused('{ "mcpServers": {}, "mcpServers": {} }')).toEqual({ refused: '"mcpServers" is there twice.' });
+  expect(refused('{ "mcpServers": {}, "mcpServers": {} }')).toEqual({ refused: '"mcpServers" occurs twice.' });
   const commented = '{ "mcpServers": { "sidecar": { /* why */ "command": "x" } } }';
-  expect(refused(commented)).toEqual({ refused: "The entry that is there has comments in it." });
-  expect(refused("[mcp_servers.sidecar]\n", codex)).toEqual({ refused: "An entry of that name is there." });
+  expect(refused(commented)).toEqual({ refused: "The existing entry contains comments." });
+  expect(refused("[mcp_servers.sidecar]\n", codex)).toEqual({ refused: "There is already an entry of that name." });
   expect(refused("mcp_servers = { a = {} }\n", codex)).toHaveProperty("refused");
 });
 

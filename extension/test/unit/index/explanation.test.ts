@@ -20,8 +20,8 @@ test.each<[string, Partial<PathExplanation>, boolean]>([
   ["src/a.py is indexed, but has changed since.", { stale: true }, true],
   ["src/a.py is not indexed yet.", { inIndex: false, stale: true, chunks: 0, embedded: 0 }, true],
   ["src/a.py is not indexed.", { inIndex: false, indexed: false, rule: "gitignore", detail: ".gitignore:3" }, false],
-  ["src/a.py is still in the index and will be taken out.", { indexed: false, rule: "config-exclude" }, true],
-  ["src/a.py is not there.", { inIndex: false, exists: false, indexed: false, rule: "no-such-file" }, false],
+  ["src/a.py is still in the index and will be removed.", { indexed: false, rule: "config-exclude" }, true],
+  ["src/a.py does not exist.", { inIndex: false, exists: false, indexed: false, rule: "no-such-file" }, false],
 ])("%s", (headline, facts, wrong) => {
   expect(told({ ...INDEXED, ...facts })).toMatchObject({ headline, wrong });
 });

@@ -114,7 +114,7 @@ describe("life of the sidecar", () => {
       throw new Error("the pipe is closed");
     };
     await expect(life.request("x", {})).rejects.toEqual(
-      new Failure("NOT_RUNNING", "Sidecar ended before it had answered."),
+      new Failure("NOT_RUNNING", "Sidecar ended before it answered."),
     );
   });
 

@@ -47,5 +47,5 @@ test("what loses nothing is asked in a notification, and closing it is no", asyn
 test("an answer that comes too late is told to have done nothing", async () => {
   const { toast } = pressing("Delete index");
   await ask(asked(2), withdrawn);
-  expect(toast.mock.calls[0]?.[0]).toContain("no longer waits");
+  expect(toast.mock.calls[0]?.[0]).toContain("no longer waiting");
 });

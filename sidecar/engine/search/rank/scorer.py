@@ -130,7 +130,9 @@ def learned(path: Path = _LEARNED) -> WeightedSum:
         ) from error
     unknown = set(weights) - {feature.name for feature in FEATURES}
     if unknown:
-        raise ConfigInvalid(f"{path} weighs unknown features ({', '.join(sorted(unknown))}): train the ranker again.")
+        raise ConfigInvalid(
+            f"{path} has weights for unknown features ({', '.join(sorted(unknown))}). Train the ranker again."
+        )
     return WeightedSum(weights, base)
 
 
