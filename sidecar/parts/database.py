@@ -55,12 +55,25 @@ def _is_broken_place(path: Path) -> bool:
     return not os.path.lexists(path) and os.access(path.parent, os.R_OK | os.W_OK)
 
 
+def _is_gone(path: Path) -> bool:
+    """Whether nothing is at this path, with or without the folder that it names; False if that cannot be known."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
+
+
 def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> sqlite3.Connection:
     """A connection in autocommit mode. Several threads may use it, one at a time.
 
-    Makes the file unless `readonly`. Raises what `translated` raises.
+    Makes the file unless `readonly`. Raises what `translated` raises; IndexCorrupt if there is no file to read.
     """
     with translated(path, corrupt):
+        if readonly and _is_gone(path):
+            raise IndexCorrupt(corrupt.format(path=path, error="the file is gone"))
         connection = connect_readonly(path) if readonly else _connect(path, "mode=rwc")
         # A cache, not a memory map: with a map, truncating the file would kill the process.
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
@@ -106,6 +119,8 @@ def file_id(path: Path) -> int:
     It is read from the file itself: a connection that is open answers from its cache and from the journal, whatever has
     become of the file.
     """
+    if _is_gone(path):
+        raise IndexCorrupt(_REBUILD.format(path=path, error="the file is gone"))
     with translated(path), contextlib.closing(_connect(path, "mode=ro&immutable=1")) as connection:
         (number,) = connection.execute("PRAGMA application_id").fetchone()
     return int(number)
@@ -145,13 +160,16 @@ def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def find_fault(path: Path) -> str:
+def find_fault(path: Path, *, quick: bool = False) -> str:
     """One line that says what SQLite's integrity check finds wrong with a file; empty if nothing, or if the file is
     busy.
+
+    `quick` leaves out whether tables and their indexes agree, and takes some 0.1 s per 150 MB.
     """
     try:
         with contextlib.closing(connect_readonly(path)) as connection:
-            (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            check = "quick_check" if quick else "integrity_check"
+            (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
     except sqlite3.Error as error:
         busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
         return "" if busy else str(error)

@@ -3,8 +3,11 @@ lost."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ import pytest
 
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors, vectors_in
+from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import IndexCorrupt
 from sidecar.model import never_cancelled, no_progress
 from sidecar.tools.assemble import make_service
@@ -152,3 +156,109 @@ def test_the_manifest_of_another_index_never_answers_for_this_one(
     assert index(workspace).notice
     assert image(workspace, store=False) == before
     assert workspace.status().status == "ready"
+
+
+# ---------------------------------------------------------------- the embedding cache
+
+
+def zeroed(held: bytes) -> bytes:
+    """The vectors of the middle of the file."""
+    middle = len(held) // 8192 * 4096
+    return held[:middle] + bytes(4096 * 3) + held[middle + 4096 * 3 :]
+
+
+SPOILS: dict[str, Callable[[bytes], bytes]] = {
+    "zeroed": zeroed,
+    "truncated": lambda held: held[: len(held) // 2],
+    "empty": lambda _: b"",
+    "garbage": lambda held: b"not a database" * 20 + held[280:],
+}
+
+
+def whole_again(workspace: IndexedWorkspace) -> None:
+    """Waits until it is, by itself."""
+    changed = threading.Event()
+    workspace.on_change(lambda _: changed.set())
+    deadline = time.monotonic() + 60
+    while (status := workspace.status()).status != "ready" or status.coverage < 1:
+        assert status.status in ("incomplete", "indexing"), status
+        assert time.monotonic() < deadline, status
+        changed.wait(0.2)
+        changed.clear()
+
+
+@pytest.mark.parametrize("spoil", SPOILS)
+def test_a_damaged_embedding_cache_costs_nobody_an_error_and_is_made_whole_by_itself(room: Room, spoil: str) -> None:
+    for number in range(60):
+        room.write(f"src/more_{number}.py", f"def more_{number}(value):\n    return value + {number}\n")
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    vectors = IndexLayout(room.home, str(room.root)).vectors
+    write_back(vectors)
+    put_in_place(vectors, SPOILS[spoil](vectors.read_bytes()))
+    assert find(workspace, "expire cookies")
+    room.write("src/later.py", "def later(value):\n    return value\n")
+    assert find(workspace, "later value", mode="vector")
+    (room.root / "src/later.py").unlink()
+    room.close()
+    workspace = room.open()
+    assert find(workspace, "expire cookies")
+    whole_again(workspace)
+    assert image(workspace, store=False) == before
+
+
+def test_while_lost_vectors_are_made_again_the_status_says_so(room: Room) -> None:
+    room.flags["indexingStrategy"] = "lazy"  # which makes them with the next search
+    index(room.open())
+    room.close()
+    IndexLayout(room.home, str(room.root)).vectors.unlink()
+    workspace = room.open()
+    status = workspace.status()
+    assert status.status == "incomplete"
+    assert "found by word only until their vectors have been made again" in status.warning
+    assert find(workspace, "expire cookies")
+    whole_again(workspace)
+    assert workspace.status().warning == ""
+
+
+# ---------------------------------------------------------------- damage that nobody has met yet
+
+
+def test_indexing_finds_damage_that_no_search_has_met_and_leaves_a_whole_index(room: Room) -> None:
+    """Zeroes one page after another: whichever it is, `index` ends with an index equal to one from nothing."""
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    room.close()
+    layout = IndexLayout(room.home, str(room.root))
+    first = layout.manifest(1)
+    write_back(first)
+    whole, met = first.read_bytes(), 0
+    pages = range(1, len(whole) // 4096, 4)
+    for page in pages:
+        workspace = room.open()
+        number = layout.current()
+        assert number is not None
+        manifest = layout.manifest(number)
+        manifest.write_bytes(whole[: page * 4096] + bytes(4096) + whole[(page + 1) * 4096 :])
+        met += bool(index(workspace).notice)
+        assert image(workspace, store=False) == before, page
+        room.close()
+    assert met > len(pages) // 2
+
+
+@pytest.mark.parametrize("gone", ["generations", "generations/1", "generations/1/manifest.sqlite"])
+def test_where_the_files_of_an_open_index_are_gone_the_status_says_what_to_do(room: Room, gone: str) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    place = IndexLayout(room.home, str(room.root)).path / gone
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    status = workspace.status()
+    assert (status.status, "Run reindex_project" in status.warning) == ("failed", True)
+    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+        find(workspace, "expire cookies")
+    index(workspace)
+    assert workspace.status().status == "ready"
+    assert image(workspace, store=False) == before

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import IndexCorrupt, IndexLocked, PermissionDenied
-from sidecar.parts.database import blamed, connect, translated
+from sidecar.parts.database import blamed, connect, file_id, translated
 
 
 def test_a_file_that_another_writes_is_locked_and_not_corrupt(tmp_path: Path) -> None:
@@ -55,3 +55,12 @@ def test_what_a_damaged_file_makes_fail_is_blamed_on_the_file_and_nothing_else_i
 def test_a_folder_that_is_not_there_is_no_damage(tmp_path: Path) -> None:
     with pytest.raises(PermissionDenied, match="unable to open"):
         connect(tmp_path / "missing" / "a.sqlite")
+
+
+@pytest.mark.parametrize("place", ["missing/a.sqlite", "file/a.sqlite", "a.sqlite"])
+def test_a_file_to_be_read_that_is_gone_with_or_without_its_folder_is_damage(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(IndexCorrupt, match="the file is gone. Run reindex_project"):
+        connect(tmp_path / place, readonly=True)
+    with pytest.raises(IndexCorrupt, match="the file is gone. Run reindex_project"):
+        file_id(tmp_path / place)

@@ -121,7 +121,11 @@ class Reporter:
             masked=tuple(masked),
             errors=(*failures, *((s.path, s.decision.detail) for s in skips if s.decision.rule in COULD_NOT_BE)),
             cut_by_lines=tuple((path, parser.removeprefix("lines: ")) for path, parser in cut),
-            warning=one_line(problem or self._warning(generation), unread_notice(_unread(skips))),
+            warning=one_line(
+                problem or self._warning(generation),
+                _lost_vectors(total - embedded, total) if generation.relinked else "",
+                unread_notice(_unread(skips)),
+            ),
             generation=generation.number,
         )
 
@@ -138,6 +142,15 @@ class Reporter:
         if generation.writer is None:
             return generation.read_only_reason
         return generation.writer.store_sync.note
+
+
+def _lost_vectors(lost: int, total: int) -> str:
+    if not lost:
+        return ""
+    return (
+        f"The embedding cache was damaged or lost: {lost} of {total} chunks are found by word only until their vectors"
+        " have been made again, which happens in the background."
+    )
 
 
 def _unread(skips: Sequence[SkippedPath]) -> list[tuple[str, str]]:

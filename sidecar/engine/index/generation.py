@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unicodedata import normalize
 
@@ -48,6 +48,8 @@ class Generation:
     read_only_reason: str = ""
     preloaded: set[Collection] = field(default_factory=set, compare=False)
     """The collections whose vectors are already in memory. The first search of a collection reads them."""
+    relinked: bool = False
+    """Whether the embedding cache had been replaced when the generation was opened, so that vectors may be missing."""
 
     def store(self) -> VectorStore | None:
         """The vector store, or None if the generation is read-only or the store is not usable yet."""
@@ -158,6 +160,7 @@ class Generations:
             )
             if generation.writer is not None and meta.get("kept_uuid") != kept.store_uuid:
                 link_by_hash(generation.writer.manifest, kept)
+                generation = replace(generation, relinked=True)
         except BaseException:
             kept.close() if generation is None else generation.close(clean=False)
             raise

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.errors import IndexCorrupt
 from sidecar.model import BuildReport
+from sidecar.parts.database import find_fault
 
 Build: TypeAlias = Callable[[Generation], BuildReport]
 """Brings a generation up to date with the files."""
@@ -22,15 +24,25 @@ Build: TypeAlias = Callable[[Generation], BuildReport]
 def up_to_date_or_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> BuildReport:
     """Brings the current generation up to date, or replaces it if it is damaged; the report's `notice` then says so.
 
-    Raises IndexCorrupt if the index is intact but was made for a model that is not the wanted one.
+    The whole manifest is checked, beside the build: most damage lies where nothing is read at the moment. Raises
+    IndexCorrupt if the index is intact but was made for a model that is not the wanted one.
     """
     try:
-        return build(index.ready())
+        generation = index.ready()
+        checked = beside(lambda: _fault_of(generation))
+        report = build(generation)
+        if fault := checked.result():
+            raise IndexCorrupt(f"Its manifest is damaged ({fault}).")
+        return report
     except IndexCorrupt as damage:
         if index.generation is not None:
             index.check_model(index.generation)  # raises if the model is not the wanted one: a person decides on that
         notice = f"{damage.message} The index has been rebuilt; nothing is lost but time."
         return replace(make_anew(index, build, end_upkeep), notice=notice)
+
+
+def _fault_of(generation: Generation) -> str:
+    return find_fault(generation.writer.manifest.path, quick=True) if generation.writer is not None else ""
 
 
 def make_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> BuildReport:

@@ -339,11 +339,18 @@ class KeptVectors:
         """A new connection to the same file. Raises IndexCorrupt if another one has taken its place: the ids of its
         vectors are others.
         """
+        self._check_place()
         connection = self._connect()
-        if inode_of(self._path) != self._inode:
+        try:
+            self._check_place()
+        except IndexCorrupt:
             connection.close()
-            raise IndexCorrupt(f"{self._path} was begun anew by another process. Ask again.", asked_wrongly=True)
+            raise
         return connection
+
+    def _check_place(self) -> None:
+        if inode_of(self._path) != self._inode:
+            raise IndexCorrupt(f"{self._path} was deleted or begun anew. Ask again.", asked_wrongly=True)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
