@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from sidecar.daemon.handshake import error_of
 from sidecar.errors import DaemonEnded
+from sidecar.surfaces.cli.session import Reply
 
 if TYPE_CHECKING:
-    from sidecar.model import BuildReport, IsCancelled, Progress
+    from sidecar.model import IsCancelled, Progress
     from sidecar.tools.spec import Answer, Question
 
 _POLL_S = 0.1
@@ -40,20 +41,17 @@ class ShellClient:
         progress: Progress,
         cancelled: IsCancelled,
         asked_by: str,
-    ) -> dict[str, Any]:
+    ) -> Reply:
         """Calls a tool, as `tools.confirm.call_with_questions_sync` does in this process.
 
         Raises SidecarError: the daemon's own error, or DaemonEnded.
         """
         asked = {"tool": tool, "arguments": arguments, "workspace": workspace, "askedBy": asked_by}
-        result: dict[str, Any] = self._exchange({"call": asked}, ask, progress, cancelled)
-        return result
+        return Reply(**self._exchange({"call": asked}, ask, progress, cancelled))
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> Reply:
         """Brings the index of `workspace` up to date. Raises SidecarError: the daemon's own error, or DaemonEnded."""
-        told = self._exchange({"refresh": {"workspace": workspace}}, _nobody, progress, cancelled)
-        report: Any = SimpleNamespace(**{name: _report(value) for name, value in told.items()})
-        return report  # type: ignore[no-any-return]  # same fields as BuildReport, without importing numpy
+        return Reply(**self._exchange({"refresh": {"workspace": workspace}}, _nobody, progress, cancelled))
 
     def _exchange(
         self, asked: object, ask: Callable[[Question], Answer], progress: Progress, cancelled: IsCancelled
@@ -70,7 +68,7 @@ class ShellClient:
             elif "error" in told:
                 raise error_of(told["error"])
             else:
-                return told["result"]
+                return told["reply"]
 
     def _line(self, cancelled: IsCancelled) -> bytes:
         """Returns the next line. Sends a cancellation to the daemon if one comes while it waits."""
@@ -107,7 +105,3 @@ class ShellClient:
 def _nobody(question: Question) -> Answer:
     """Answers for `refresh`, which asks nothing."""
     return "nobody"
-
-
-def _report(value: object) -> object:
-    return SimpleNamespace(**value) if isinstance(value, dict) else value

@@ -1,7 +1,8 @@
 """A shell's session in the daemon: calls tools by JSON lines. The client's end is `shell_client.py`.
 
 - To the daemon: `{"call": {...}}` or `{"refresh": {...}}`; while it runs, `{"answer": ...}` and `{"cancel": true}`.
-- To the shell: `{"progress": [...]}` and `{"question": {...}}`; at the end, `{"result": ...}` or `{"error": {...}}`.
+- To the shell: `{"progress": [...]}` and `{"question": {...}}`; at the end, `{"reply": {...}}` (the fields of
+  `surfaces.cli.session.Reply`) or `{"error": {...}}`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from sidecar.errors import InvalidParams, SidecarError
+from sidecar.surfaces.cli.session import Reply
 
 if TYPE_CHECKING:
-    from sidecar.tools.service import Service
+    from sidecar.tools.service import Done, Service
     from sidecar.tools.sessions import Session
     from sidecar.tools.spec import Answer, Question
 
@@ -98,12 +100,12 @@ class ShellSession:
 
     async def _work(self, told: Mapping[str, Any]) -> None:
         try:
-            result: object = await (self._call(told["call"]) if "call" in told else self._refresh(told["refresh"]))
-            await self._send({"result": result})
+            done = await (self._call(told["call"]) if "call" in told else self._refresh(told["refresh"]))
+            await self._send({"reply": Reply.of(done)._asdict()})
         except SidecarError as error:
             await self._send({"error": error.as_dict()})
 
-    async def _call(self, asked: Mapping[str, Any]) -> dict[str, object]:
+    async def _call(self, asked: Mapping[str, Any]) -> Done:
         from sidecar.tools.confirm import call_with_questions
 
         if not isinstance(asked["arguments"], Mapping):
@@ -120,7 +122,7 @@ class ShellSession:
             session=self._session,
         )
 
-    async def _refresh(self, asked: Mapping[str, Any]) -> dict[str, object]:
+    async def _refresh(self, asked: Mapping[str, Any]) -> Done:
         """Brings the index up to date, and shows the progress to the editors of the workspace."""
         from sidecar.tools.sessions import shared_progress
 
@@ -129,8 +131,8 @@ class ShellSession:
             place, "sidecar: index (for a shell)", self._session, lambda _: self._stop.set()
         )
 
-        def refresh() -> dict[str, object]:
-            return asdict(self._service.refresh(place, shared_progress(self._progress, jobs), self._stop.is_set))
+        def refresh() -> Done:
+            return self._service.refresh(place, shared_progress(self._progress, jobs), self._stop.is_set)
 
         try:
             return await self._loop.run_in_executor(None, refresh)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sidecar.gen import manifest, markdown, typescript
+from sidecar.gen import manifest, markdown, shell, typescript
 from sidecar.surfaces.http import openapi
 from sidecar.tools.registry import ALL_TOOLS
 
@@ -22,6 +22,7 @@ def generated() -> Mapping[str, str]:
     return {
         MANIFEST: manifest.package_json((ROOT / MANIFEST).read_text(encoding="utf-8")),
         "extension/src/settings.gen.ts": manifest.settings_table(),
+        "sidecar/surfaces/cli/shell.json": shell.facts(),
         "docs/tools.md": markdown.tools_page(),
         "docs/cli.md": markdown.cli_page(),
         "docs/settings.md": markdown.settings_page(),

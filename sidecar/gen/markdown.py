@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from sidecar.errors import SidecarError
+from sidecar.gen.shell import facts
 from sidecar.settings.declare import DECLARATIONS
-from sidecar.surfaces.cli.options import ABOUT, COMMANDS, EXITS, FIRST_STEPS, build_parser
+from sidecar.surfaces.cli.options import ABOUT, COMMANDS, EXITS, FIRST_STEPS, build_parser, command_named
 from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.spec import ToolSpec
 from sidecar.tools.validate import describe
@@ -118,11 +119,12 @@ def _errors(root: type[SidecarError]) -> Iterator[type[SidecarError]]:
 
 
 def _cli_lines() -> Iterator[str]:
-    parser = build_parser()
+    known = json.loads(facts())
+    parser = build_parser(facts=known)
     subs = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
     yield from (NOTICE, "", "# Command line", "", "```text", ABOUT, "", FIRST_STEPS.rstrip(), "", EXITS, "```")
     yield from ("", "## Options everywhere", "", *_option_rows(parser))
-    for command in COMMANDS:
+    for command in (command_named(name, known) for name in COMMANDS):
         common = {action.dest for action in parser._actions}
         yield from ("", f"## sidecar {command.name}", "", command.manual, "")
         yield from _option_rows(subs[command.name], without=common)

@@ -204,7 +204,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="offline",
         kind="boolean",
         default=False,
-        description="Never use the network. Only sidecar models download ever does; with this it refuses.",
+        description="Never use the network; sidecar models download, the only command that does, then refuses.",
         scope="user",
     ),
     Declaration(
@@ -222,7 +222,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="toolsets",
         kind="text",
         default="code",
-        description="Toolsets offered to agents and scripts, with commas between, or all. The shell has all.",
+        description="Toolsets offered to agents and scripts: code, documents, inline, memory, semantic (with commas "
+        "between), or all; the shell has all.",
         scope="user",
         low=1,
         high=200,

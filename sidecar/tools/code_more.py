@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sidecar.errors import InvalidParams
 from sidecar.model import SymbolHit
-from sidecar.tools.code_search import FAMILY, SearchHit, Whole, Word
+from sidecar.tools.code_search import FAMILY, SearchHit, Whole, Word, search_text
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.spec import Params, ToolSpec
@@ -37,6 +37,9 @@ class SimilarResult(CamelResult):
     total_results: int
     search_time_ms: float
     notice: str | None = None
+
+    def as_text(self) -> str:
+        return search_text(self.notice, [hit.as_text() for hit in self.results], len(self.results))
 
 
 class SymbolsParams(Params):

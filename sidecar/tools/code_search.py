@@ -5,15 +5,18 @@ This module defines names, limits and shapes. Ranking, matching and the rule for
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictFloat
 
+from sidecar import shown
 from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidQuery
 from sidecar.model import Collection, Hit, Mode, SearchAnswer, SearchRequest
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
+from sidecar.tools.lines import ASIDE, PLACE, STRONG, Line, marked
 from sidecar.tools.spec import Params, ToolSpec
 
 FAMILY = "code-search"
@@ -100,6 +103,43 @@ class SearchHit(CamelResult):
     shares: dict[str, float] | None = None
     excerpt: list[ExcerptLine] | None = None
 
+    def as_text(self) -> str:
+        """`path:start-end score`, what the score is made of, and the content with line numbers."""
+        parts = f" {shown.as_json(self.parts)}" if self.parts else ""
+        head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line} {self.score:.2f}{parts}"
+        return "\n".join((head, *shown.numbered(self.content, self.start_line)))
+
+    def lines_with(self, found: Callable[[str], list[tuple[int, int]]]) -> Iterator[Line]:
+        """As `as_text`, for a shell, with what `found` finds in a line marked; an empty line ends it."""
+        place = f"{shown.path(self.path)}:{self.start_line}-{self.end_line}"
+        yield (PLACE, place), "  ", (STRONG, format(self.score, ".3f"))
+        if self.parts is not None:
+            yield ((ASIDE, "  " + "  ".join(f"{name} {value:g}" for name, value in self.parts.items())),)
+        width = len(str(self.end_line))
+        for number, line in enumerate(shown.visible(self.content).split("\n"), self.start_line):
+            text = line.rstrip()
+            yield (ASIDE, f"{number:>{width}} |"), " " if text else "", *marked(text, found(text))
+        yield ""
+
+
+def search_text(notice: str | None, hits: Sequence[str], total: int) -> str:
+    """The text of a search for a language model: the notice, the hits, and how many there are if not all are here.
+
+    Each line of a file stands behind its number and a bar, `12| `, and no other line begins like that. Whatever a file
+    contains, the reader can tell that it comes from the file, and count the hits by the lines `path:start-end score`.
+    """
+    head = [shown.sentence(notice)] if notice else []
+    if not hits:
+        return "\n".join([*head, "No results."])
+    tail = [f"{len(hits)} of {total} results."] if total > len(hits) else []
+    return "\n\n".join([*head, *hits, *tail])
+
+
+def search_notes(notice: str | None, hits: Sequence[object]) -> Iterator[str]:
+    """What a shell says beside a search."""
+    yield notice or ""
+    yield "" if hits else "Nothing found."
+
 
 class SearchResult(CamelResult):
     """`total_results` counts the results returned; `available`, how many there are to page through, is set only if
@@ -119,6 +159,24 @@ class SearchResult(CamelResult):
     stages_ms: dict[str, float] | None = None
     model: str | None = None
 
+    def as_text(self) -> str:
+        total = len(self.results) if self.available is None else self.available
+        return search_text(self.notice, [hit.as_text() for hit in self.results], total)
+
+    def as_lines(self) -> Iterator[Line]:
+        from sidecar.engine.search.excerpt import hit_words
+
+        found = hit_words(self.query)
+        for hit in self.results:
+            yield from hit.lines_with(found)
+        if self.stages_ms is not None:
+            stages = ", ".join(f"{stage} {ms:g} ms" for stage, ms in self.stages_ms.items())
+            by = f"; meanings by {self.model}" if self.model is not None else ""
+            yield ((ASIDE, f"{self.search_time_ms:g} ms ({stages}){by}"),)
+
+    def as_notes(self) -> Iterator[str]:
+        return search_notes(self.notice, self.results)
+
 
 class CompactHit(CamelResult):
     """`l`: path:start-end, `t`: text, `s`: score, rounded to two decimals."""
@@ -126,6 +184,22 @@ class CompactHit(CamelResult):
     l: str  # noqa: E741
     t: str
     s: float
+
+    def as_text(self) -> str:
+        """`path:start-end score`, and the text with line numbers."""
+        path, lines = self._place()
+        numbered = shown.numbered(self.t, int(lines.partition("-")[0]))
+        return "\n".join((f"{shown.path(path)}:{lines} {self.s}", *numbered))
+
+    def as_lines(self) -> Iterator[Line]:
+        """`path:start-end  score  first line of the text that is not blank`."""
+        path, lines = self._place()
+        first = next((line.strip() for line in self.t.split("\n") if line.strip()), "")
+        yield (PLACE, f"{shown.path(path)}:{lines}"), f"  {self.s:.2f}  {shown.line(first)[:100]}"
+
+    def _place(self) -> tuple[str, str]:
+        path, _, lines = self.l.rpartition(":")
+        return path, lines
 
 
 class CompactResult(CamelResult):
@@ -135,6 +209,16 @@ class CompactResult(CamelResult):
     n: int
     ms: float
     notice: str | None = None
+
+    def as_text(self) -> str:
+        return search_text(self.notice, [hit.as_text() for hit in self.r], len(self.r))
+
+    def as_lines(self) -> Iterator[Line]:
+        for hit in self.r:
+            yield from hit.as_lines()
+
+    def as_notes(self) -> Iterator[str]:
+        return search_notes(self.notice, self.r)
 
 
 class SearchByPathParams(Params):
@@ -157,6 +241,13 @@ class PathMatches(CamelResult):
     pattern: str
     total_matches: int
     notice: str | None = None
+
+    def as_lines(self) -> Iterator[Line]:
+        yield from self.matches
+
+    def as_notes(self) -> Iterator[str]:
+        rest = self.total_matches - len(self.matches)
+        yield f"{rest} more; raise --limit" if rest else ""
 
 
 def search_code(context: Context, params: SearchCodeParams) -> SearchResult | CompactResult:
@@ -251,7 +342,7 @@ def _compact(answer: SearchAnswer) -> CompactResult:
 SEARCH_CODE = ToolSpec(
     name="search_code",
     family=FAMILY,
-    summary="Semantic search for code",
+    summary="Search code by meaning and by word",
     params=SearchCodeParams,
     result=SearchResult,
     other_results=(CompactResult,),
@@ -264,7 +355,7 @@ SEARCH_CODE = ToolSpec(
 SEARCH_DOCS = ToolSpec(
     name="search_docs",
     family=FAMILY,
-    summary="Semantic search for documentation",
+    summary="Search documentation by meaning and by word",
     params=SearchDocsParams,
     result=SearchResult,
     other_results=(CompactResult,),
@@ -277,7 +368,7 @@ SEARCH_DOCS = ToolSpec(
 SEARCH_BY_PATH = ToolSpec(
     name="search_by_path",
     family=FAMILY,
-    summary="Find files by glob pattern",
+    summary="Find indexed files by glob pattern",
     params=SearchByPathParams,
     result=PathMatches,
     run=search_by_path,

@@ -39,7 +39,7 @@ async def call_with_questions(
     cancelled: IsCancelled = never_cancelled,
     asked_by: str = "",
     session: Session | None = None,
-) -> dict[str, object]:
+) -> Done:
     """Runs a tool, asks its questions and returns the tool's result.
 
     Raises only `SidecarError` and what `ask` raises. `session` is the caller's; its `Sessions` decides which editors
@@ -67,7 +67,7 @@ async def call_with_questions(
                 )
                 if isinstance(outcome, Done):
                     note.end(**outcome_of(outcome.value))
-                    return outcome.value
+                    return outcome
                 _not_twice(outcome, answers)
                 answers[outcome.id] = await note.answer(outcome, workspace, given, ask)
     finally:
@@ -85,7 +85,7 @@ def call_with_questions_sync(
     progress: Progress = no_progress,
     cancelled: IsCancelled = never_cancelled,
     asked_by: str = "",
-) -> dict[str, object]:
+) -> Done:
     """As `call_with_questions`, in the calling thread, for a process that has only one door and keeps no activity
     log."""
     answers: dict[str, Answer] = {}
@@ -100,7 +100,7 @@ def call_with_questions_sync(
             asked_by=asked_by,
         )
         if isinstance(outcome, Done):
-            return outcome.value
+            return outcome
         _not_twice(outcome, answers)
         answers[outcome.id] = ask(outcome)
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from sidecar import shown
 from sidecar.errors import SidecarError
+from sidecar.tools.result import Result
 
 
 def camel(name: str) -> str:
@@ -33,7 +34,7 @@ class Dialect:
     error_body: Callable[[str, str], dict[str, Any]] | None = None
     nulls: bool = False
 
-    def shape(self, result: BaseModel) -> dict[str, Any]:
+    def shape(self, result: Result) -> dict[str, Any]:
         """The result as JSON-ready values."""
         return result.model_dump(mode="json", by_alias=True, exclude_none=not self.nulls)
 
@@ -57,10 +58,10 @@ CODE_SEARCH = Dialect(name="code-search", field_case=camel)
 """The dialect of the nine code search tools: snake_case in, camelCase out."""
 
 
-class CamelResult(BaseModel):
+class CamelResult(Result):
     """Base of every result in the `CODE_SEARCH` dialect."""
 
-    model_config = ConfigDict(alias_generator=camel, populate_by_name=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(alias_generator=camel, populate_by_name=True)
 
 
 def snake(name: str) -> str:
@@ -68,10 +69,8 @@ def snake(name: str) -> str:
     return name
 
 
-class SnakeResult(BaseModel):
+class SnakeResult(Result):
     """Base of every result whose family spells its fields in snake_case."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     @model_serializer(mode="wrap")
     def leave_out_what_is_not_there(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
+from sidecar import shown
+from sidecar.model import BuildReport
 from sidecar.tools.dialect import CamelResult
+from sidecar.tools.lines import ADVICE, BAD, STRONG, Line, pairs, upgraded
 
 
 class BuildStats(CamelResult):
@@ -32,6 +36,62 @@ class DocsStats(CamelResult):
     chunks_created: int
 
 
+class UpdateResult(CamelResult):
+    """What `Service.refresh` returns. `files` and `chunks` count both collections; `seconds` is the time it took.
+
+    The other fields are those of `BuildReport`.
+    """
+
+    status: Literal["indexed"] = "indexed"
+    files: int
+    chunks: int
+    docs_files: int
+    docs_chunks: int
+    embedded: int
+    refined: int
+    unchanged: int
+    removed: int
+    withheld: int
+    masked: int
+    errors: int
+    seconds: float
+    notice: str | None = None
+
+    @classmethod
+    def of(cls, report: BuildReport, seconds: float) -> UpdateResult:
+        """The result for what the engine reports."""
+        return cls(
+            files=report.code.files + report.docs.files,
+            chunks=report.code.chunks + report.docs.chunks,
+            docs_files=report.docs.files,
+            docs_chunks=report.docs.chunks,
+            embedded=report.embedded,
+            refined=report.refined,
+            unchanged=report.unchanged,
+            removed=report.removed,
+            withheld=report.withheld,
+            masked=report.masked,
+            errors=report.errors,
+            seconds=round(seconds, 3),
+            notice=report.notice or None,
+        )
+
+    def as_lines(self) -> Iterator[Line]:
+        yield (STRONG, f"{self.files} files"), f", {self.chunks} chunks ({self.docs_files} files of documentation)"
+        yield f"{self.embedded} chunks embedded, {self.unchanged} files unchanged, {self.removed} removed"
+        yield from upgraded(self.refined)
+        if self.withheld:
+            yield f"{self.withheld} files withheld because of secrets; sidecar status lists them"
+        if self.masked:
+            yield f"{self.masked} values hidden in what is kept of files, because they look like secrets"
+        if self.errors:
+            yield ((BAD, f"{self.errors} files could not be read; sidecar status lists them"),)
+        yield f"{self.seconds:.1f} s"
+
+    def as_notes(self) -> Iterator[str]:
+        yield self.notice or ""
+
+
 class CreateResult(CamelResult):
     """What `create_index` returns. `message`: why it was cancelled, or a notice about the build."""
 
@@ -52,6 +112,18 @@ class ReindexResult(CamelResult):
     docs_stats: DocsStats | None = None
     message: str | None = None
 
+    def as_lines(self) -> Iterator[Line]:
+        yield self.status if self.status == "cancelled" else f"{self.status}: {self._counts()}"
+        if self.message is not None:
+            yield self.message
+
+    def _counts(self) -> str:
+        docs = self.docs_stats or DocsStats(files_indexed=0, chunks_created=0)
+        files = self.stats.files_indexed + docs.files_indexed
+        chunks = self.stats.chunks_created + docs.chunks_created
+        of_them = f"({docs.files_indexed} files of documentation)"
+        return f"{files} files, {chunks} chunks {of_them}, {self.stats.duration_ms / 1000:.1f} s"
+
 
 class ReindexFileResult(CamelResult):
     """What `reindex_file` returns; `removed` means that the file was no longer on disk."""
@@ -59,6 +131,9 @@ class ReindexFileResult(CamelResult):
     status: Literal["reindexed", "removed"]
     file_path: str
     chunks_created: int
+
+    def as_lines(self) -> Iterator[Line]:
+        yield f"{self.status} {self.file_path}: {self.chunks_created} chunks"
 
 
 class DeleteResult(CamelResult):
@@ -68,6 +143,11 @@ class DeleteResult(CamelResult):
     project_path: str
     index_path: str
     message: str | None = None
+
+    def as_lines(self) -> Iterator[Line]:
+        yield self.status
+        if self.message is not None:
+            yield self.message
 
 
 class ConfigResult(CamelResult):
@@ -81,6 +161,16 @@ class ConfigResult(CamelResult):
     message: str
     problems: list[str]
     origins: dict[str, str] | None = None
+
+    def as_lines(self) -> Iterator[Line]:
+        yield ((ADVICE, self.message),)
+        for problem in self.problems:
+            yield ((BAD, problem),)
+        if self.config is not None:
+            yield from shown.as_json(self.config, indent=2).split("\n")
+
+
+_NOT_A_FILE = {"folder": "is a folder", "no-such-file": "does not exist"}
 
 
 class PathExplanation(CamelResult):
@@ -100,3 +190,24 @@ class PathExplanation(CamelResult):
     parser: str | None = None
     indexed_at: str | None = None
     last_error: str | None = None
+
+    def as_lines(self) -> Iterator[Line]:
+        left_out = _NOT_A_FILE.get(self.rule, f"is left out: {self.rule}")
+        detail = f" ({self.detail})" if self.detail else ""
+        yield f"{self.path or '.'} {'belongs in the index' if self.indexed else left_out}{detail}"
+        if self.in_index or self.rule not in _NOT_A_FILE:
+            yield from pairs(self._facts())
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        yield "exists", "yes" if self.exists else "no"
+        place = f"in the index with {self.chunks} chunks, {self.embedded} embedded" if self.in_index else "no"
+        yield "indexed", place
+        if self.in_index:
+            yield "stale", "yes" if self.stale else "no"
+        known = {
+            "language": self.language,
+            "parser": self.parser,
+            "indexed at": self.indexed_at,
+            "last error": self.last_error,
+        }
+        yield from ((label, value) for label, value in known.items() if value is not None)

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field, StrictFloat
 
+from sidecar import shown
 from sidecar.errors import IndexNotFound, InvalidParams, InvalidQuery
 from sidecar.model import Hit, SearchAnswer
 from sidecar.tools.code_search import Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult
+from sidecar.tools.lines import ASIDE, BAD, PLACE, STRONG, Line
 from sidecar.tools.spec import Params, ToolSpec
 
 FAMILY = "semantic"
@@ -92,6 +95,15 @@ class PatternIndexResult(SnakeResult):
     failed_files: int
     errors: list[FailedFile]
 
+    def as_lines(self) -> Iterator[Line]:
+        yield ((STRONG, self.message),)
+        yield (
+            f"{self.skipped_files} skipped, {self.failed_files} failed, {self.total_chunks} chunks,"
+            f" {self.execution_time_ms} ms"
+        )
+        for failure in self.errors:
+            yield ((BAD, f"{failure.path}: {failure.error}"),)
+
 
 class SemanticHit(SnakeResult):
     """Lines are 1-based and `line_end` is inclusive. `similarity_score` is (1 + cosine) / 2."""
@@ -105,6 +117,14 @@ class SemanticHit(SnakeResult):
     chunk_type: str
     excerpt: str
 
+    def as_lines(self) -> Iterator[Line]:
+        """`path:start-end  similarity  type language`, the excerpt, and an empty line."""
+        place = f"{shown.path(self.file_path)}:{self.line_start}-{self.line_end}"
+        about = f"{self.chunk_type} {self.language}"
+        yield (PLACE, place), "  ", (STRONG, format(self.similarity_score, ".3f")), "  ", (ASIDE, about)
+        yield from (f"    | {line}" for line in shown.visible(self.excerpt).split("\n"))
+        yield ""
+
 
 class SemanticResult(SnakeResult):
     """`total_results` is the number of results returned; `notice` is set only when the answer is partial or stale."""
@@ -114,6 +134,14 @@ class SemanticResult(SnakeResult):
     total_results: int
     execution_time_ms: int
     notice: str | None = None
+
+    def as_lines(self) -> Iterator[Line]:
+        for hit in self.results:
+            yield from hit.as_lines()
+        yield f"{self.total_results} results in {self.execution_time_ms} ms"
+
+    def as_notes(self) -> Iterator[str]:
+        yield self.notice or ""
 
 
 def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResult:
@@ -192,7 +220,7 @@ def _ms_since(start: float) -> int:
 SEARCH_QUERY = ToolSpec(
     name="search_query",
     family=FAMILY,
-    summary="Search indexed files by meaning",
+    summary="Search indexed files by meaning alone",
     params=QueryParams,
     result=SemanticResult,
     run=search_query,

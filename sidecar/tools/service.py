@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,10 +19,13 @@ from sidecar import shown
 from sidecar.errors import Internal, SidecarError, UnknownTool
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
-from sidecar.model import BuildReport, IsCancelled, Progress, Workspace, never_cancelled, no_progress
+from sidecar.model import IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context, Workspaces
+from sidecar.tools.dialect import CODE_SEARCH
+from sidecar.tools.index_results import UpdateResult
 from sidecar.tools.registry import DEFAULT_TOOLS, TOOLSETS
+from sidecar.tools.result import Result
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.validate import validate
 
@@ -34,9 +38,14 @@ QUESTION_SECONDS = float(DEFAULTS["questionSeconds"])
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A tool's result: JSON-ready, in the shape of its dialect."""
+    """A tool's result. `value`: its fields, JSON-ready and in the shape of its dialect.
+
+    `declined`: a person or a rule said no, and the tool has not run.
+    """
 
     value: dict[str, object]
+    result: Result
+    declined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +109,16 @@ class Service:
 
     def refresh(
         self, workspace: str, progress: Progress = no_progress, cancelled: IsCancelled = never_cancelled
-    ) -> BuildReport:
-        """Creates the index or updates it, without a question. This is not a tool: only a person who typed the command
-        may skip the question.
+    ) -> Done:
+        """Creates the index or updates it, without a question; the result is an `UpdateResult`. This is not a tool:
+        only a person who typed the command may skip the question.
 
         Raises `SidecarError` only.
         """
-        return _guarded("refresh", workspace, lambda: self._workspaces.get(workspace).refresh(progress, cancelled))
+        started = time.monotonic()
+        report = _guarded("refresh", workspace, lambda: self._workspaces.get(workspace).refresh(progress, cancelled))
+        result = UpdateResult.of(report, time.monotonic() - started)
+        return Done(CODE_SEARCH.shape(result), result)
 
     def call(
         self,
@@ -207,8 +219,10 @@ class Service:
 def _finish(gated: _Gated) -> Done:
     tool = gated.tool
     if gated.declined_by is not None and tool.declined is not None:
-        return Done(gated.meant.dialect.shape(tool.declined(gated.context, gated.params, gated.declined_by)))
-    return Done(gated.meant.dialect.shape(tool.run(gated.context, gated.params)))
+        result = tool.declined(gated.context, gated.params, gated.declined_by)
+        return Done(gated.meant.dialect.shape(result), result, declined=True)
+    result = tool.run(gated.context, gated.params)
+    return Done(gated.meant.dialect.shape(result), result)
 
 
 def _guarded(name: str, workspace: str, work: Callable[[], T]) -> T:

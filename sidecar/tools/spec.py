@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from sidecar import shown
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CODE_SEARCH, Dialect, camel
+from sidecar.tools.result import Result
 
 Answer: TypeAlias = Literal["accept", "decline", "cancel", "timeout", "nobody"]
 """`nobody`: no client could show the question to a person."""
@@ -51,9 +52,9 @@ class Params(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-Run: TypeAlias = Callable[[Context, Any], BaseModel]
+Run: TypeAlias = Callable[[Context, Any], Result]
 Ask: TypeAlias = Callable[[Context, Any], Question | None]
-Declined: TypeAlias = Callable[[Context, Any, Answer], BaseModel]
+Declined: TypeAlias = Callable[[Context, Any, Answer], Result]
 Meaning: TypeAlias = "Callable[[Mapping[str, object]], ToolSpec | None]"
 
 
@@ -74,7 +75,7 @@ class ToolSpec:
     family: str
     summary: str
     params: type[Params]
-    result: type[BaseModel]
+    result: type[Result]
     run: Run
     read_only: bool
     idempotent: bool
@@ -83,7 +84,7 @@ class ToolSpec:
     declined: Declined | None = None
     aliases: tuple[str, ...] = ()
     parameter_aliases: Mapping[str, str] = field(default_factory=dict)
-    other_results: tuple[type[BaseModel], ...] = ()
+    other_results: tuple[type[Result], ...] = ()
     dialect: Dialect = CODE_SEARCH
     described_in: str = ""
     alongside: bool = False
@@ -94,6 +95,11 @@ class ToolSpec:
         """The tool that these arguments mean. Its dialect, `read_only` and `alongside` apply to the call."""
         chosen = self.meaning(arguments) if self.meaning and isinstance(arguments, Mapping) else None
         return chosen or self
+
+    @property
+    def id(self) -> str:
+        """The name, or where two tools share it, the name of the description file."""
+        return self.described_in or self.name
 
     @property
     def lsp_method(self) -> str:
@@ -109,6 +115,11 @@ class ToolSpec:
     def description(self) -> str:
         """The text that an agent reads: when to use the tool, with an example."""
         return (DESCRIPTIONS / f"{self.described_in or self.name}.md").read_text(encoding="utf-8").strip()
+
+    @property
+    def purpose(self) -> str:
+        """What the tool does: the first sentence of the description."""
+        return self.description.split("\n")[0].partition(". ")[0].rstrip(".") + "."
 
     @cached_property
     def listed_schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:

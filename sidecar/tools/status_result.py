@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from sidecar.model import Refinement, StatusAnswer
 from sidecar.tools.dialect import CamelResult
+from sidecar.tools.lines import BAD, Line, pairs
 
 MAX_LISTED = 50
 
@@ -71,6 +73,12 @@ class StatusRefining(CamelResult):
     seconds_left: int | None = None
     note: str | None = None
 
+    def sentence(self) -> str:
+        """As in `minilm-code-int8: 43 % of 10,252 chunks, about 90 s left`."""
+        left = "" if self.seconds_left is None else f", about {self.seconds_left} s left"
+        note = "" if self.note is None else f" ({self.note})"
+        return f"{self.model.partition('@')[0]}: {self.percent} % of {self.total:,} chunks{left}{note}"
+
 
 class IndexStatus(CamelResult):
     """The state of an index. Counts are left out while there is no index.
@@ -113,6 +121,57 @@ class IndexStatus(CamelResult):
     generation: int | None = None
     warning: str | None = None
     problems: list[str] | None = None
+
+    def as_lines(self) -> Iterator[Line]:
+        yield from pairs(self._facts())
+        for problem in self.problems or ():
+            yield ((BAD, f"  setting {problem}"),)
+        for secret in self.withheld or ():
+            yield f"  withheld {secret.path}: {secret.rule} {secret.detail}"
+        for file in self.masked or ():
+            yield f"  masked {file.path}: {file.values} values look like secrets; sidecar explain says where"
+        for cut in self.cut_by_lines or ():
+            yield f"  cut by lines {cut.path}: {cut.reason}"
+        for failed in self.errors or ():
+            yield ((BAD, f"  error {failed.path}: {failed.error}"),)
+
+    def _facts(self) -> Iterator[tuple[str, object]]:
+        yield "status", self.status
+        if self.progress is not None:
+            yield "progress", f"{self.progress.done} of {self.progress.total}"
+        yield "workspace", self.project_path or ""
+        yield "index", self.index_path or ""
+        yield "config", self.config_path or ""
+        if self.total_files is not None:
+            yield from self._facts_of_the_index()
+
+    def _facts_of_the_index(self) -> Iterator[tuple[str, object]]:
+        yield "files", f"{self.total_files} ({self.docs_files} of documentation)"
+        yield "chunks", f"{self.total_chunks}, {self.coverage:.0%} of them embedded"
+        yield "updated", self.last_updated or "never"
+        yield "size", self.storage_size
+        watched = "" if self.watcher_active else ", not watching"
+        yield "strategy", f"{self.indexing_strategy}{watched}, {self.pending_files} files pending"
+        yield "model", self._model()
+        if self.refining is not None:
+            yield "refining", self.refining.sentence()
+        if self.device_note is not None:
+            yield "device", self.device_note
+        if self.warning is not None:
+            yield "warning", self.warning
+        yield "languages", _counts(self.languages or {})
+        yield "left out", _counts(self.excluded or {})
+        yield "secrets", f"{self.withheld_files} files withheld, {self.masked_values or 0} values masked"
+
+    def _model(self) -> str:
+        """Before the model is loaded, only the setting is known of the device."""
+        where = ", device auto" if self.device == "auto" else f" on {self.device or '?'}"
+        return f"{self.model or '?'}{where}{'' if self.refining is None else ' answers meanwhile'}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {count}" for name, count in ordered) or "none"
 
 
 def index_status(answer: StatusAnswer) -> IndexStatus:

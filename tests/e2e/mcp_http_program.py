@@ -13,12 +13,12 @@ import threading
 from typing import ClassVar
 
 import uvicorn
-from pydantic import BaseModel
 
 from sidecar.errors import InvalidQuery
 from sidecar.surfaces.mcp import make_server
 from sidecar.tools.context import Context
 from sidecar.tools.registry import DEFAULT_TOOLS
+from sidecar.tools.result import Result
 from sidecar.tools.service import Service
 from sidecar.tools.spec import Answer, Params, Question, Run, ToolSpec
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -35,7 +35,7 @@ class Message(Params):
     message: str
 
 
-class Told(BaseModel):
+class Told(Result):
     text: str
 
 

@@ -23,7 +23,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -436,7 +436,7 @@ def _answer(home: Path, asked: Connection) -> None:
 
 def _result(service: Service, what: str, root: str, given: Mapping[str, Any]) -> Any:
     if what == "index":
-        return asdict(service.refresh(root))
+        return service.refresh(root).value
     if what == "image":
         workspace = service.workspace(root)
         assert isinstance(workspace, IndexedWorkspace)

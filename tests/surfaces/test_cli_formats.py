@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sidecar.surfaces.cli.formats import yaml_lines
@@ -21,6 +21,7 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | _objects(inner), max_leaves=12)
 
 
+@settings(deadline=None)
 @given(_objects(VALUES))
 @example({"text": "\x7f\x00\ud7ff \U0001f600 \\ud83d\\ude00 \u2028"})
 def test_any_result_reads_back_from_yaml_as_it_was(value: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.context import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult, Implementation
 
+from sidecar.engine.models.catalog import CatalogModel
 from sidecar.model import (
     BuildReport,
     CollectionCounts,
@@ -37,8 +38,13 @@ from sidecar.model import (
     SkippedPath,
     StatusAnswer,
 )
+from sidecar.parts.embed.catalog import ModelEntry
 from sidecar.surfaces.cli.main import main
+from sidecar.surfaces.cli.terminal import Style
 from sidecar.surfaces.mcp.server import make_server
+from sidecar.tools.diagnose import CheckResult, Diagnosis
+from sidecar.tools.lines import Line
+from sidecar.tools.models import Downloaded, Listed, ModelCard
 from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -140,6 +146,27 @@ class Terminal(io.StringIO):
         return True
 
 
+CHECKS = (
+    CheckResult("python", True, "3.11", ""),
+    CheckResult("data folder", False, "/x\ny", "Do."),
+    CheckResult("z", False, "w", ""),
+)
+ENTRY = ModelEntry(
+    "m", dimension=256, pooling="mean", query_prefix="q: ", max_tokens=512, about="x", licence="Apache", source="hub"
+)
+CARD = CatalogModel(ENTRY, "published", True, 8_500_000, "r", "", "", {"model": ("a/b", ""), "tok": ("c", "ff")})
+SHIPS = replace(CARD, state="ships", folder="/f\x1b")
+OTHER = replace(CARD, entry=replace(ENTRY, id="longer", licence=""), in_use=False, size=0)
+OF_THE_INSTALLATION: dict[str, list[Line]] = {
+    "doctor": list(Diagnosis(CHECKS).as_lines()),
+    "models": list(Listed((ModelCard(CARD), ModelCard(OTHER))).as_lines()),
+    "models show": [*ModelCard(CARD).as_lines(), *ModelCard(SHIPS).as_lines()],
+    "models download": [
+        *Downloaded("present", ModelCard(SHIPS)).as_lines(),
+        *Downloaded("present", ModelCard(OTHER)).as_lines(),
+        *Downloaded("downloaded", ModelCard(replace(CARD, state="downloaded"))).as_lines(),
+    ],
+}
 SHELL: tuple[tuple[str, ...], ...] = (
     ("index",),
     ("search", "the", "alpha"),
@@ -206,7 +233,7 @@ async def of_an_agent(workspace: FakeWorkspace) -> list[str]:
     server = make_server(Service(FakeWorkspaces(workspace), tools=ALL_TOOLS), workspace.root)
     agent = Implementation(name="agent", version="1")
     texts = []
-    async with Client(server, mode="legacy", elicitation_callback=decline, client_info=agent) as client:
+    async with Client(server, mode="legacy", elicitation_callback=decline, client_info=agent) as client:  # type: ignore[arg-type]
         for tool, arguments in AGENT:
             result = await client.call_tool(tool, arguments)
             texts.append(f"{result.content[0].text}\n")  # type: ignore[union-attr]
@@ -226,6 +253,10 @@ def sections() -> Iterator[tuple[str, str]]:
             workspace = FullWorkspace(state)
             workspace.refresh(lambda *_: None, lambda: False)
             yield f"shell, {where}: status {state}", of_the_shell(workspace, ["status"], tty)
+    for what, lines in OF_THE_INSTALLATION.items():
+        for on in (False, True):
+            style = Style(on)
+            yield f"{what}, colours {on}", "".join(f"{style.printed(line)}\n" for line in lines)
     ready.refresh(lambda *_: None, lambda: False)
     for (tool, arguments), text in zip(AGENT, asyncio.run(of_an_agent(ready)), strict=True):
         yield f"agent: {tool} {json.dumps(arguments)}", text

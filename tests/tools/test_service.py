@@ -58,7 +58,7 @@ def call(service: Service, name: str, answer: Answer | None = None, **arguments:
         assert answer is not None, question
         return answer
 
-    return call_with_questions_sync(service, name, arguments, workspace=ROOT, ask=ask)
+    return call_with_questions_sync(service, name, arguments, workspace=ROOT, ask=ask).value
 
 
 @pytest.mark.parametrize("tool", QUESTIONED)
@@ -264,7 +264,7 @@ async def test_a_question_reaches_the_asker_and_progress_the_reporter(service: S
         asked.append(question)
         return "accept"
 
-    result = await call_with_questions(
+    done = await call_with_questions(
         service,
         "create_index",
         {},
@@ -272,7 +272,7 @@ async def test_a_question_reaches_the_asker_and_progress_the_reporter(service: S
         ask=ask,
         progress=lambda done, total, message: seen.append((done, total)),
     )
-    assert result["status"] == "created"
+    assert done.value["status"] == "created"
     assert [question.tool for question in asked] == ["create_index"]
     assert seen == [(1, 3), (2, 3), (3, 3)]
 

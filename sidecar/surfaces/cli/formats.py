@@ -1,14 +1,11 @@
-"""A tool's result as a table or as YAML, for `--format` of `sidecar search index` and `sidecar search query`."""
+"""A tool's result as YAML, for `--format` of `sidecar search index` and `sidecar search query`."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-from sidecar import shown
-from sidecar.surfaces.cli.terminal import Style
 
 _HALVES = re.compile(r"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})")
 
@@ -46,29 +43,3 @@ def _joined(match: re.Match[str]) -> str:
 
 def _nests(value: Any) -> bool:
     return isinstance(value, Mapping | list) and bool(value)
-
-
-def query_table(result: Mapping[str, Any], style: Style) -> Iterator[str]:
-    """Yields for each result `path:start-end  similarity  type language`, the excerpt, and an empty line."""
-    for hit in result["results"]:
-        place = f"{shown.path(hit['file_path'])}:{hit['line_start']}-{hit['line_end']}"
-        about = style.dim(f"{hit['chunk_type']} {hit['language']}")
-        yield f"{style.cyan(place)}  {style.bold(format(hit['similarity_score'], '.3f'))}  {about}"
-        yield from (f"    | {line}" for line in shown.visible(hit["excerpt"]).split("\n"))
-        yield ""
-    yield f"{result['total_results']} results in {result['execution_time_ms']} ms"
-
-
-def index_table(result: Mapping[str, Any], style: Style) -> Iterator[str]:
-    """Yields the message, the counts, and what could not be indexed."""
-    yield style.bold(result["message"])
-    yield (
-        f"{result['skipped_files']} skipped, {result['failed_files']} failed, {result['total_chunks']} chunks,"
-        f" {result['execution_time_ms']} ms"
-    )
-    for failure in result.get("errors", ()):
-        yield style.red(f"{failure['path']}: {failure['error']}")
-
-
-Table = Callable[[Mapping[str, Any], Style], Iterator[str]]
-"""Turns a result into lines."""

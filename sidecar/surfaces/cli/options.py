@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 from sidecar import __version__, shown
+from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
+from sidecar.surfaces.cli.tool_options import (
+    Facts,
+    add_options,
+    help_of,
+    manual_of,
+    number,
+    shell_facts,
+    summary_of,
+)
 
 ABOUT = """\
 Search a codebase by meaning and by word, on this machine.
@@ -30,12 +41,7 @@ exit status:
     9  not confirmed: the answer was no, or nobody could be asked
   130  interrupted      141  the reader of standard output went away"""
 
-TOOLSETS_HELP = """\
-tools to offer: code, documents, inline, memory, semantic with commas between, or all (agents: code; shell: all)"""
-
 STANDALONE_HELP = "do everything in this process, without the daemon (the default where CI is set)"
-
-OFFLINE_HELP = "forbid every network call (only models download ever makes one)"
 
 NOT_CONFIRMED = 9
 INTERRUPTED = 130
@@ -55,7 +61,10 @@ examples:
 
 
 class Command(NamedTuple):
-    """One command: its line in the list, its manual, its examples, and the function that adds its options."""
+    """One command: its line in the list, its manual, its examples, and the function that adds its options.
+
+    Written here are the commands that are no tools.
+    """
 
     name: str
     summary: str
@@ -73,8 +82,12 @@ class _Parser(argparse.ArgumentParser):
         super().error(shown.line(message))
 
 
-def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Returns the whole grammar, or that of the one command that `argv` names: building all of it takes 10 ms."""
+def build_parser(argv: Sequence[str] = (), facts: Facts | None = None) -> argparse.ArgumentParser:
+    """Returns the whole grammar, or that of the one command that `argv` names: building all of it takes 10 ms.
+
+    `facts` stands in for `shell_facts()` while that is being generated.
+    """
+    facts = shell_facts() if facts is None else facts
     named = named_command(argv)
     parser = _Parser(
         prog="sidecar",
@@ -88,9 +101,10 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
     parser.add_argument("--tcp", metavar="HOST:PORT", help="serve the Language Server Protocol on a loopback port")
     parser.add_argument("--token-file", dest="own_token_file", metavar="FILE", help=TOKEN_FILE_HELP)
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
-    _add_common(parser, suppress=False)
+    _add_common(parser, facts, suppress=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for command in COMMANDS if named is None else (named,):
+    for name in COMMANDS if named is None else (named,):
+        command = command_named(name, facts)
         sub = commands.add_parser(
             command.name,
             help=command.summary,
@@ -100,12 +114,13 @@ def build_parser(argv: Sequence[str] = ()) -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         command.add(sub)
-        _add_common(sub, suppress=True)
+        _add_common(sub, facts, suppress=True)
     return parser
 
 
-def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
+def _add_common(parser: argparse.ArgumentParser, facts: Facts, suppress: bool) -> None:
     """Adds the options that may stand before or after the command."""
+    settings = {key: help_of(field) for key, field in facts["settings"].items()}
     group = parser.add_argument_group("options everywhere")
     unset = argparse.SUPPRESS if suppress else None
     off = argparse.SUPPRESS if suppress else False
@@ -115,10 +130,10 @@ def _add_common(parser: argparse.ArgumentParser, suppress: bool) -> None:
     group.add_argument("--no-color", action="store_true", default=off, help="no colours (so does NO_COLOR)")
     group.add_argument("-y", "--yes", action="store_true", default=off, help="answer every question with yes")
     group.add_argument("--standalone", action="store_true", default=off, help=STANDALONE_HELP)
-    group.add_argument("--offline", action="store_const", const=True, default=unset, help=OFFLINE_HELP)
-    group.add_argument("--model", metavar="NAME", default=unset, help="embedding model: a catalog name or a folder")
-    group.add_argument("--device", metavar="D", default=unset, help="auto, cpu or cuda")
-    group.add_argument("--toolsets", metavar="NAMES", default=unset, help=TOOLSETS_HELP)
+    group.add_argument("--offline", action="store_const", const=True, default=unset, help=settings["offline"])
+    group.add_argument("--model", metavar="NAME", default=unset, help=settings["model"])
+    group.add_argument("--device", metavar="D", default=unset, help=settings["device"])
+    group.add_argument("--toolsets", metavar="NAMES", default=unset, help=settings["toolsets"])
 
 
 _TAKE_A_VALUE = frozenset({"-w", "--workspace", "--model", "--device", "--toolsets", "--tcp", "--token-file"})
@@ -131,12 +146,12 @@ def join_commands(argv: Sequence[str]) -> list[str]:
     return [*argv[:at], pair, *argv[at + 2 :]] if pair in _TWO_WORDS else list(argv)
 
 
-def named_command(argv: Sequence[str]) -> Command | None:
-    """Returns the command in these arguments; None without a command, or when help on all commands is wanted."""
+def named_command(argv: Sequence[str]) -> str | None:
+    """Returns the name of the command in these arguments; None without one, or when help on all is wanted."""
     at = _command_at(argv)
     if at >= len(argv) or not {"-h", "--help", "--version"}.isdisjoint(argv[:at]):
         return None
-    return next((command for command in COMMANDS if command.name == argv[at]), None)
+    return argv[at] if argv[at] in COMMANDS else None
 
 
 def _command_at(argv: Sequence[str]) -> int:
@@ -147,77 +162,11 @@ def _command_at(argv: Sequence[str]) -> int:
     return at
 
 
-def number(text: str) -> object:
-    """Returns a number if the text is one, else the text; the tool itself reports what is wrong with it."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _search_options(parser: argparse.ArgumentParser, mode: str) -> None:
-    parser.add_argument("words", metavar="WORDS", nargs="*", help="what to look for, in words or as an identifier")
-    add = parser.add_argument
-    add("-k", "--top-k", metavar="N", type=number, help="how many results, 1 to 50 (default 10)")
-    add("-m", "--mode", metavar="MODE", help=f"hybrid, vector (meaning) or fts (words) (default {mode})")
-    add("-a", "--alpha", metavar="A", type=number, help="hybrid weight, 0 (words only) to 1 (meaning only)")
-    add("-p", "--path", metavar="GLOB", action="append", help="only paths that match; may be repeated")
-    add("-l", "--lang", metavar="LANGUAGE", action="append", help="only this language; may be repeated")
-    add("--kind", metavar="KIND", action="append", help="only function, class, method, ...; may be repeated")
-    add("--offset", metavar="N", type=number, help="skip the first N results")
-    add("--max-tokens", metavar="N", type=number, help="stop before N tokens of text")
-    add("--compact", action="store_true", help="short form: one line per result; short field names with --json")
-    add("--explain", action="store_true", help="show what each score is made of, and the time of each stage")
-
-
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    _search_options(parser, "hybrid")
-
-
-def _add_search_index(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "patterns", metavar="PATTERN", nargs="*", help="globs, files or folders, from the current folder"
-    )
-    parser.add_argument("-f", "--force", action="store_true", help="index again what has not changed")
-    _format_option(parser)
-
-
-def _add_search_query(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", metavar="QUERY", nargs="*", help="what to look for, in words")
-    parser.add_argument("-l", "--limit", metavar="N", type=number, help="how many results, 1 to 100 (default 10)")
-    _format_option(parser)
-
-
-def _format_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--format", choices=("table", "json", "yaml"), default="table", help="how to print it (default table)"
-    )
-
-
-def _add_docs(parser: argparse.ArgumentParser) -> None:
-    _search_options(parser, "vector")
-
-
-def _add_paths(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pattern", metavar="GLOB", nargs="?", help="* stays within a folder, ** crosses folders")
-    parser.add_argument("-n", "--limit", metavar="N", type=number, help="at most N paths, 1 to 100 (default 20)")
-
-
-def _add_reindex(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="*", help="index only these again; without any, everything")
-
-
 def _add_serve(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--host", metavar="HOST", default="127.0.0.1", help="a loopback address of this machine (default 127.0.0.1)")
     add("--port", metavar="N", type=number, default=0, help="the port to listen on (default 0: any free one)")
     add("--token-file", metavar="FILE", help="read the token here; made when missing (default: a new one each time)")
-
-
-def _add_explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="a path relative to the workspace")
 
 
 def _add_call(parser: argparse.ArgumentParser) -> None:
@@ -252,94 +201,7 @@ def _add_nothing(parser: argparse.ArgumentParser) -> None:
     pass
 
 
-COMMANDS: tuple[Command, ...] = (
-    Command(
-        "index",
-        "create the index, or bring it up to date",
-        "Index the workspace: create the index, or bring an existing one up to date. Only what changed is read and\n"
-        "embedded. Prints how many files and chunks there are, what was embedded and what was unchanged.",
-        "    sidecar index\n    sidecar index -w ~/src/project --json\n",
-        _add_nothing,
-    ),
-    Command(
-        "search",
-        "search code",
-        "Search the workspace's code. Prints path:start-end and score, then the matching lines with their numbers.",
-        "    sidecar search where are retries with backoff done\n    sidecar search -k 3 -l python parse command line\n"
-        "    sidecar search -m fts -p 'src/**' parse_config\n    sidecar search --json --compact open a socket\n",
-        _add_search,
-    ),
-    Command(
-        "search index",
-        "index files by pattern",
-        "Index the files that match, now; unchanged ones are skipped unless --force. Makes the index when there is\n"
-        "none. Patterns start at the current folder; quote globs. The word index right after search is this command:\n"
-        "to search for the word, put -- or an option before it (sidecar search -- index out of range), or quote it\n"
-        "together with other words.",
-        "    sidecar search index '**/*.rs'\n    sidecar search index --force 'src/**/*.py' --format json\n",
-        _add_search_index,
-    ),
-    Command(
-        "search query",
-        "search by meaning alone",
-        "Search code and text by meaning alone, chunk by chunk. The word query right after search is this command:\n"
-        "to search for the word, put -- or an option before it (sidecar search -- query parser), or quote it together\n"
-        "with other words.",
-        "    sidecar search query 'error handling' --limit 5\n    sidecar search query 'open a socket' --format json\n",
-        _add_search_query,
-    ),
-    Command(
-        "docs",
-        "search documentation",
-        "Search the workspace's documentation (Markdown and text). Options and output are those of search.",
-        "    sidecar docs how to configure logging\n    sidecar docs -k 1 -m fts changelog\n",
-        _add_docs,
-    ),
-    Command(
-        "paths",
-        "find indexed files by glob",
-        "List indexed files whose path matches a glob, in alphabetical order. Case-sensitive; quote the glob.",
-        "    sidecar paths '**/*.ts'\n    sidecar paths 'src/**/test_*.py' -n 100\n",
-        _add_paths,
-    ),
-    Command(
-        "status",
-        "show the state of the index",
-        "Show whether there is an index, how complete it is, where it is, and what was left out of it.",
-        "    sidecar status\n    sidecar status --json\n",
-        _add_nothing,
-    ),
-    Command(
-        "config",
-        "show the index's configuration",
-        "Show where the config file of this workspace's index is, the values in force and what is wrong with it.\n"
-        "Edit the file, then run sidecar index.",
-        "    sidecar config\n    sidecar config --json\n",
-        _add_nothing,
-    ),
-    Command(
-        "reindex",
-        "index again: some files, or everything",
-        "Index the named files again, now. Without a name, rebuild the whole index beside the present one and swap:\n"
-        "that asks first when there is a terminal. Like sidecar index it waits for a slow model's second stage.",
-        "    sidecar reindex src/app.py\n    sidecar reindex --yes\n",
-        _add_reindex,
-    ),
-    Command(
-        "delete",
-        "delete the index",
-        "Delete this workspace's index; source files are not touched. Asks first, and the answer is no unless you\n"
-        "say yes. Without a terminal and without --yes nothing is deleted and the exit status is 9.",
-        "    sidecar delete\n    sidecar delete --yes\n",
-        _add_nothing,
-    ),
-    Command(
-        "explain",
-        "say why a path is or is not indexed",
-        "Say whether a path is in the index and which rule decided that, whether it is stale, and its last error.",
-        "    sidecar explain src/app.py\n    sidecar explain .env\n",
-        _add_explain,
-    ),
+_OWN_COMMANDS: tuple[Command, ...] = (
     Command(
         "doctor",
         "check that everything works here",
@@ -398,4 +260,15 @@ COMMANDS: tuple[Command, ...] = (
     ),
 )
 
-_TWO_WORDS = frozenset(command.name for command in COMMANDS if " " in command.name)
+COMMANDS = (*(command.name for command in TOOL_COMMANDS), *(command.name for command in _OWN_COMMANDS))
+"""The names of all commands, in the order in which they are listed."""
+_TWO_WORDS = frozenset(name for name in COMMANDS if " " in name)
+
+
+def command_named(name: str, facts: Facts) -> Command:
+    """Returns a command, whose words about tools are those in `facts`."""
+    for command in TOOL_COMMANDS:
+        if command.name == name:
+            summary, manual = summary_of(command, facts), manual_of(command, facts)
+            return Command(name, summary, manual, command.examples, partial(add_options, command=command, facts=facts))
+    return next(command for command in _OWN_COMMANDS if command.name == name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeVar
 
@@ -13,12 +13,30 @@ from sidecar import shown
 from sidecar.surfaces.cli.terminal import ProgressBar, Style, make_ask
 
 if TYPE_CHECKING:
-    from sidecar.model import BuildReport, IsCancelled, Progress
-    from sidecar.tools.service import Service
+    from sidecar.model import IsCancelled, Progress
+    from sidecar.tools.lines import Line
+    from sidecar.tools.service import Done, Service
     from sidecar.tools.spec import Answer, Question
 
 Q = TypeVar("Q")
 A = TypeVar("A")
+
+
+class Reply(NamedTuple):
+    """What a tool returned, as the shell needs it: the fields, the lines to print and the sentences to say beside them.
+
+    `declined`: the answer to the tool's question was no.
+    """
+
+    value: dict[str, Any]
+    lines: Sequence[Line]
+    notes: Sequence[str]
+    declined: bool
+
+    @classmethod
+    def of(cls, done: Done) -> Reply:
+        """Returns the reply for a tool's result."""
+        return cls(done.value, list(done.result.as_lines()), list(done.result.as_notes()), done.declined)
 
 
 class Tools(Protocol):
@@ -34,10 +52,10 @@ class Tools(Protocol):
         progress: Progress,
         cancelled: IsCancelled,
         asked_by: str,
-    ) -> dict[str, Any]:
+    ) -> Reply:
         """Calls a tool and returns its result."""
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> Reply:
         """Brings the index of a workspace up to date."""
 
 
@@ -47,15 +65,15 @@ class OwnTools:
     def __init__(self, service: Callable[[], Service]) -> None:
         self._service = service
 
-    def call(self, tool: str, arguments: Mapping[str, object], **more: Any) -> dict[str, Any]:
+    def call(self, tool: str, arguments: Mapping[str, object], **more: Any) -> Reply:
         """Calls a tool of this process's service and returns its result. The service is made at the first call."""
         from sidecar.tools.confirm import call_with_questions_sync
 
-        return call_with_questions_sync(self._service(), tool, arguments, **more)
+        return Reply.of(call_with_questions_sync(self._service(), tool, arguments, **more))
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> Reply:
         """Brings the index of a workspace up to date in this process."""
-        return self._service().refresh(workspace, progress, cancelled)
+        return Reply.of(self._service().refresh(workspace, progress, cancelled))
 
 
 class CliSession(NamedTuple):
@@ -86,7 +104,7 @@ class CliSession(NamedTuple):
         """Returns a progress bar on standard error."""
         return ProgressBar(self.stderr, self.args.quiet)
 
-    def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
+    def call(self, tool: str, arguments: Mapping[str, object]) -> Reply:
         """Returns the tool's result; the person who typed the command is asked its question. Raises `SidecarError`."""
         with interruptible() as interrupt, self.progress() as progress:
             return self.tools.call(
@@ -99,14 +117,14 @@ class CliSession(NamedTuple):
                 asked_by=f"sidecar {self.args.command}",
             )
 
-    def show(self, value: Any, lines: Iterable[str]) -> None:
+    def show(self, value: Any, lines: Iterable[Line]) -> None:
         """Prints `value` as JSON with `--json`, else the lines, each as exactly one line."""
         if self.args.json:
             write_json(self.stdout, value)
             return
         style = self.style
         for line in lines:
-            self.stdout.write(style.as_one_line(line) + "\n")
+            self.stdout.write(style.printed(line) + "\n")
 
     def note(self, text: str) -> None:
         """Prints a notice on standard error, unless it is empty or `--quiet` is set."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from sidecar import shown
+from sidecar.surfaces.cli.tool_options import commands_by_tool
+from sidecar.tools.lines import ADVICE, ASIDE, BAD, FOUND, GOOD, PLACE, STRONG, Line, Piece
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -17,24 +19,14 @@ if TYPE_CHECKING:
 
     from sidecar.tools.spec import Answer, Question
 
-_MARK = os.urandom(8).hex()
-"""Tells our colours from those in a file's content until a line is printed."""
-_OURS = re.compile(rf"\x1b{_MARK}(\[[0-9;]+m)")
-_COMMANDS = {
-    "create_index": "index",
-    "reindex_project": "reindex",
-    "delete_index": "delete",
-    "get_index_status": "status",
-    "get_config": "config",
-}
-_TOOLS = re.compile(rf"\b({'|'.join(_COMMANDS)})\b")
 _STEP = 10
 _WIDTH = 40
 
 
 def in_shell_words(text: str) -> str:
     """Returns the engine's advice with shell commands in place of the tools' names."""
-    return _TOOLS.sub(lambda tool: f"`sidecar {_COMMANDS[tool.group()]}`", text)
+    commands = commands_by_tool()
+    return re.sub(rf"\b({'|'.join(commands)})\b", lambda tool: f"`sidecar {commands[tool.group()]}`", text)
 
 
 def absent_stream() -> TextIO:
@@ -45,11 +37,11 @@ def absent_stream() -> TextIO:
     return Path(os.devnull).open("r+", encoding="utf-8")
 
 
-class Style:
-    """Adds ANSI colours, or nothing when `on` is false.
+_COLOURS = {PLACE: "36", STRONG: "1", ASIDE: "2", GOOD: "32", BAD: "31", FOUND: "1;33"}
 
-    The colours take effect when the line passes through `as_one_line`.
-    """
+
+class Style:
+    """Prints lines with ANSI colours for the roles of their pieces, or without when `on` is false."""
 
     def __init__(self, on: bool) -> None:
         self.on = on
@@ -63,40 +55,23 @@ class Style:
         on = stream.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         return cls(on)
 
-    def bold(self, text: str) -> str:
-        """Returns the text in bold."""
-        return self._wrap("1", text)
+    def printed(self, line: Line) -> str:
+        """Returns exactly one line, in which only our own colours control the terminal."""
+        pieces = [("", line)] if isinstance(line, str) else [_with_role(piece) for piece in line]
+        if not self.on:
+            return _visible("".join(text for _, text in pieces))
+        return "".join(_coloured(_COLOURS.get(role, ""), _visible(text)) for role, text in pieces)
 
-    def dim(self, text: str) -> str:
-        """Returns the text in a weaker colour, for what matters less."""
-        return self._wrap("2", text)
 
-    def green(self, text: str) -> str:
-        """Returns the text in green."""
-        return self._wrap("32", text)
+def _with_role(piece: Piece) -> tuple[str, str]:
+    if isinstance(piece, str):
+        return "", piece
+    role, text = piece
+    return role, in_shell_words(text) if role == ADVICE else text
 
-    def red(self, text: str) -> str:
-        """Returns the text in red."""
-        return self._wrap("31", text)
 
-    def cyan(self, text: str) -> str:
-        """Returns the text in cyan."""
-        return self._wrap("36", text)
-
-    def spans(self, text: str, spans: Sequence[tuple[int, int]]) -> str:
-        """Returns `text` with these spans emphasised; they must be in order and not overlap."""
-        parts, at = [], 0
-        for start, end in spans:
-            parts += [text[at:start], self._wrap("1;33", text[start:end])]
-            at = end
-        return "".join([*parts, text[at:]])
-
-    def as_one_line(self, text: str) -> str:
-        """Returns a line as it is printed: exactly one line, in which only our own colours control the terminal."""
-        return "".join(f"\x1b{part}" if at % 2 else _visible(part) for at, part in enumerate(_OURS.split(text)))
-
-    def _wrap(self, code: str, text: str) -> str:
-        return f"\x1b{_MARK}[{code}m{text}\x1b{_MARK}[0m" if self.on else text
+def _coloured(code: str, text: str) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
 
 def _visible(text: str) -> str:

@@ -177,7 +177,7 @@ class _Endpoints:
         try:
             done, _ = await asyncio.wait({calling, leaving}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
             if calling in done:
-                return calling.result()
+                return calling.result().value
             if leaving in done:
                 raise ClientDisconnect
             raise no_answer_in_time(self._reading_seconds)

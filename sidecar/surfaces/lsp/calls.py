@@ -127,7 +127,7 @@ class ToolCalls:
         self, tool: ToolSpec, arguments: dict[str, Any], folder: str, progress: Progress
     ) -> dict[str, object]:
         """Calls the tool for one folder."""
-        return await call_with_questions(
+        done = await call_with_questions(
             self._service(),
             tool.name,
             arguments,
@@ -136,6 +136,7 @@ class ToolCalls:
             progress=progress,
             session=self.session,
         )
+        return done.value
 
     async def _all(
         self, tool: ToolSpec, arguments: dict[str, Any], folders: tuple[str, ...], progress: Progress

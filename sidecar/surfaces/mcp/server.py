@@ -38,7 +38,7 @@ from sidecar.surfaces.mcp.roots import Places
 from sidecar.surfaces.mcp.status import TOOL as STATUS_TOOL
 from sidecar.surfaces.mcp.status import StatusResource
 from sidecar.tools.confirm import call_with_questions
-from sidecar.tools.service import Service
+from sidecar.tools.service import Done, Service
 from sidecar.tools.sessions import Sessions
 from sidecar.tools.spec import ToolSpec
 
@@ -164,7 +164,7 @@ class _Calls:
         except SidecarError as error:
             logger.info("%s: %s", error.code, error.message)
 
-    async def _run(self, ctx: Ctx, params: CallToolRequestParams, tool: ToolSpec) -> dict[str, object]:
+    async def _run(self, ctx: Ctx, params: CallToolRequestParams, tool: ToolSpec) -> Done:
         ask: Round | MidCallAsker
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             ask = Round.of(ctx, params)

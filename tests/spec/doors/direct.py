@@ -33,9 +33,10 @@ class Door:
             return answer or "nobody"
 
         try:
-            return await call_with_questions(
+            done = await call_with_questions(
                 self._service, tool, arguments, workspace=self._workspace, ask=ask, asked_by="A test"
             )
+            return done.value
         except SidecarError as error:
             raise ToolFailed(error.code, error.message, self._spelt(tool, arguments, error)) from error
 

@@ -1,0 +1,30 @@
+"""Generates `shell.json`: what the shell's grammar says of tools and settings, without importing the tools."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sidecar.settings.declare import DECLARATIONS
+from sidecar.tools.registry import ALL_SPECS
+from sidecar.tools.spec import ToolSpec
+
+SETTINGS = ("model", "device", "offline", "toolsets")
+"""The settings that are options of every command."""
+
+
+def facts() -> str:
+    """The content of `shell.json`."""
+    tools = {tool.id: _tool(tool) for tool in ALL_SPECS}
+    settings = {
+        one.key: {"description": one.description, "enum": one.choices} for one in DECLARATIONS if one.key in SETTINGS
+    }
+    return json.dumps({"tools": tools, "settings": settings}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    properties = tool.input_schema().get("properties", {})
+    parameters = {
+        name: {key: value for key, value in field.items() if key != "examples"} for name, field in properties.items()
+    }
+    return {"name": tool.name, "summary": tool.summary, "purpose": tool.purpose, "parameters": parameters}

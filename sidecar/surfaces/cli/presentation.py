@@ -1,0 +1,168 @@
+"""What only a shell has: short flags, positional arguments, and what a command's manual adds to the tool's own words.
+
+Everything else that a command says of a tool (names, help, values, defaults) comes from its `ToolSpec`, by way of
+`shell.json`. A parameter that is not in the table is an option of its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Argument(NamedTuple):
+    """How the shell takes one parameter of a tool. Empty fields follow from the parameter.
+
+    `position`: `one` or `needed` takes one word, `words` joins all words to one text, `each` takes every word as an
+    entry, or as a call of its own if the parameter is no list. `note` is added to the parameter's description.
+    """
+
+    position: str = ""
+    short: str = ""
+    long: str = ""
+    metavar: str = ""
+    note: str = ""
+
+
+class ToolCommand(NamedTuple):
+    """A command that runs tools: the first one, or another if its arguments say so.
+
+    `summary` is set only where the command does something else than the tool. `manual` follows the tool's first
+    sentence. `has_format`: it has the option `--format`.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    manual: str
+    examples: str
+    arguments: Mapping[str, Argument] = MappingProxyType({})
+    summary: str = ""
+    has_format: bool = False
+
+
+_SEARCH = {
+    "query": Argument("words", metavar="WORDS"),
+    "top_k": Argument(short="-k"),
+    "mode": Argument(short="-m"),
+    "alpha": Argument(short="-a", metavar="A"),
+    "paths": Argument(short="-p", long="--path", metavar="GLOB"),
+    "languages": Argument(short="-l", long="--lang", metavar="LANGUAGE"),
+    "kinds": Argument(long="--kind", metavar="KIND"),
+    "compact": Argument(note="without --json one line per result"),
+}
+
+TOOL_COMMANDS: tuple[ToolCommand, ...] = (
+    ToolCommand(
+        "index",
+        ("create_index",),
+        "If there is one, bring it up to date: only what changed is read and embedded. Does not ask.\n"
+        "Prints how many files and chunks there are, what was embedded and what was unchanged.",
+        "    sidecar index\n    sidecar index -w ~/src/project --json\n",
+        summary="create the index, or bring it up to date",
+    ),
+    ToolCommand(
+        "search",
+        ("search_code",),
+        "Prints path:start-end and score, then the matching lines with their numbers.",
+        "    sidecar search where are retries with backoff done\n    sidecar search -k 3 -l python parse command line\n"
+        "    sidecar search -m fts -p 'src/**' parse_config\n    sidecar search --json --compact open a socket\n",
+        _SEARCH,
+    ),
+    ToolCommand(
+        "search index",
+        ("search_index_patterns",),
+        "Patterns start at the current folder; quote globs. Unchanged files are skipped unless --force. Makes the\n"
+        "index when there is none. The word index right after search is this command: to search for the word, put --\n"
+        "or an option before it (sidecar search -- index out of range), or quote it together with other words.",
+        "    sidecar search index '**/*.rs'\n    sidecar search index --force 'src/**/*.py' --format json\n",
+        {
+            "patterns": Argument("each", metavar="PATTERN", note="in a shell, to the current folder"),
+            "force": Argument(short="-f"),
+        },
+        has_format=True,
+    ),
+    ToolCommand(
+        "search query",
+        ("search_query",),
+        "Prints path:start-end, similarity and an excerpt of each chunk. The word query right after search is this\n"
+        "command: to search for the word, put -- or an option before it (sidecar search -- query parser), or quote it\n"
+        "together with other words.",
+        "    sidecar search query 'error handling' --limit 5\n    sidecar search query 'open a socket' --format json\n",
+        {"query": Argument("words", metavar="QUERY"), "limit": Argument(short="-l")},
+        has_format=True,
+    ),
+    ToolCommand(
+        "docs",
+        ("search_docs",),
+        "Options and output are those of search.",
+        "    sidecar docs how to configure logging\n    sidecar docs -k 1 -m fts changelog\n",
+        _SEARCH,
+    ),
+    ToolCommand(
+        "paths",
+        ("search_by_path",),
+        "Case-sensitive; quote the glob.",
+        "    sidecar paths '**/*.ts'\n    sidecar paths 'src/**/test_*.py' -n 100\n",
+        {"pattern": Argument("one", metavar="GLOB"), "limit": Argument(short="-n")},
+    ),
+    ToolCommand(
+        "status",
+        ("get_index_status",),
+        "",
+        "    sidecar status\n    sidecar status --json\n",
+    ),
+    ToolCommand(
+        "config",
+        ("get_config",),
+        "Edit the file, then run sidecar index.",
+        "    sidecar config\n    sidecar config --json\n",
+    ),
+    ToolCommand(
+        "reindex",
+        ("reindex_project", "reindex_file"),
+        "The new index is built beside the present one, which answers until then. Asks first when there is a\n"
+        "terminal. With FILE, index only these files again, now. Like sidecar index it waits for a slow model's\n"
+        "second stage.",
+        "    sidecar reindex src/app.py\n    sidecar reindex --yes\n",
+        {"file_path": Argument("each", metavar="FILE", note="without any, everything")},
+    ),
+    ToolCommand(
+        "delete",
+        ("delete_index",),
+        "Asks first, and the answer is no unless you say yes. Without a terminal and without --yes nothing is deleted\n"
+        "and the exit status is 9.",
+        "    sidecar delete\n    sidecar delete --yes\n",
+    ),
+    ToolCommand(
+        "explain",
+        ("explain_path",),
+        "",
+        "    sidecar explain src/app.py\n    sidecar explain .env\n",
+        {"path": Argument("needed")},
+    ),
+)
+
+WITHOUT_COMMAND: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("search_symbols", "find_similar"), "an editor and an agent have a place or a name at hand; sidecar call"
+        ),
+        **dict.fromkeys(
+            ("search_index_documents", "search_add_document", "search_create_index"),
+            "a program adds the documents that it searches; sidecar call",
+        ),
+        **dict.fromkeys(
+            ("search_documents", "search_index_query", "search_fuzzy"),
+            "the texts come with the call, as JSON; sidecar call",
+        ),
+        **dict.fromkeys(
+            (
+                *("memory_save", "memory_get", "memory_list"),
+                *("memory_delete", "memory_search", "memory_fulltext_search"),
+            ),
+            "an agent's own notes; sidecar call",
+        ),
+    }
+)
+"""Tools without a command of their own, and why. `sidecar call` calls every tool."""

@@ -1,0 +1,126 @@
+"""Options of the commands that run tools, made from what the tools' `ToolSpec` says, and read back as their arguments.
+
+`shell.json` holds what the shell needs of the tools and the settings. It is generated from them, because importing them
+would take longer than a search.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from sidecar.surfaces.cli.presentation import TOOL_COMMANDS, Argument, ToolCommand
+
+Facts: TypeAlias = Mapping[str, Any]
+"""The content of `shell.json`."""
+
+
+@cache
+def shell_facts() -> Facts:
+    """Returns what is generated for the shell."""
+    facts: Facts = json.loads(Path(__file__).with_name("shell.json").read_text(encoding="utf-8"))
+    return facts
+
+
+@cache
+def commands_by_tool() -> Mapping[str, str]:
+    """Returns the command for each tool's name, for advice that names tools."""
+    tools = shell_facts()["tools"]
+    return {tools[tool]["name"]: command.name for command in TOOL_COMMANDS for tool in command.tools}
+
+
+def summary_of(command: ToolCommand, facts: Facts) -> str:
+    """Returns the command's line in the list of commands."""
+    return command.summary or "; ".join(_lower(facts["tools"][tool]["summary"]) for tool in command.tools)
+
+
+def manual_of(command: ToolCommand, facts: Facts) -> str:
+    """Returns what the command does: the first tool's own words, then what only the shell has."""
+    return f"{facts['tools'][command.tools[0]]['purpose']}\n{command.manual}".rstrip()
+
+
+def add_options(parser: argparse.ArgumentParser, command: ToolCommand, facts: Facts) -> None:
+    """Adds an option or a position for every parameter of the command's tools."""
+    for name, field in _parameters(command, facts):
+        _add(parser, name, field, command.arguments.get(name, Argument()))
+    if command.has_format:
+        choices = ("table", "json", "yaml")
+        parser.add_argument("--format", choices=choices, default="table", help="how to print it (default table)")
+
+
+def arguments_of(command: ToolCommand, args: argparse.Namespace, tool: str) -> dict[str, object]:
+    """Returns the arguments of one of the command's tools, as they were typed; None is what was not."""
+    given: dict[str, object] = {}
+    for name in shell_facts()["tools"][tool]["parameters"]:
+        value = getattr(args, name)
+        words = command.arguments.get(name, Argument()).position == "words"
+        given[name] = (" ".join(value) if value else None) if words else value
+    return given
+
+
+def number(text: str) -> object:
+    """Returns a number if the text is one, else the text; the tool itself reports what is wrong with it."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _parameters(command: ToolCommand, facts: Facts) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    found: dict[str, Mapping[str, Any]] = {}
+    for tool in command.tools:
+        found |= facts["tools"][tool]["parameters"]
+    positions = [name for name in found if command.arguments.get(name, Argument()).position]
+    yield from ((name, found[name]) for name in dict.fromkeys((*positions, *found)))
+
+
+_COUNTS = {"one": "?", "needed": None, "words": "*", "each": "*"}
+_KINDS: Mapping[str, Callable[[str], object]] = {"integer": number, "number": number, "string": str}
+
+
+def _add(parser: argparse.ArgumentParser, name: str, field: Mapping[str, Any], argument: Argument) -> None:
+    """Adds one parameter. Raises ValueError for a type that the shell has no way to take."""
+    text = help_of(field, argument)
+    metavar = argument.metavar or ("N" if field.get("type") == "integer" else name.upper())
+    if argument.position:
+        parser.add_argument(name, metavar=metavar, nargs=_COUNTS[argument.position], help=text)
+        return
+    flags = [flag for flag in (argument.short, argument.long or f"--{name.replace('_', '-')}") if flag]
+    kind = str(field.get("type"))
+    if kind == "boolean" and not field.get("default"):
+        parser.add_argument(*flags, dest=name, action="store_true", help=text)
+    elif kind == "array" and field["items"].get("type") == "string":
+        parser.add_argument(*flags, dest=name, metavar=metavar, action="append", help=text)
+    elif kind in _KINDS:
+        parser.add_argument(*flags, dest=name, metavar=metavar, type=_KINDS[kind], help=text)
+    else:
+        raise ValueError(f"the shell cannot take {name}: {kind}")
+
+
+def help_of(field: Mapping[str, Any], argument: Argument = Argument()) -> str:  # noqa: B008  # immutable
+    """Returns a parameter's description with its range, its default and what only the shell has."""
+    text = re.sub(r"(?<!\.)\.$", "", _lower(str(field["description"])))
+    choices = [str(choice) for choice in field.get("enum", ())]
+    facts = []
+    if choices and not all(choice in text for choice in choices):
+        facts.append(", ".join(choices))
+    if "minimum" in field and "maximum" in field:
+        facts.append(f"{field['minimum']:g} to {field['maximum']:.12g}")
+    if field.get("default") not in (None, False, "", []):
+        facts.append(f"default {field['default']}")
+    notes = [argument.note] if argument.note else []
+    if field.get("type") == "array" and not argument.position:
+        notes.append("may be repeated")
+    return "; ".join([text + (f" ({', '.join(facts)})" if facts else ""), *notes]).replace("%", "%%")
+
+
+def _lower(sentence: str) -> str:
+    """Returns the sentence without its capital, unless its first word has more of them."""
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]
