@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, StoreFailed
 from sidecar.locks import Rank, make_condition
 from sidecar.model import Collection, Ids, Vectors
+from sidecar.parts.blocks import FrameError
 from sidecar.parts.child import start_child
 
-from .frames import Frame, FrameError, read_frame, write_frame
+from .frames import Frame, read_frame, write_frame
 from .health import find_damage, find_waste
 
 SCHEMA_VERSION = 1

@@ -38,7 +38,7 @@ def _hit_words(query: str, style: Style) -> Callable[[str], list[tuple[int, int]
     """Returns a function that finds the query's words in a line; without colours it finds nothing."""
     if not style.on:
         return lambda text: []
-    from sidecar.tools.highlight import hit_words
+    from sidecar.engine.search.excerpt import hit_words
 
     return hit_words(query)
 
