@@ -248,7 +248,7 @@ class _Worker:
         """Whether the process is running."""
         return self._process.poll() is None
 
-    def ask(self, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float, opening: bool = False) -> Frame:
+    def ask(self, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float) -> Frame:
         """Sends one request and returns the reply. Raises the error that the reply states.
 
         A worker that dies, breaks the pipe or takes longer than `timeout` seconds is ended, and StoreFailed is raised.
