@@ -39,9 +39,12 @@ The file that imports a library translates that library's exceptions. Surfaces c
 
 from __future__ import annotations
 
+import errno
 from typing import Any, ClassVar
 
 from sidecar import shown
+
+_NO_SPACE = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class SidecarError(Exception):
@@ -259,6 +262,13 @@ def without_locks(path: object, error: OSError) -> PermissionDenied:
         f"{path} cannot be locked ({error.strerror}): its file system has no locks. "
         "SIDECAR_HOME moves everything to another one."
     )
+
+
+def disk_error(error: OSError, path: object) -> DiskFull | PermissionDenied:
+    """The error for a file or folder of our own that could not be written at `path`."""
+    if error.errno in _NO_SPACE:
+        return DiskFull(f"Free some space on the disk that holds {path} and try again.")
+    return PermissionDenied(f"{path} cannot be written: {error.strerror or error}. Set SIDECAR_HOME to another folder.")
 
 
 class ConfigInvalid(SidecarError):

@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sidecar"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VALUES = ("model", "errors", "locks", "logs", "shown", "small_files")
+VALUES = ("model", "errors", "locks", "lock_file", "logs", "shown", "small_files", "stdio")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
-    *("parts.git_places", "parts.pattern_index", "parts.own_file", "parts.confine"),
+    *("parts.git_places", "parts.pattern_index", "parts.own_file", "parts.confine", "parts.blocks"),
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
@@ -29,12 +29,14 @@ ENGINE_VALUES = (*ENGINE_PARTS, *SETTINGS, *VALUES)
 # The first prefix that fits decides. An entry allows a module and what is below it.
 ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("no_telemetry",)),
-    ("__main__", ("surfaces", "tools", "daemon")),
+    ("__main__", ("surfaces", "daemon")),
     ("model", ("settings.values",)),
     ("no_telemetry", ()),
     ("small_files", ()),
     ("shown", ()),
     ("errors", ("shown",)),
+    ("lock_file", ("errors",)),
+    ("stdio", ()),
     ("logs", ("shown",)),
     ("settings", VALUES),
     ("parts.walk", ("parts.entries", "parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
@@ -61,13 +63,13 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("engine.index", "engine.ingest", "engine.concurrency", "engine.ports", "engine.models.facts", *ENGINE_VALUES),
     ),
     ("engine.diagnostics", ("engine.update", "engine.index", "engine.ingest", "engine.ports", *ENGINE_VALUES)),
-    ("engine.extras", ("engine.search", "engine.ports", *ENGINE_VALUES)),
+    ("engine.extras", ("engine.ports", *ENGINE_VALUES)),
     ("engine.query_service", ("engine.search", "engine.update", "engine.index", *ENGINE_VALUES)),
     ("engine.workspace", ("engine", *ENGINE_VALUES)),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
-    ("tools.places", ("parts.paths",)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
-    ("surfaces", ("surfaces.loopback", "tools", *SETTINGS, *VALUES)),
+    ("surfaces.cli.render", ("engine.search.excerpt", *VALUES)),
+    ("surfaces", ("surfaces.loopback", "tools", "parts.paths", *SETTINGS, *VALUES)),
     ("daemon", ("daemon", "surfaces", "tools", *SETTINGS, *VALUES)),
     ("gen", ("gen", "tools", "surfaces.cli.options", "surfaces.http.openapi", *SETTINGS, *VALUES)),
 )
@@ -135,6 +137,16 @@ def test_every_module_imports_only_what_its_layer_may() -> None:
             if target and not own and not any(within(target, prefix) for prefix in allowed):
                 wrong.append(f"{module} imports {target}")
     assert wrong == []
+
+
+def test_every_allowance_is_used() -> None:
+    shared = {*VALUES, *SETTINGS, *ENGINE_PARTS}
+    unused = {(prefix, name) for prefix, names in ALLOWED for name in names if name not in shared}
+    for path in MODULES:
+        rule = next(((prefix, names) for prefix, names in ALLOWED if within(name_of(path), prefix)), ("", ()))
+        for target, _ in imports_of(path):
+            unused -= {(rule[0], name) for name in rule[1] if within(target, name)}
+    assert unused == set()
 
 
 def test_no_module_imports_itself_through_others() -> None:

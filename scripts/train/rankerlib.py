@@ -24,7 +24,7 @@ from scripts.suffixless import load_script
 from sidecar.engine.models.loader import resolve_model
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.fingerprint import fingerprint
-from sidecar.engine.search.rank.scorer import Combiner, HandSet, WeightedSum
+from sidecar.engine.search.rank.scorer import Combiner, WeightedSum
 from sidecar.engine.search.searcher import RankingInput, Searcher
 from sidecar.engine.search.source import SearchSource
 from sidecar.engine.wiring import real_parts
@@ -44,11 +44,15 @@ def bench_quality() -> ModuleType:
 # ---------------------------------------------------------------- the product, with a combiner that can be exchanged
 
 
+NEUTRAL = WeightedSum({feature.name: 1.0 for feature in FEATURES if feature.family != "prior"})
+"""Every feature of words and of meaning weighs the same, and priors weigh nothing: the ranking before any training."""
+
+
 class Exchangeable:
     """A combiner that delegates to `now`, which can be replaced at any time."""
 
     def __init__(self) -> None:
-        self.now: Combiner = HandSet()
+        self.now: Combiner = NEUTRAL
 
     def needs(self, alpha: float) -> frozenset[str]:
         return self.now.needs(alpha)

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sidecar import shown
-from sidecar.daemon.endpoint import Endpoint, is_locked
+from sidecar.daemon.endpoint import Endpoint
 from sidecar.daemon.handshake import Handshake, of_here, read_line
 from sidecar.daemon.spawn import COMMAND, Attached, Daemon, NotReachedError
 from sidecar.errors import DaemonUnavailable, NotFound, SidecarError
+from sidecar.lock_file import is_locked
 from sidecar.settings.home import data_home
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Client:
         first = None if early else self._attached(greeting)
         if first is None and not early:
             return None
-        from sidecar.daemon.pipe import Pipe, end_on_signals, take_stdio
+        from sidecar.daemon.pipe import Pipe, end_on_signals
+        from sidecar.stdio import take_stdio
 
         fds = take_stdio()
         end_on_signals()

@@ -17,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sidecar.errors import DiskFull, PermissionDenied, SidecarError, without_locks
+from sidecar.errors import PermissionDenied, SidecarError, disk_error
+from sidecar.lock_file import read_text
 
 LONGEST_SOCKET_PATH = 100
 """Bytes. Systems allow 104 to 108 with the terminating zero."""
@@ -107,7 +108,7 @@ class Endpoint(NamedTuple):
 def read_record(lock: Path) -> Record | None:
     """Returns the record in this lock file; None when the file is missing or holds no record."""
     try:
-        told: Any = json.loads(lock.read_bytes())
+        told: Any = json.loads(read_text(lock))
         return Record(int(told["pid"]), str(told["socket"]), str(told["since"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -160,88 +161,6 @@ def private_folder(folder: Path) -> None:
             folder.chmod(0o700)
     except OSError as error:
         raise disk_error(error, folder) from error
-
-
-class Lock:
-    """An exclusive lock of the operating system on a file, held from `take` until `release` or the process's end."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._fd: int | None = None
-
-    def take(self, *, wait: bool = False) -> bool:
-        """Takes the lock. Returns False when another process holds it and `wait` is off.
-
-        Raises PermissionDenied and DiskFull.
-        """
-        import fcntl
-
-        private_folder(self._path.parent)
-        while self._fd is None:
-            fd = self._open()
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
-                os.close(fd)
-                return False
-            except OSError as error:
-                os.close(fd)
-                raise without_locks(self._path, error) from error
-            self._fd = self._kept(fd)
-        return True
-
-    def write(self, text: str) -> None:
-        """Replaces what the locked file says. Raises DiskFull and PermissionDenied."""
-        assert self._fd is not None
-        try:
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, text.encode(), 0)
-        except OSError as error:
-            raise disk_error(error, self._path) from error
-
-    def is_current(self) -> bool:
-        """Whether the locked file still lies at its path. If not, another process may hold a new file's lock."""
-        with contextlib.suppress(OSError):
-            return self._fd is not None and os.path.samestat(os.fstat(self._fd), self._path.stat())
-        return False
-
-    def release(self) -> None:
-        """Releases the lock if it is held."""
-        fd, self._fd = self._fd, None
-        if fd is not None:
-            os.close(fd)
-
-    def _open(self) -> int:
-        try:
-            return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            raise disk_error(error, self._path) from error
-
-    def _kept(self, fd: int) -> int | None:
-        """Returns the descriptor, or None when the file was replaced or deleted before it was locked."""
-        with contextlib.suppress(OSError):
-            if os.path.samestat(os.fstat(fd), self._path.stat()):
-                return fd
-        os.close(fd)
-        return None
-
-
-def is_locked(path: Path) -> bool:
-    """Whether a daemon holds this lock, whether or not it accepts sessions."""
-    if not path.exists():
-        return False
-    lock = Lock(path)
-    free = lock.take()
-    lock.release()
-    return not free
-
-
-def disk_error(error: OSError, path: Path) -> SidecarError:
-    """Returns DiskFull or PermissionDenied for a failed write to `path`."""
-    import errno
-
-    kind = DiskFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else PermissionDenied
-    return kind(f"{path} cannot be written: {error.strerror}.")
 
 
 def _is_ours(folder: str) -> bool:

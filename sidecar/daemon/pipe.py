@@ -241,16 +241,6 @@ class Pipe:
         os._exit(self._script.status)
 
 
-def take_stdio() -> tuple[int, int]:
-    """Moves the client's stream away from fds 0 and 1 and returns the new fds; what is printed goes to stderr."""
-    held = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return held
-
-
 def end_on_signals() -> None:
     """Ends this process on SIGTERM, SIGINT and SIGHUP. It has nothing to tidy up: the daemon sees the socket close."""
 

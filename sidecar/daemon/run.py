@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from sidecar import shown
-from sidecar.daemon.endpoint import Endpoint, Lock, connect, private_folder
+from sidecar.daemon.endpoint import Endpoint, connect, private_folder
 from sidecar.daemon.handshake import Handshake, greet
 from sidecar.daemon.spawn import daemon_environment, patience
 from sidecar.errors import IndexLocked, InvalidParams, SidecarError
+from sidecar.lock_file import LockFile
 from sidecar.surfaces.cli.log import LateFile, log_to_file
 
 BACKLOG = 128
@@ -54,10 +55,11 @@ def run_daemon(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) ->
     return _serve(place, env, *listener)
 
 
-def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[Lock, socket.socket, float] | None:
+def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[LockFile, socket.socket, float] | None:
     """Returns the lock, the listening socket and the idle time in seconds; None when another daemon runs by now."""
     idle_s = _idle_seconds(env)
-    lock = Lock(place.lock)
+    private_folder(place.folder)
+    lock = LockFile(place.lock)
     if not _take(lock, place, 2 * patience(env)):
         _tell(ready_fd, {"ok": True})
         return None
@@ -71,7 +73,7 @@ def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[
     return lock, listener, idle_s
 
 
-def _serve(place: Endpoint, env: Mapping[str, str], lock: Lock, listener: socket.socket, idle_s: float) -> int:
+def _serve(place: Endpoint, env: Mapping[str, str], lock: LockFile, listener: socket.socket, idle_s: float) -> int:
     """Serves sessions until the daemon leaves, then ends the process. Never returns."""
     import asyncio
 
@@ -142,7 +144,7 @@ def _detach() -> None:
     os.setsid()
 
 
-def _take(lock: Lock, place: Endpoint, patience_s: float) -> bool:
+def _take(lock: LockFile, place: Endpoint, patience_s: float) -> bool:
     """Takes the daemon's lock. Returns False when another daemon accepts sessions.
 
     Waits for a daemon that is leaving. Raises IndexLocked when that takes longer than `patience_s`.

@@ -14,9 +14,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sidecar.daemon.endpoint import Endpoint, Lock, connect, is_locked
+from sidecar.daemon.endpoint import Endpoint, connect, private_folder
 from sidecar.daemon.handshake import PREFIX, Handshake, greet
 from sidecar.errors import SidecarError
+from sidecar.lock_file import LockFile, is_locked
 
 PATIENCE_S = 20.0
 """Seconds after which a daemon counts as not answering; starting one may take three times as long."""
@@ -103,8 +104,9 @@ class Daemon:
 
         Raises NotReachedError.
         """
-        lock = Lock(self.place.starting)
+        lock = LockFile(self.place.starting)
         try:
+            private_folder(self.place.folder)
             self._wait_for(lock)
             connection = connect(self.place.record())
             if connection is None:
@@ -120,7 +122,7 @@ class Daemon:
             raise NotReachedError(f"The daemon {self._who()}cannot be reached at its socket.")
         return connection
 
-    def _wait_for(self, lock: Lock) -> None:
+    def _wait_for(self, lock: LockFile) -> None:
         """Takes the lock once no other process is starting the daemon.
 
         Raises NotReachedError when that takes too long, and SidecarError as the lock does.

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from sidecar.model import (
     Chunk,
-    Collection,
     Decision,
     Embedder,
     FileContent,
@@ -120,7 +119,7 @@ class Lexical(Protocol):
     def create_tables(self, connection: sqlite3.Connection) -> None:
         """Creates its tables in an empty manifest."""
 
-    def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
+    def analyse(self, path: str, parsed: ParsedFile) -> FileTerms:
         """The terms and definitions of a file, as `write_segment` takes them. Needs no database."""
 
     def write_segment(

@@ -162,7 +162,7 @@ def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:
 
 
 def make_searcher(ranker: str = "") -> Searcher:
-    """A searcher. `ranker` (SIDECAR_RANKER) is `learned`, `hand-set` or a file of weights, to compare rankings."""
+    """A searcher. `ranker` (SIDECAR_RANKER) is `learned` or a file of weights, to compare rankings."""
     from sidecar.engine.search.rank.scorer import choose
     from sidecar.engine.search.searcher import Searcher
 

@@ -155,11 +155,6 @@ class Manifest:
         """Writes entries of the meta table. Inside a transaction."""
         self.connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(facts.items()))
 
-    def meta(self) -> dict[str, Any]:
-        """The entries of the meta table."""
-        with self.lock, translated(self.path):
-            return dict(self.connection.execute("SELECT key, value FROM meta"))
-
     # ------------------------------------------------------------ what is known
 
     def known_files(self) -> dict[str, KnownFile]:

@@ -277,7 +277,7 @@ class DiskWalker:
             if not decision.indexed:
                 return decision, entry, None
             if not entry.is_folder:
-                return self._ended(entry, name, is_last), entry, None
+                return self._ended(name, is_last), entry, None
             folder = _Folder(entry.path, entry.absolute, level, taken_back)
             refused = self._refused_on_disk(folder, entry)
             if refused:
@@ -285,7 +285,7 @@ class DiskWalker:
         return _INDEXED, entry, folder
 
     @staticmethod
-    def _ended(entry: Entry, name: str, is_last: bool) -> Decision:
+    def _ended(name: str, is_last: bool) -> Decision:
         return _INDEXED if is_last else Decision(Rule.NOT_A_FILE, f"{name} is not a folder")
 
     def _refused_on_disk(self, folder: _Folder, entry: Entry) -> Decision | None:

@@ -39,6 +39,7 @@ class SimilarResult(CamelResult):
     notice: str | None = None
 
     def as_text(self) -> str:
+        """What a language model reads of it."""
         return search_text(self.notice, [hit.as_text() for hit in self.results], len(self.results))
 
 

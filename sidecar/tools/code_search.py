@@ -160,10 +160,12 @@ class SearchResult(CamelResult):
     model: str | None = None
 
     def as_text(self) -> str:
+        """What a language model reads of it."""
         total = len(self.results) if self.available is None else self.available
         return search_text(self.notice, [hit.as_text() for hit in self.results], total)
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         from sidecar.engine.search.excerpt import hit_words
 
         found = hit_words(self.query)
@@ -175,6 +177,7 @@ class SearchResult(CamelResult):
             yield ((ASIDE, f"{self.search_time_ms:g} ms ({stages}){by}"),)
 
     def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
         return search_notes(self.notice, self.results)
 
 
@@ -211,13 +214,16 @@ class CompactResult(CamelResult):
     notice: str | None = None
 
     def as_text(self) -> str:
+        """What a language model reads of it."""
         return search_text(self.notice, [hit.as_text() for hit in self.r], len(self.r))
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         for hit in self.r:
             yield from hit.as_lines()
 
     def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
         return search_notes(self.notice, self.r)
 
 
@@ -243,9 +249,11 @@ class PathMatches(CamelResult):
     notice: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         yield from self.matches
 
     def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
         rest = self.total_matches - len(self.matches)
         yield f"{rest} more; raise --limit" if rest else ""
 

@@ -77,6 +77,7 @@ class UpdateResult(CamelResult):
         )
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         yield (STRONG, f"{self.files} files"), f", {self.chunks} chunks ({self.docs_files} files of documentation)"
         yield f"{self.embedded} chunks embedded, {self.unchanged} files unchanged, {self.removed} removed"
         yield from upgraded(self.refined)
@@ -89,6 +90,7 @@ class UpdateResult(CamelResult):
         yield f"{self.seconds:.1f} s"
 
     def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
         yield self.notice or ""
 
 
@@ -113,6 +115,7 @@ class ReindexResult(CamelResult):
     message: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         yield self.status if self.status == "cancelled" else f"{self.status}: {self._counts()}"
         if self.message is not None:
             yield self.message
@@ -133,6 +136,7 @@ class ReindexFileResult(CamelResult):
     chunks_created: int
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         yield f"{self.status} {self.file_path}: {self.chunks_created} chunks"
 
 
@@ -145,6 +149,7 @@ class DeleteResult(CamelResult):
     message: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         yield self.status
         if self.message is not None:
             yield self.message
@@ -163,6 +168,7 @@ class ConfigResult(CamelResult):
     origins: dict[str, str] | None = None
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         yield ((ADVICE, self.message),)
         for problem in self.problems:
             yield ((BAD, problem),)
@@ -192,6 +198,7 @@ class PathExplanation(CamelResult):
     last_error: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         left_out = _NOT_A_FILE.get(self.rule, f"is left out: {self.rule}")
         detail = f" ({self.detail})" if self.detail else ""
         yield f"{self.path or '.'} {'belongs in the index' if self.indexed else left_out}{detail}"

@@ -96,6 +96,7 @@ class PatternIndexResult(SnakeResult):
     errors: list[FailedFile]
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         yield ((STRONG, self.message),)
         yield (
             f"{self.skipped_files} skipped, {self.failed_files} failed, {self.total_chunks} chunks,"
@@ -136,11 +137,13 @@ class SemanticResult(SnakeResult):
     notice: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         for hit in self.results:
             yield from hit.as_lines()
         yield f"{self.total_results} results in {self.execution_time_ms} ms"
 
     def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
         yield self.notice or ""
 
 

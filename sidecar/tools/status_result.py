@@ -123,6 +123,7 @@ class IndexStatus(CamelResult):
     problems: list[str] | None = None
 
     def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
         yield from pairs(self._facts())
         for problem in self.problems or ():
             yield ((BAD, f"  setting {problem}"),)

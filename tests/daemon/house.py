@@ -17,7 +17,8 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from sidecar import __version__
-from sidecar.daemon.endpoint import Endpoint, is_locked
+from sidecar.daemon.endpoint import Endpoint
+from sidecar.lock_file import is_locked
 from tests.surfaces.lsp_client import Failed, LspClient
 
 ROOT = Path(__file__).resolve().parents[2]

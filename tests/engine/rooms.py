@@ -15,7 +15,6 @@ import numpy as np
 
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.snapshot import Snapshot
-from sidecar.engine.ingest.prepare import PreparersHere
 from sidecar.engine.models.loader import Models
 from sidecar.engine.ports import Preparers, Walker, Watching
 from sidecar.engine.wiring import real_parts
@@ -37,6 +36,7 @@ from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_bodies
 from sidecar.settings.load import Settings
+from tests.engine.preparers_here import PreparersHere
 
 _CATALOG = load_catalog()
 QUICK = _CATALOG.default

@@ -87,7 +87,7 @@ class SmallIndex:
                 file_id, chunk_ids, replaced = self.manifest.put_file(new, vectors, path_vector)
                 if replaced is not None:
                     self.lexical.forget_files(connection, [replaced])
-                entries.append((file_id, chunk_ids, self.lexical.analyse(path, parsed, collection)))
+                entries.append((file_id, chunk_ids, self.lexical.analyse(path, parsed)))
             self.lexical.write_segment(connection, entries)
 
     def remove(self, *paths: str) -> None:

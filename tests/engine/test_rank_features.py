@@ -14,12 +14,14 @@ from sidecar.engine.search.rank import fingerprint as fingerprint_module
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.index_columns import RowTable
 from sidecar.engine.search.rank.paths import PathTable, path_facts
-from sidecar.engine.search.rank.scorer import HAND_SET, HandSet, WeightedSum, choose, learned
+from sidecar.engine.search.rank.scorer import WeightedSum, choose, learned
 from sidecar.engine.wiring import real_parts
 from sidecar.errors import ConfigInvalid
 from sidecar.model import Chunk
 from sidecar.parts.embed.catalog import resolve_model
 from tests.engine.search_index import small_index
+
+WITHOUT_BASE = WeightedSum(learned().weights)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,6 @@ def test_tests_are_asked_for_only_where_they_are_what_is_sought(text: str, wante
         ("examples/basic/main.rs", "example"),
         ("benchmarks/run.py", "example"),
         ("third_party/zlib/inflate.c", "foreign"),
-        ("types/index.d.ts", "declaration"),
     ],
 )
 def test_a_path_says_what_its_file_is_for(path: str, fact: str) -> None:
@@ -142,7 +143,7 @@ def test_rows_are_found_by_id_whether_ids_are_dense_or_scattered() -> None:
 def test_every_weight_belongs_to_a_feature_and_every_feature_has_a_weight() -> None:
     names = [feature.name for feature in FEATURES]
     assert len(set(names)) == len(names)
-    assert set(names) == set(HAND_SET) | set(learned().weights)
+    assert set(names) == set(learned().weights)
 
 
 def test_the_learned_weights_were_trained_on_these_features_this_model_and_these_chunks() -> None:
@@ -154,7 +155,6 @@ def test_the_learned_weights_were_trained_on_these_features_this_model_and_these
 
 
 def test_weights_are_chosen_by_name_or_file_and_bad_ones_are_refused(tmp_path: Path) -> None:
-    assert isinstance(choose("hand-set"), HandSet)
     assert choose("learned") == choose("") == learned()
     file = tmp_path / "weights.json"
     file.write_text('{"base": 1, "weights": {"best_chunk": 2}}')
@@ -166,8 +166,8 @@ def test_weights_are_chosen_by_name_or_file_and_bad_ones_are_refused(tmp_path: P
 
 
 def test_the_best_in_every_respect_scores_one_and_the_worst_zero() -> None:
-    signs = np.array([HAND_SET.get(feature.name, 0) > 0 for feature in FEATURES], np.float32)
-    best, worst = HandSet().score(np.stack([signs, 1 - signs]), 0.5).tolist()
+    signs = np.array([WITHOUT_BASE.weights[feature.name] > 0 for feature in FEATURES], np.float32)
+    best, worst = WITHOUT_BASE.score(np.stack([signs, 1 - signs]), 0.5).tolist()
     assert best == pytest.approx(1.0)
     assert 0 < worst < 0.01
 
@@ -177,14 +177,14 @@ def test_penalties_never_make_scores_equal() -> None:
     names = [feature.name for feature in FEATURES]
     features[:, names.index("is_test")] = 1
     features[:, names.index("best_chunk")] = (0.1, 0.2, 0.3)
-    assert np.diff(HandSet().score(features, 0.5)).min() > 1e-5
+    assert np.diff(WITHOUT_BASE.score(features, 0.5)).min() > 1e-5
 
 
 def test_families_fade_with_alpha() -> None:
     everything = np.ones(len(FEATURES), np.float32)
     families = {feature.name: feature.family for feature in FEATURES}
-    by_word = HandSet().contributions(everything, 0.0)
-    by_meaning = HandSet().contributions(everything, 1.0)
+    by_word = WITHOUT_BASE.contributions(everything, 0.0)
+    by_meaning = WITHOUT_BASE.contributions(everything, 1.0)
     assert "meaning" not in {families[name] for name in by_word}
     assert "word" not in {families[name] for name in by_meaning}
     assert "is_test" in by_word

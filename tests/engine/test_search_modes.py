@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from sidecar.engine.search.fusion import RRF_K, Ranking, best_first, fuse
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.rank.lexical_scores import match_terms
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
@@ -157,19 +155,6 @@ def test_bodies_score_as_bm25_says(tmp_path: Path) -> None:
         assert match.chunks.tolist() == pytest.approx([math.log(2) * 2 * 2.5 / 3.5, 0])
         assert match.fields[Field.HEAD].tolist() == [1.0, 0.0]
         assert match.fields[Field.STEM].tolist() == [0.0, 0.0]
-
-
-def test_fused_scores_are_reciprocal_ranks() -> None:
-    scores = np.array([0.9, 0.5], np.float32)
-    rankings = [Ranking(np.array(rows, np.int32), scores, 0.5) for rows in ([2, 0], [2, 1])]
-    second = 0.5 * (RRF_K + 1) / (RRF_K + 2)
-    assert fuse(rankings, 4).tolist() == pytest.approx([second, second, 1.0, 0.0])
-
-
-def test_equal_scores_share_a_rank_and_are_never_cut_apart() -> None:
-    ranking = best_first(np.array([0.1, 0.0, 0.3, 0.1, 0.05], np.float32), 2)
-    assert ranking.rows.tolist() == [2, 0, 3]
-    assert fuse([ranking], 5).tolist() == pytest.approx([61 / 62, 0, 1, 61 / 62, 0])
 
 
 def test_searching_twice_gives_the_same_answer(index: SmallIndex) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors
-from sidecar.model import SearchRequest, Vectors, never_cancelled
+from sidecar.model import SearchRequest, never_cancelled
 from sidecar.parts.embed.kept import KeptVectors
 from tests.engine.rooms import Room, find, image, index
 
@@ -128,13 +128,12 @@ def _make_old(room: Room) -> None:
 
 
 def _copy_under_another_uuid(file: Path) -> None:
-    rows: list[tuple[bytes, Vectors]] = []
     (name,) = [m for m in _models(file)]
     old = KeptVectors(file, *name)
     with closing(sqlite3.connect(file)) as connection:
         hashes = dict(connection.execute("SELECT id, hash FROM vectors"))
-    for ids, vectors in old.blocks():
-        rows += [(hashes[number], vector) for number, vector in zip(ids.tolist(), vectors, strict=True)]
+    vectors, _ = old.get(np.array(list(hashes)))
+    rows = list(zip(hashes.values(), vectors, strict=True))
     old.close()
     for part in file.parent.iterdir():
         part.unlink()

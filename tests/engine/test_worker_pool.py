@@ -24,7 +24,6 @@ from sidecar.engine.ingest.prepare import (
     Outcome,
     Prepared,
     Preparer,
-    PreparersHere,
     Touched,
     path_of,
 )
@@ -36,6 +35,7 @@ from sidecar.errors import Cancelled, Internal
 from sidecar.model import FoundFile, Rule, Stat, no_progress
 from sidecar.parts.child import start_child
 from sidecar.settings.load import Settings
+from tests.engine.preparers_here import PreparersHere
 from tests.engine.rooms import Room, find, image, index
 from tests.hostile import PATTERNS, SIZE
 
@@ -382,20 +382,22 @@ def test_a_cancelled_run_stops_and_its_processes_end_with_the_pool(library: Room
 def test_a_process_inherits_nothing_of_this_one_and_ends_with_it(tmp_path: Path) -> None:
     held = os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(held, True)
-    worker = WorkerProcess(start_worker, Limits(), 0, Patience())
-    pid = worker._process.pid
-    open_files = {str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()}
+    started: list[subprocess.Popen[bytes]] = []
+    WorkerProcess(noted(started), Limits(), 0, Patience())
+    (process,) = started
+    open_files = {str(link.readlink()) for link in Path(f"/proc/{process.pid}/fd").iterdir()}
     os.close(held)
     assert str(tmp_path) not in open_files
     assert not [name for name in open_files if name.startswith("socket:")]
-    assert worker._process.stdin is not None
-    worker._process.stdin.close()
-    assert worker._process.wait(60) == 0
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(60) == 0
 
 
 def test_a_process_that_prepares_files_imports_nothing_heavy() -> None:
-    worker = WorkerProcess(start_worker, Limits(), 0, Patience())
-    mapped = Path(f"/proc/{worker._process.pid}/maps").read_text()
+    started: list[subprocess.Popen[bytes]] = []
+    worker = WorkerProcess(noted(started), Limits(), 0, Patience())
+    mapped = Path(f"/proc/{started[0].pid}/maps").read_text()
     worker.end()
     assert "tree_sitter" in mapped
     assert "onnxruntime" not in mapped

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.parts.chunk import parse_file, supported_languages
+from sidecar.parts.chunk import parse_file
+from sidecar.parts.chunk.prose import PROSE
+from sidecar.parts.chunk.tables import TABLES
 
 SAMPLES: dict[str, tuple[str, str]] = {
     "python": (
@@ -612,9 +614,9 @@ def test_a_sample_of_each_language_yields_its_definitions(language: str) -> None
     assert parsed.parser != "lines"
 
 
-def test_every_supported_language_has_a_sample() -> None:
-    aliases = {"objc", "restructuredtext", "adoc", "mdx", "text", "plaintext", "notebook"}
-    assert supported_languages() - aliases == set(SAMPLES)
+def test_every_language_that_is_cut_along_its_structure_has_a_sample() -> None:
+    aliases = {"objc", "restructuredtext", "adoc", "mdx", "text", "plaintext"}
+    assert {*TABLES, *PROSE, "vue", "svelte"} - aliases == set(SAMPLES)
 
 
 def test_a_signature_is_the_text_up_to_the_body_on_one_line() -> None:

@@ -60,7 +60,7 @@ def test_a_folder_that_is_not_there_is_no_damage(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["missing/a.sqlite", "file/a.sqlite", "a.sqlite"])
 def test_a_file_to_be_read_that_is_gone_with_or_without_its_folder_is_damage(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(IndexCorrupt, match="the file is gone. Run reindex_project"):
+    with pytest.raises(IndexCorrupt, match=r"the file is gone\. Run reindex_project"):
         connect(tmp_path / place, readonly=True)
-    with pytest.raises(IndexCorrupt, match="the file is gone. Run reindex_project"):
+    with pytest.raises(IndexCorrupt, match=r"the file is gone\. Run reindex_project"):
         file_id(tmp_path / place)

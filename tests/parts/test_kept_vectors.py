@@ -93,10 +93,6 @@ def test_more_rows_than_one_statement_takes_come_back_whole(kept: KeptVectors) -
     found, there = kept.get(np.array(ids))
     assert there.all()
     np.testing.assert_allclose(found, rows, atol=5e-4)
-    blocks = list(kept.blocks())
-    assert len(blocks) > 1
-    assert np.concatenate([block for block, _ in blocks]).tolist() == sorted(ids)
-    np.testing.assert_allclose(np.concatenate([block for _, block in blocks]), rows, atol=5e-4)
 
 
 def test_vectors_of_another_model_are_not_seen_and_not_lost(kept: KeptVectors, path: Path) -> None:
@@ -105,26 +101,32 @@ def test_vectors_of_another_model_are_not_seen_and_not_lost(kept: KeptVectors, p
     assert other.find(hashes(0, 3)) == {}
     assert not other.get(np.array(ids))[1].any()
     other.add(hashes(0, 3), vectors(3, seed=1))
-    other.prune(np.array([], dtype=np.int64))
     other.close()
     assert kept.count() == 3
     np.testing.assert_allclose(kept.get(np.array(ids))[0], vectors(3), atol=5e-4)
 
 
-def test_pruning_drops_what_is_not_named_and_never_reuses_an_id(kept: KeptVectors) -> None:
+def test_releasing_drops_what_is_named_and_never_reuses_an_id(path: Path) -> None:
+    clock = Clock()
+    kept = KeptVectors(path, "model@1", DIMENSION, now=clock)
     ids = kept.add(hashes(0, 100), vectors(100))
-    assert kept.prune(np.array(ids[:10])) == 90
+    clock.seconds += 3 * DAY
+    assert kept.release(np.array(ids[10:])) == 90
     assert kept.count() == 10
     assert kept.get(np.array(ids[:12]))[1].sum() == 10
     assert min(kept.add(hashes(500, 1), vectors(1))) > max(ids)
+    kept.close()
 
 
-def test_pruning_gives_the_space_back(kept: KeptVectors, path: Path) -> None:
-    kept.add(hashes(0, 5000), vectors(5000))
+def test_releasing_gives_the_space_back(path: Path) -> None:
+    clock = Clock()
+    kept = KeptVectors(path, "model@1", DIMENSION, now=clock)
+    ids = kept.add(hashes(0, 5000), vectors(5000))
     kept.close()
     full = path.stat().st_size
-    again = KeptVectors.open(path, "model@1", DIMENSION)
-    again.prune(np.array([], dtype=np.int64))
+    clock.seconds += 3 * DAY
+    again = KeptVectors(path, "model@1", DIMENSION, now=clock)
+    assert again.release(np.array(ids)) == 5000
     again.close()
     assert path.stat().st_size < full / 2
 

@@ -54,7 +54,7 @@ def write(connection: sqlite3.Connection, *texts: str, path: str = "src/thing.py
         parsed = ParsedFile(
             "python", "lines", (Chunk(1, 1, text, "code"),), (Definition(f"name{i}", "function", 1, 1),)
         )
-        entries.append((i, [i], analyse(path, parsed, "code")))
+        entries.append((i, [i], analyse(path, parsed)))
     LexicalIndex().write_segment(connection, entries)
     return ids
 
@@ -136,7 +136,7 @@ def test_fields_say_where_a_file_mentions_a_word(connection: sqlite3.Connection)
         (Definition("open_socket", "function", 1, 3, signature="def open_socket(port)"),),
         (Comment(2, "Listens for callers."),),
     )
-    LexicalIndex().write_segment(connection, [(5, [50], analyse("net/listener.py", parsed, "code"))])
+    LexicalIndex().write_segment(connection, [(5, [50], analyse("net/listener.py", parsed))])
     terms = ["socket", "port", "caller", "listen", "net"]
     found = read_postings(connection, terms)
     fields = {term: {Field(i % FIELDS) for i, _ in _of_place(found.fields, place)} for place, term in enumerate(terms)}
@@ -241,7 +241,7 @@ def test_lengths_count_every_word_of_a_chunk_and_its_path(connection: sqlite3.Co
 def test_a_definition_is_found_by_any_spelling_with_the_chunk_where_it_starts(connection: sqlite3.Connection) -> None:
     chunks = (Chunk(1, 10, "x = 1", "code"), Chunk(11, 40, "class Pool: ...", "class", ("ThreadPool",)))
     parsed = ParsedFile("python", "tree-sitter", chunks, (Definition("ThreadPool", "class", 10, 40),))
-    LexicalIndex().write_segment(connection, [(1, [7, 8], analyse("pool.py", parsed, "code"))])
+    LexicalIndex().write_segment(connection, [(1, [7, 8], analyse("pool.py", parsed))])
     (row,) = find_definitions(connection, ["threadpool"])
     assert (row.name, row.kind, row.chunk_id, row.start_line) == ("ThreadPool", "class", 8, 10)
     assert find_stems(connection, ["pool"]) == [("pool", 1)]

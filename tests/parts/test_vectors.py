@@ -17,9 +17,10 @@ import pytest
 
 from sidecar.errors import PermissionDenied, SidecarError, StoreFailed
 from sidecar.model import Collection, Ids, Vectors, VectorStore
+from sidecar.parts.blocks import FrameError
 from sidecar.parts.vectors.chroma import ChromaStore
 from sidecar.parts.vectors.exact import ExactStore
-from sidecar.parts.vectors.frames import FrameError, read_frame, write_frame
+from sidecar.parts.vectors.frames import read_frame, write_frame
 from sidecar.parts.vectors.health import find_damage, find_waste
 
 pytestmark = pytest.mark.process

@@ -22,7 +22,7 @@ QUESTION = Question("id", "delete_index", "May I?", "All is lost.", "Yes", "No",
 ROOT = "/fake/workspace"
 
 
-class Seat:
+class FakeEditor:
     """An editor's person: answers as told, once it may."""
 
     def __init__(self, answer: Answer, may_answer: asyncio.Event | None = None) -> None:
@@ -57,16 +57,16 @@ async def nobody(question: Question) -> Answer:
 
 async def test_of_two_answers_that_come_together_the_no_counts() -> None:
     sessions = Sessions()
-    sessions.attach("lsp", "one", workspaces=[ROOT], editor=Seat("accept"))
-    sessions.attach("lsp", "two", workspaces=[ROOT], editor=Seat("decline"))
+    sessions.attach("lsp", "one", workspaces=[ROOT], editor=FakeEditor("accept"))
+    sessions.attach("lsp", "two", workspaces=[ROOT], editor=FakeEditor("decline"))
     answered = await sessions.ask(QUESTION, ROOT, None, nobody)
     assert (answered.answer, answered.by) == ("decline", "two")
 
 
 async def test_silence_of_somebody_is_a_timeout_and_not_nobody() -> None:
     sessions = Sessions()
-    sessions.attach("lsp", "silent", workspaces=[ROOT], editor=Seat("timeout"))
-    sessions.attach("lsp", "gone", workspaces=[ROOT], editor=Seat("nobody"))
+    sessions.attach("lsp", "silent", workspaces=[ROOT], editor=FakeEditor("timeout"))
+    sessions.attach("lsp", "gone", workspaces=[ROOT], editor=FakeEditor("nobody"))
     assert (await sessions.ask(QUESTION, ROOT, None, nobody)).answer == "timeout"
     for session in sessions.attached():
         if session.name == "silent":
@@ -76,9 +76,9 @@ async def test_silence_of_somebody_is_a_timeout_and_not_nobody() -> None:
 
 async def test_the_loser_is_told_who_has_answered() -> None:
     sessions = Sessions()
-    slow = Seat("accept", asyncio.Event())
+    slow = FakeEditor("accept", asyncio.Event())
     sessions.attach("lsp", "slow", workspaces=[ROOT], editor=slow)
-    sessions.attach("lsp", "quick", workspaces=[ROOT], editor=Seat("accept"))
+    sessions.attach("lsp", "quick", workspaces=[ROOT], editor=FakeEditor("accept"))
     assert (await sessions.ask(QUESTION, ROOT, None, nobody)).by == "quick"
     assert [(closing.reason, closing.by) for closing in slow.closed] == [("answered", "quick")]
 
@@ -95,13 +95,13 @@ def test_a_session_covers_what_lies_in_its_folders_by_whatever_links_either_is_n
 
 
 async def test_an_editor_on_another_loop_is_asked_on_its_own() -> None:
-    sessions, seat = Sessions(), Seat("accept")
+    sessions, editor = Sessions(), FakeEditor("accept")
     ready, over = threading.Event(), asyncio.Event()
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def live() -> None:
         loops.append(asyncio.get_running_loop())
-        sessions.attach("lsp", "elsewhere", workspaces=[ROOT], editor=seat)
+        sessions.attach("lsp", "elsewhere", workspaces=[ROOT], editor=editor)
         ready.set()
         await over.wait()
 
@@ -110,7 +110,7 @@ async def test_an_editor_on_another_loop_is_asked_on_its_own() -> None:
     try:
         assert await asyncio.to_thread(ready.wait, 30)
         assert (await sessions.ask(QUESTION, ROOT, None, nobody)).answer == "accept"
-        assert seat.asked_on == [thread.ident]
+        assert editor.asked_on == [thread.ident]
     finally:
         loops[0].call_soon_threadsafe(over.set)
         await asyncio.to_thread(thread.join, 30)

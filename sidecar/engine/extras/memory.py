@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 
 from sidecar.engine.ports import MemoryStore
-from sidecar.engine.search.fusion import RRF_K
 from sidecar.errors import Cancelled, InvalidParams, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, IsCancelled, Memory, MemoryHit, MemoryPage
 from sidecar.parts.lexical.tokens import STOP_WORDS, words
@@ -30,6 +29,9 @@ _BATCH = 64
 _MOST_WORDS = 60
 """Words of one query that are searched: FTS5 refuses expressions of more than 256 phrases."""
 EXCERPT_CHARACTERS = 160
+_RRF_K = 60
+"""The constant k of reciprocal rank fusion (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms
+Condorcet", SIGIR 2009)."""
 
 
 class WorkspaceMemories:
@@ -174,5 +176,5 @@ def _fuse(by_word: Sequence[int], by_meaning: Sequence[int]) -> list[tuple[int, 
     scores: dict[int, float] = {}
     for ranked, weight in ((by_word, WORD_WEIGHT), (by_meaning, MEANING_WEIGHT)):
         for rank, number in enumerate(ranked, 1):
-            scores[number] = scores.get(number, 0.0) + weight * (RRF_K + 1) / (RRF_K + rank)
+            scores[number] = scores.get(number, 0.0) + weight * (_RRF_K + 1) / (_RRF_K + rank)
     return sorted(scores.items(), key=lambda scored: (-scored[1], scored[0]))

@@ -14,7 +14,7 @@ import os
 import shutil
 from pathlib import Path
 
-from sidecar.errors import DiskFull, PermissionDenied, SidecarError
+from sidecar.errors import SidecarError, disk_error
 from sidecar.parts.paths import index_id
 
 _MEMORIES = "memories"
@@ -165,10 +165,3 @@ class IndexLayout:
                 with contextlib.suppress(OSError):
                     total += (Path(folder) / name).stat().st_size
         return total
-
-
-def disk_error(error: OSError, path: Path) -> SidecarError:
-    """Translates an OSError of our own storage into DiskFull or PermissionDenied."""
-    if error.errno in {28, 122}:
-        return DiskFull(f"Free some space on the disk that holds {path} and try again.")
-    return PermissionDenied(f"{path} cannot be written: {error.strerror or error}. Set SIDECAR_HOME to another folder.")

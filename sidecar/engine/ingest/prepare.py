@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
@@ -204,36 +204,7 @@ class Preparer:
             body_hashes=[text_hash(body) for body in bodies],
             masked=masked,
         )
-        return Prepared(new, parts.lexical.analyse(path, parsed, found.collection), bodies, path_text)
-
-
-class PreparersHere:
-    """`ports.Preparers` without worker processes, for tests of later stages. It imposes no limits on parsers."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-
-    def prepare(self, root: str, settings: Settings, jobs: Sequence[Job]) -> Sequence[Outcome]:
-        """The outcome of each job, in order."""
-        preparer = Preparer(root, self._parts, settings)
-        return [preparer.prepare(job) for job in jobs]
-
-    def prepare_all(
-        self, root: str, settings: Settings, pieces: Iterable[Sequence[Job]]
-    ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
-        """Each piece with its outcomes, in order."""
-        for piece in pieces:
-            yield piece, self.prepare(root, settings, piece)
-
-    def judge(self, root: str, settings: Settings, look: Look) -> Judgement:
-        """Judges one file by its text."""
-        return Preparer(root, self._parts, settings).judge(look)
-
-    def warm(self) -> None:
-        """Does nothing."""
-
-    def rest(self) -> None:
-        """Does nothing."""
+        return Prepared(new, parts.lexical.analyse(path, parsed), bodies, path_text)
 
 
 def is_settled(stat: Stat) -> bool:

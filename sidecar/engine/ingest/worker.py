@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import sys
 from typing import BinaryIO
 
 from sidecar.engine.concurrency.usage import give_memory_back
@@ -17,6 +16,7 @@ from sidecar.engine.ingest.worker_process import Limits, Request, Task, WorkerSe
 from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import load_parsers, real_parts
 from sidecar.parts.confine import computing, heed_limits, limit_memory, memory_bytes
+from sidecar.stdio import take_stdio
 
 _MOST_WORKSPACES = 32
 
@@ -26,7 +26,8 @@ def main() -> int:
     parent went away while an answer was being written."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     heed_limits()
-    requests, replies = _own_pipes()
+    reading, writing = take_stdio()
+    requests, replies = os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
     try:
         setup: WorkerSetup = read_message(requests)
         if hasattr(os, "nice"):
@@ -86,11 +87,3 @@ class Worker:
 
 def _answer(preparer: Preparer, task: Task, request: Request) -> Outcome | Judgement:
     return preparer.judge(task) if isinstance(task, Look) else preparer.prepare(task, request.hopeless)
-
-
-def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output, reserved for messages: anything that a library prints goes to stderr."""
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    sys.stdout = sys.stderr
-    return requests, replies

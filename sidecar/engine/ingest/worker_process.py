@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import pickle
 import signal
-import struct
 import subprocess
 import threading
 import time
@@ -19,6 +18,7 @@ from typing import Any, BinaryIO, TypeAlias, cast
 from sidecar.engine.ingest.prepare import Hopeless, Job, Look
 from sidecar.errors import Internal
 from sidecar.locks import Rank, make_condition
+from sidecar.parts.blocks import FrameError, read_block, write_block
 from sidecar.parts.child import start_child
 from sidecar.settings.load import Settings
 
@@ -26,7 +26,6 @@ Task: TypeAlias = Job | Look
 StartProcess: TypeAlias = Callable[[str], subprocess.Popen[bytes]]
 
 _MODULE = "sidecar.engine.ingest.worker"
-_LENGTH = struct.Struct("<Q")
 KILLED = "was killed (SIGKILL)"
 """Another program killed the process, so the file that it was working on need not be the cause."""
 _LOOK_S = 0.25
@@ -78,17 +77,17 @@ class Request:
 
 def write_message(stream: BinaryIO, message: object) -> None:
     """Sends a message. Raises OSError if the other end is gone."""
-    packed = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    stream.write(_LENGTH.pack(len(packed)) + packed)
-    stream.flush()
+    write_block(stream, pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
 
 def read_message(stream: BinaryIO) -> Any:
-    """The next message; raises EOFError at the end of the stream. For streams of sidecar's own processes only."""
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
+    """The next message, from a process of our own. Raises EOFError at the end of the stream and inside a message."""
+    try:
+        packed = read_block(stream)
+    except FrameError as error:
+        raise EOFError from error
+    if packed is None:
         raise EOFError
-    packed = stream.read(_LENGTH.unpack(head)[0])
     return pickle.loads(packed)
 
 

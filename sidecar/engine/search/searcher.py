@@ -11,12 +11,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from sidecar.engine.search.filters import allowed_chunks
-from sidecar.engine.search.fusion import Ranking, best_first, fuse
 from sidecar.engine.search.hits import rank_spans, to_hit, within_budget
 from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.rank.candidates import keep_allowed, propose
@@ -29,7 +27,7 @@ from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_terms
 from sidecar.engine.search.rank.scorer import Combiner, learned
 from sidecar.engine.search.rank.signals import Signals
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot, SearchSource
-from sidecar.engine.search.vector_search import DEPTH, VectorSearch
+from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model import Collection, IsCancelled, Mode, SearchAnswer, SearchRequest
 from sidecar.parts.lexical.bm25 import Floats
@@ -206,9 +204,7 @@ class Searcher:
         if found.nearest is not None:
             found.nearest.score(passages.worth_comparing())
         closeness = Closeness.of(groups, found.nearest.similarities if found.nearest is not None else None)
-        signals = Signals(
-            snapshot, columns, query, found.match, found.symbols, passages, closeness, partial(_fused_ranks, found)
-        )
+        signals = Signals(snapshot, columns, query, found.match, found.symbols, passages, closeness)
         return RankingInput(
             groups, compute_features(signals, wanted), passages.shown(closeness, found.alpha), found.alpha
         )
@@ -225,14 +221,6 @@ def _nearest(
             raise
         return None, f"Searched by word only: {error.message}"
     return VectorSearch(source.snapshot, columns, vector, cancelled), ""
-
-
-def _fused_ranks(found: _Found) -> Floats:
-    """The fused ranks of all chunk rows, shape [chunks]."""
-    rankings = [best_first(found.match.chunks, DEPTH, 1 - found.alpha)]
-    if found.nearest is not None:
-        rankings.append(Ranking(found.closest, found.cosines, found.alpha))
-    return fuse(rankings, len(found.match.chunks))
 
 
 def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -> str:

@@ -12,19 +12,11 @@ from __future__ import annotations
 from sidecar.model import ParsedFile
 
 from .prose import PROSE
-from .tables import TABLES
 
 CHUNKER_VERSION = 1
 """Raise this when the same text may give other chunks or definitions: an index made by another version is rebuilt."""
 
 _SCRIPTED = frozenset({"vue", "svelte"})
-
-
-def supported_languages() -> frozenset[str]:
-    """The languages whose files are cut along their structure; files in any other language are cut into windows of
-    lines.
-    """
-    return frozenset(TABLES) | PROSE | _SCRIPTED | {"notebook"}
 
 
 def parse_file(path: str, text: str, language: str) -> ParsedFile:

@@ -128,11 +128,6 @@ def follow(node: Node, path: str) -> Node | None:
     return at
 
 
-def name_of(node: Node, rule: DefinitionRule) -> str:
-    """The last part of the defined name, without type parameters; empty if the node names nothing."""
-    return last_part(full_name(node, rule))
-
-
 def full_name(node: Node, rule: DefinitionRule) -> str:
     """The defined name as written, qualifiers included; empty if the node names nothing or the name exceeds MAX_NAME
     bytes.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from sidecar import __version__
-from sidecar.errors import Cancelled, DiskFull, ModelDownloadFailed, PermissionDenied, SidecarError
+from sidecar.errors import Cancelled, DiskFull, ModelDownloadFailed, SidecarError, disk_error
 from sidecar.model import IsCancelled, Progress
 from sidecar.parts.embed.published import LOCK_FILE, UNFINISHED, Published, RemoteFile
 
@@ -36,7 +36,6 @@ _CONNECT_S, _READ_S = 15.0, 60.0
 _BLOCK = 1 << 18
 _SPARE_BYTES = 64 * 1024**2
 _PARTIAL = 206
-_DISK_FULL = frozenset({28, 122})  # ENOSPC, EDQUOT
 _COMMIT = re.compile("[0-9a-f]{40}")
 
 
@@ -355,8 +354,4 @@ def _files_translated(downloads: Path) -> Iterator[None]:
     except SidecarError:
         raise
     except OSError as error:
-        if error.errno in _DISK_FULL:
-            raise DiskFull(f"Free some space on the disk that holds {downloads} and try again.") from error
-        raise PermissionDenied(
-            f"{error.filename or downloads} cannot be written: {error.strerror or error}."
-        ) from error
+        raise disk_error(error, error.filename or downloads) from error

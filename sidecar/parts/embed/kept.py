@@ -189,35 +189,6 @@ class KeptVectors:
                 vectors[places], there[places] = block, True
         return vectors[inverse], there[inverse]
 
-    def blocks(self) -> Iterator[tuple[Ids, Vectors]]:
-        """All ids and vectors of this model in ascending order of the ids, in blocks of at most 4096 rows."""
-        last = -1
-        while True:
-            with self._reader() as reader:
-                rows = reader.execute(
-                    "SELECT id, vector FROM vectors WHERE id > ? AND +model = ? ORDER BY id LIMIT ?",
-                    (last, self._model, _BLOCK),
-                ).fetchall()
-            if not rows:
-                return
-            last = int(rows[-1][0])
-            yield self._unpack(rows)
-
-    def prune(self, keep_ids: Ids) -> int:
-        """Deletes this model's vectors whose ids are not in `keep_ids`, shrinks the file and returns how many it
-        deleted.
-        """
-        with self._writing() as writer:
-            writer.execute("CREATE TEMP TABLE keep(id INTEGER PRIMARY KEY)")
-            writer.executemany("INSERT OR IGNORE INTO keep VALUES (?)", ((int(key),) for key in keep_ids))
-            gone = writer.execute(
-                "DELETE FROM vectors WHERE model = ? AND id NOT IN (SELECT id FROM keep)", (self._model,)
-            ).rowcount
-            writer.execute("DROP TABLE keep")
-            writer.execute("DELETE FROM uses WHERE of NOT IN (SELECT id FROM vectors)")
-        self._give_space_back()
-        return gone
-
     def release(self, ids: Ids) -> int:
         """Deletes these vectors, of any model, except those used in the last two days. Returns how many it deleted."""
         gone = self._drop(np.intersect1d(self._long_unused(), np.asarray(ids, np.int64)))

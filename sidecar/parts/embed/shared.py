@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied
+from sidecar.errors import IndexCorrupt, disk_error
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
 from sidecar.parts.embed.kept import KeptVectors
@@ -122,6 +122,4 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        if error.errno in {28, 122}:
-            raise DiskFull(f"Free some space on the disk that holds {folder} and try again.") from error
-        raise PermissionDenied(f"{folder} cannot be made: {error.strerror or error}.") from error
+        raise disk_error(error, folder) from error

@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model import Chunk, Collection, Definition, ParsedFile
+from sidecar.model import Chunk, Definition, ParsedFile
 from sidecar.parts.lexical.tokens import terms_of, words
 
 LEXICAL_VERSION = 1
@@ -90,8 +90,8 @@ class FileTerms:
     definitions: tuple[DefinitionEntry, ...]
 
 
-def analyse(path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
-    """The terms of every chunk and every field of one file. The headings of a documentation file count as its names."""
+def analyse(path: str, parsed: ParsedFile) -> FileTerms:
+    """The terms of every chunk and every field of one file."""
     vocabulary: dict[str, int] = {}
     context = count_terms(path_context(path))
     bodies = [_body_terms(chunk, context) for chunk in parsed.chunks]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from sidecar.model import Collection, ParsedFile
+from sidecar.model import ParsedFile
 from sidecar.parts.lexical import definitions, postings
 from sidecar.parts.lexical.analyse import LEXICAL_VERSION, FileTerms, analyse
 from sidecar.parts.lexical.tokens import TOKENS_VERSION
@@ -24,9 +24,9 @@ class LexicalIndex:
         postings.create_tables(connection)
         definitions.create_tables(connection)
 
-    def analyse(self, path: str, parsed: ParsedFile, collection: Collection) -> FileTerms:
+    def analyse(self, path: str, parsed: ParsedFile) -> FileTerms:
         """See `analyse.analyse`."""
-        return analyse(path, parsed, collection)
+        return analyse(path, parsed)
 
     def write_segment(self, connection: sqlite3.Connection, entries: Sequence[postings.Entry]) -> None:
         """Adds one segment with these files, and their definitions. Ids must be new."""

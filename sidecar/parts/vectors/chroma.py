@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, StoreFailed
 from sidecar.locks import Rank, make_condition
 from sidecar.model import Collection, Ids, Vectors
+from sidecar.parts.blocks import FrameError
 from sidecar.parts.child import start_child
 
-from .frames import Frame, FrameError, read_frame, write_frame
+from .frames import Frame, read_frame, write_frame
 from .health import find_damage, find_waste
 
 SCHEMA_VERSION = 1
@@ -247,7 +248,7 @@ class _Worker:
         """Whether the process is running."""
         return self._process.poll() is None
 
-    def ask(self, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float, opening: bool = False) -> Frame:
+    def ask(self, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float) -> Frame:
         """Sends one request and returns the reply. Raises the error that the reply states.
 
         A worker that dies, breaks the pipe or takes longer than `timeout` seconds is ended, and StoreFailed is raised.

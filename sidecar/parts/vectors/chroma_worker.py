@@ -21,7 +21,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.parts.vectors.frames import FrameError, read_frame, write_frame
+from sidecar.errors import DiskFull, SidecarError
+from sidecar.lock_file import LockFile
+from sidecar.parts.blocks import FrameError
+from sidecar.parts.vectors.frames import read_frame, write_frame
+from sidecar.stdio import take_stdio
 
 if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection as ChromaCollection
@@ -136,17 +140,21 @@ class ChromaDirectory:
 def main(directory: str) -> int:
     """Answers requests until stdin ends. Returns 0, or 1 if the store could not be opened or the pipe broke."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the worker's stdin
-    requests, replies = _own_pipes()
+    reading, writing = take_stdio()
+    requests, replies = os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
     opening = read_frame(requests)
     if opening is None:
         return 0
-    lock = _lock(Path(directory))
-    if lock is None:
-        write_frame(replies, {"error": "an earlier worker is still using this directory", "meaning": "failed"})
-        return 1
+    lock = LockFile(Path(directory) / "worker.lock")
     try:
-        with lock:
-            return _serve(directory, opening[0], requests, replies)
+        if not _wait_for(lock):
+            write_frame(replies, {"error": "an earlier worker is still using this directory", "meaning": "failed"})
+            return 1
+        return _serve(directory, opening[0], requests, replies)
+    except SidecarError as error:
+        meaning = "full" if isinstance(error, DiskFull) else "denied"
+        write_frame(replies, {"error": error.message, "meaning": meaning})
+        return 1
     except (OSError, FrameError):
         return 1  # the parent is gone, or sent something that is no frame
 
@@ -178,45 +186,17 @@ def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies:
     return 0
 
 
-def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Moves the pipes to the parent away from fds 0 and 1, so that nothing a library prints gets into a frame."""
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(2, 1)
-    os.close(nothing)
-    return requests, replies
+def _wait_for(lock: LockFile) -> bool:
+    """Takes the lock of the directory, so that the worker of the next parent waits while this one finishes its last
+    call.
 
-
-def _lock(directory: Path) -> BinaryIO | None:
-    """Locks the directory, so that the worker of the next parent waits while this one finishes its last call.
-
-    Two Chromas in one directory lose vectors for good. None if another worker keeps the lock for a minute.
+    Two Chromas in one directory lose vectors for good. Returns False if another worker keeps the lock for a minute.
     """
-    file = (directory / "worker.lock").open("ab")
     deadline = time.monotonic() + _LOCK_WAIT_S
-    while not _try_lock(file.fileno()):
+    while not lock.take():
         if time.monotonic() > deadline:
-            file.close()
-            return None
+            return False
         time.sleep(0.05)
-    return file
-
-
-def _try_lock(fd: int) -> bool:
-    """Whether the lock was free and is now taken."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            os.lseek(fd, 0, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
     return True
 
 

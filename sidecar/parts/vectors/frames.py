@@ -1,30 +1,26 @@
-"""Messages between `chroma.py` and its worker: a JSON header and arrays, with their lengths in front, over a pipe.
+"""Messages between `chroma.py` and its worker: a JSON header and arrays.
 
-Layout: `<II` (bytes of header, bytes of body), the header (UTF-8 JSON, whose `arrays` lists the dtype and shape of each
-array), the body (the arrays' raw bytes, one after the other). What the messages mean is up to the two ends.
+Each is two blocks (`parts.blocks`): the header (UTF-8 JSON, whose `arrays` lists the dtype and shape of each array) and
+the body (the arrays' raw bytes, one after the other). What the messages mean is up to the two ends.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import struct
 from collections.abc import Sequence
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.parts.blocks import FrameError, read_block, write_block
+
 Frame: TypeAlias = tuple[dict[str, Any], list[NDArray[Any]]]
 
 MAX_HEADER = 64 * 1024
 MAX_BODY = 256 * 1024 * 1024
-_PREFIX = struct.Struct("<II")
 _DTYPES = frozenset({"<i8", "<f4"})
-
-
-class FrameError(Exception):
-    """The bytes are no frame, or a frame over the limits. The pipe cannot be used any more."""
 
 
 def write_frame(stream: BinaryIO, header: dict[str, Any], arrays: Sequence[NDArray[Any]] = ()) -> None:
@@ -40,25 +36,18 @@ def write_frame(stream: BinaryIO, header: dict[str, Any], arrays: Sequence[NDArr
     size = sum(array.nbytes for array in packed)
     if len(head) > MAX_HEADER or size > MAX_BODY:
         raise FrameError(f"a message of {len(head)} + {size} bytes is over the limit")
-    stream.write(_PREFIX.pack(len(head), size) + head)
-    for array in packed:
-        stream.write(array.tobytes())
-    stream.flush()
+    write_block(stream, head)
+    write_block(stream, *(array.tobytes() for array in packed))
 
 
 def read_frame(stream: BinaryIO) -> Frame | None:
     """The next frame, or None at the end of the stream. Its arrays are read-only. Raises FrameError or OSError."""
-    prefix = stream.read(_PREFIX.size)
-    if not prefix:
+    head = read_block(stream, MAX_HEADER)
+    if head is None:
         return None
-    if len(prefix) < _PREFIX.size:
-        raise FrameError("the stream ended inside a message")
-    head_size, body_size = _PREFIX.unpack(prefix)
-    if head_size > MAX_HEADER or body_size > MAX_BODY:
-        raise FrameError(f"a message of {head_size} + {body_size} bytes is over the limit")
-    head, body = stream.read(head_size), stream.read(body_size)
-    if len(head) + len(body) < head_size + body_size:
-        raise FrameError("the stream ended inside a message")
+    body = read_block(stream, MAX_BODY)
+    if body is None:
+        raise FrameError("the stream ended inside a frame")
     try:
         header = json.loads(head)
         return header, _unpack(header.pop("arrays"), body)

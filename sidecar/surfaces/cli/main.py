@@ -251,9 +251,9 @@ def _log() -> None:
 
 
 def _workspace_here() -> str:
-    from sidecar.tools.places import find_workspace
+    from sidecar.parts.paths import find_project_root
 
-    return find_workspace(".")
+    return find_project_root(".")
 
 
 def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -> Serving:

@@ -14,12 +14,12 @@ from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, NotFound, Si
 from sidecar.model import Progress
 from sidecar.surfaces.lsp.buffers import Buffers
 from sidecar.surfaces.lsp.confirm import Confirmer
+from sidecar.surfaces.lsp.editor_client import Stops
 from sidecar.surfaces.lsp.envelope import named
 from sidecar.surfaces.lsp.faults import fault
 from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.merge import merge_paths, merge_searches, noting_left_out, widened
 from sidecar.surfaces.lsp.progress import ProgressWire, Token, WorkDone
-from sidecar.surfaces.lsp.seat import Stops
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Session

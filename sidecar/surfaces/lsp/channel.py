@@ -80,19 +80,6 @@ class SocketStream:
         self._connection.close()
 
 
-def take_stdio() -> PipeStream:
-    """Moves the protocol's stream away from fds 0 and 1, and returns it.
-
-    From then on whatever is printed goes to stderr, and no child process inherits the editor's pipe as its input.
-    """
-    read_fd, write_fd = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return PipeStream(read_fd, write_fd)
-
-
 class Channel:
     """Passes incoming messages to `received`, and sends frames.
 

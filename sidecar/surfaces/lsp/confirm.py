@@ -38,7 +38,12 @@ class Confirmer:
 
     def can_ask(self) -> bool:
         """Whether the client is connected and can show a question."""
-        return self._can_ask() and not self._gone.is_set()
+        return self._can_ask() and not self.left
+
+    @property
+    def left(self) -> bool:
+        """Whether the client is gone."""
+        return self._gone.is_set()
 
     def leave(self) -> None:
         """Marks the client as gone: its open questions are answered with `nobody`."""
@@ -72,7 +77,7 @@ class Confirmer:
             leaving.cancel()
         if future.done():
             return "nobody" if future.cancelled() or future.exception() else _answer(question, future.result())
-        if self._gone.is_set():
+        if self.left:
             return "nobody"
         self._close(QuestionClosed(request=request_id, message=params["message"], reason="timeout"))
         return "timeout"

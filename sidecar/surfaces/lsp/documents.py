@@ -13,7 +13,6 @@ from typing import Any
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
-ENCODINGS = tuple(_UNITS)
 
 
 def chosen_encoding(offered: Sequence[str] | None) -> str:

@@ -36,11 +36,6 @@ def fault(error: SidecarError, dialect: Dialect = CODE_SEARCH) -> JsonRpcExcepti
     return JsonRpcException(message=error.message, code=number, data=body)
 
 
-def bad_params(reason: str) -> JsonRpcException:
-    """Returns the answer to a request with wrong parameters."""
-    return fault(InvalidParams(reason))
-
-
 def cancelled() -> JsonRpcException:
     """Returns the answer to a cancelled request."""
     return fault(Cancelled())

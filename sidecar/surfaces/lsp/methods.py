@@ -8,9 +8,9 @@ from lsprotocol import types
 
 from sidecar.surfaces.lsp.buffers import Buffers
 from sidecar.surfaces.lsp.calls import ToolCalls
+from sidecar.surfaces.lsp.editor_client import Stops
 from sidecar.surfaces.lsp.envelope import named, text
 from sidecar.surfaces.lsp.protocol import Method
-from sidecar.surfaces.lsp.seat import Stops
 
 OWN = "sidecar/"
 ACTIVITY = "sidecar/activity"

@@ -8,7 +8,8 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from sidecar.surfaces.lsp.channel import Channel, SocketStream, Stream, take_stdio
+from sidecar.stdio import take_stdio
+from sidecar.surfaces.lsp.channel import Channel, PipeStream, SocketStream, Stream
 from sidecar.surfaces.lsp.frames import MAX_MESSAGE_BYTES, Message, Refused
 from sidecar.surfaces.lsp.life import ClientLog, end_on_signals, exit_soon, outlived
 from sidecar.surfaces.lsp.server import ServiceSource, SidecarServer, make_server
@@ -25,7 +26,7 @@ def run_stdio(source: ServiceSource, *, question_timeout_s: float | None = None)
     The status is 0 after `shutdown` and `exit`, 1 when the client left without `shutdown` or died, and 128 + n after
     signal n. Before anything else, fd 1 becomes stderr, so that nothing that is printed can corrupt the protocol.
     """
-    stream = take_stdio()
+    stream = PipeStream(*take_stdio())
 
     async def serve() -> int:
         ending: asyncio.Future[int] = asyncio.get_running_loop().create_future()

@@ -21,13 +21,12 @@ from sidecar.model import Workspace
 from sidecar.settings.load import load_settings
 from sidecar.surfaces.lsp.buffers import DEBOUNCE_S, Buffers
 from sidecar.surfaces.lsp.calls import ToolCalls
-from sidecar.surfaces.lsp.confirm import Confirmer
 from sidecar.surfaces.lsp.documents import chosen_encoding
+from sidecar.surfaces.lsp.editor_client import EditorClient, Stops
 from sidecar.surfaces.lsp.envelope import strings
 from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.methods import ACTIVITY, Methods
 from sidecar.surfaces.lsp.protocol import SidecarProtocol, converter
-from sidecar.surfaces.lsp.seat import EditorClient, Stops
 from sidecar.surfaces.lsp.status import StatusFeed
 from sidecar.surfaces.lsp.uris import uri_of
 from sidecar.tools.activity import activity_params
@@ -109,13 +108,16 @@ class SidecarServer(JsonRPCServer):
         self.buffers = Buffers(self.folders, self._workspace, debounce_s)
         self.status = StatusFeed(self._workspace, self.protocol.notify)
         self.stops = Stops()
-        asker = Confirmer(
+        self._editor = EditorClient(
             self.protocol,
             self._can_ask,
             lambda: shared.service.question_seconds() if question_timeout_s is None else question_timeout_s,
+            self.stops,
+            sessions.summary,
         )
-        self._seat = EditorClient(self.protocol, asker, self.stops, sessions.summary)
-        self.calls = ToolCalls(lambda: shared.service, self.folders, self.buffers, asker, self.protocol, self.stops)
+        self.calls = ToolCalls(
+            lambda: shared.service, self.folders, self.buffers, self._editor, self.protocol, self.stops
+        )
         methods = Methods(self)
         self.protocol.find_request, self.protocol.notifications = methods.find_request, methods.notifications
 
@@ -142,9 +144,9 @@ class SidecarServer(JsonRPCServer):
         self.known_client.set()
         self.buffers.encoding = chosen_encoding(strings(self._capable("general", "positionEncodings")))
         self.calls.may_create_progress = self._capable("window", "workDoneProgress") is True
-        self._seat.may_create_progress = self.calls.may_create_progress
+        self._editor.may_create_progress = self.calls.may_create_progress
         self.calls.session = self._sessions.attach(
-            "lsp", *_client_name(params), workspaces=self.folders.paths, editor=self._seat
+            "lsp", *_client_name(params), workspaces=self.folders.paths, editor=self._editor
         )
         self.protocol.initialized = True
         return types.InitializeResult(
@@ -177,7 +179,7 @@ class SidecarServer(JsonRPCServer):
     async def wind_down(self) -> None:
         """Ends everything that this client has started, and lets nothing new begin. It may be called more than once."""
         self.protocol.shut_down = True
-        self._seat.leave()
+        self._editor.leave()
         if self.calls.session is not None:
             self.calls.session.detach()
         running = [*self.protocol.running(), *self._tasks]

@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import os
 import queue
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,20 +26,6 @@ from sidecar.surfaces.mcp.messages import as_line, parse, refusal
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 READ_BYTES = 256 * 1024
-
-
-def claim_stdio() -> tuple[int, int]:
-    """Returns private descriptors for the client's stream, in and out.
-
-    Afterwards fd 1 is stderr and fd 0 is empty, so that a library or child process that prints cannot corrupt a frame.
-    """
-    sys.stdout.flush()
-    wire_in, wire_out = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return wire_in, wire_out
 
 
 def read_lines(fd: int, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:

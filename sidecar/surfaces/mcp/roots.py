@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from sidecar import shown
 from sidecar.errors import WorkspaceNotFound
 from sidecar.logs import client_log
-from sidecar.tools.places import find_workspace
+from sidecar.parts.paths import find_project_root
 
 ROOTS_TIMEOUT_SECONDS = 5.0
 
@@ -82,7 +82,7 @@ class Places:
                 return str(folder)
         if folders:
             return str(folders[0])
-        project = Path(find_workspace(self._working_directory))
+        project = Path(find_project_root(self._working_directory))
         if project == Path(project.anchor) or project == _home():
             raise WorkspaceNotFound(
                 f"Nobody said which folder to search, and this server was started in {shown.quoted(str(project))}. "

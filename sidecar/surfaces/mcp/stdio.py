@@ -12,7 +12,8 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 
-from sidecar.surfaces.mcp.pipe import Wire, claim_stdio
+from sidecar.stdio import take_stdio
+from sidecar.surfaces.mcp.pipe import Wire
 from sidecar.surfaces.mcp.server import make_server
 from sidecar.tools.service import Service
 
@@ -30,7 +31,7 @@ def run_stdio(service: Service, workspace: str | None) -> int:
 
     Closes the service and returns the exit status: 0, or 128 + n after signal n.
     """
-    wire_in, wire_out = claim_stdio()
+    wire_in, wire_out = take_stdio()
     try:
         return asyncio.run(_serve(service, workspace, wire_in, wire_out))
     finally:

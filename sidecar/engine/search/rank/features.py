@@ -32,37 +32,10 @@ class Feature:
     says: str
 
 
-def fused_ranks(e: Signals) -> Floats:
-    """Reciprocal rank fusion of the chunks found by word and by meaning: high if both searches agree on one chunk.
-    Relative to the best candidate."""
-    return e.fused
-
-
 def best_chunk(e: Signals) -> Floats:
     """BM25 of the best chunk, relative to the best candidate: one chunk that holds the words together says more than a
     long file in which they are scattered."""
     return e.best_body
-
-
-def file_fields(e: Signals) -> Floats:
-    """BM25F over path, names, signatures, comments, head and body, relative to the best candidate: what the author
-    calls things."""
-    return e.all_fields
-
-
-def stem_words(e: Signals) -> Floats:
-    """The share of the query's idf in the file's name: files are named after what they are for."""
-    return e.share_in(Field.STEM)
-
-
-def path_words(e: Signals) -> Floats:
-    """The share of the query's idf in the path: folders name the subsystem."""
-    return e.share_in(Field.PATH)
-
-
-def defined_words(e: Signals) -> Floats:
-    """The share of the query's idf in the names that the file defines."""
-    return e.share_in(Field.NAMES)
 
 
 def defines_sought(e: Signals) -> Floats:
@@ -92,11 +65,6 @@ def similarity(e: Signals) -> Floats:
     return e.closeness_lead
 
 
-def top_similarities(e: Signals) -> Floats:
-    """The mean of the three closest chunks, on the scale of `similarity`: a single chance resemblance counts less."""
-    return _behind_best(e.top_similarity)
-
-
 def is_test(e: Signals) -> Floats:
     """Tests repeat the words of what they test. 0 if the query asks for tests."""
     return _unlike_others(e.paths[:, 0]) * np.float32(not e.query.wants_tests)
@@ -110,7 +78,7 @@ def is_example(e: Signals) -> Floats:
 def is_foreign(e: Signals) -> Floats:
     """Vendored, generated, kept for compatibility, or for a rarer platform, and so rarely the code that is meant. The
     platform does not count if the query names one."""
-    platform = e.paths[:, 4] * np.float32(not names_platform(e.query.text))
+    platform = e.paths[:, 3] * np.float32(not names_platform(e.query.text))
     return _unlike_others(np.maximum(e.paths[:, 2], platform))
 
 
@@ -118,11 +86,6 @@ def is_prose(e: Signals) -> Floats:
     """Manuals, changelogs, settings and data use the words of the code that they are about. 0 if the query asks for
     them."""
     return _unlike_others(e.path_table.prose[e.files]) * np.float32(not e.query.wants_prose)
-
-
-def is_declaration(e: Signals) -> Floats:
-    """Declarations (`.d.ts`, `.pyi`) repeat the names without the code."""
-    return _unlike_others(e.paths[:, 3])
 
 
 def closest_of_all(e: Signals) -> Floats:
@@ -273,14 +236,6 @@ FEATURES: tuple[Feature, ...] = (
     Feature("is_example", "prior", is_example, "it is an example"),
     Feature("is_foreign", "prior", is_foreign, "it is vendored, old or for a rarer platform"),
     Feature("is_prose", "prior", is_prose, "it is text, settings or data"),
-    # Used by the hand-set weights only.
-    Feature("fused_ranks", "prior", fused_ranks, "words and meaning agree on a passage"),
-    Feature("file_fields", "word", file_fields, "name, definitions, comments and text have the words"),
-    Feature("stem_words", "word", stem_words, "the file's name has the words"),
-    Feature("path_words", "word", path_words, "its path has the words"),
-    Feature("defined_words", "word", defined_words, "the names that it defines have the words"),
-    Feature("top_similarities", "meaning", top_similarities, "several passages mean the same"),
-    Feature("is_declaration", "prior", is_declaration, "it declares without code"),
 )
 
 

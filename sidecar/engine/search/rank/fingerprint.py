@@ -23,7 +23,6 @@ _SOURCES = (
     "search/rank/chunk_scores.py",
     "search/rank/paths.py",
     "search/rank/definitions.py",
-    "search/fusion.py",
     "search/query.py",
     "ingest/embedding_text.py",
 )

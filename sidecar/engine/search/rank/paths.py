@@ -36,7 +36,6 @@ _FOREIGN = (
     r"|single[-_]?(?:include|header)s?|[a-z]*_?amalgam(?:ated|ation))"
 )
 _FOREIGN_FOLDER, _FOREIGN_NAME = re.compile(_FOREIGN + "/"), re.compile(_FOREIGN + r"\.[A-Za-z]+$")
-_DECLARATION = re.compile(r"\.(?:d\.[cm]?ts|pyi)$")
 _PLATFORM = r"/(?i:win|win32|os390|zos|aix|solaris|sunos|haiku)"
 _PLATFORM_FOLDER = re.compile(_PLATFORM + "/")
 _PLATFORM_NAME = re.compile(_PLATFORM + r"\.[A-Za-z]+$|[-_.](?i:windows|win32|plan9|solaris|aix)\.[A-Za-z]+$")
@@ -52,13 +51,11 @@ _MOSTLY = 0.75
 
 
 class PathFacts(NamedTuple):
-    """What a path says, each from 0 to 1: a test, an example, vendored or old code, a declaration without code, code
-    for a rarer platform."""
+    """What a path says, each from 0 to 1: a test, an example, vendored or old code, code for a rarer platform."""
 
     test: float
     example: float
     foreign: float
-    declaration: float
     platform: float
 
 
@@ -71,7 +68,6 @@ def path_facts(path: str) -> PathFacts:
         test=1.0 if _TEST_NAME.match(name) else test,
         example=example,
         foreign=1.0 if _FOREIGN_NAME.match(f"/{name}") else foreign,
-        declaration=1.0 if _DECLARATION.search(name) else 0.0,
         platform=1.0 if _PLATFORM_NAME.search(f"/{name}") else platform,
     )
 

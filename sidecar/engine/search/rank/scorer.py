@@ -1,14 +1,13 @@
-"""Turns features into one score per file: a weighted sum, with learned or hand-set weights.
+"""Turns features into one score per file: a weighted sum.
 
 `scripts/train/train-ranker` learns the weights in `weights.json` with a listwise softmax loss over annotated queries.
-The hand-set weights are kept for comparison.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
@@ -19,26 +18,6 @@ from numpy.typing import NDArray
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.errors import ConfigInvalid
 from sidecar.parts.lexical.bm25 import Floats
-
-HAND_SET: Mapping[str, float] = {
-    "fused_ranks": 2.0,
-    "best_chunk": 0.5,
-    "file_fields": 2.0,
-    "stem_words": 0.5,
-    "path_words": 0.5,
-    "defined_words": 0.5,
-    "defines_sought": 1.0,
-    "defines_symbol": 3.0,
-    "defines_word": 1.0,
-    "named_so": 0.5,
-    "similarity": 1.0,
-    "top_similarities": 2.0,
-    "is_test": -2.0,
-    "is_example": -1.5,
-    "is_foreign": -0.5,
-    "is_declaration": -0.5,
-}
-
 
 _FAMILY_OF = [("word", "meaning", "prior").index(feature.family) for feature in FEATURES]
 _LEARNED = Path(__file__).with_name("weights.json")
@@ -111,13 +90,6 @@ class WeightedSum:
         return np.array([self.weights.get(f.name, 0.0) for f in FEATURES])
 
 
-@dataclass(frozen=True)
-class HandSet(WeightedSum):
-    """A weighted sum with the weights in `HAND_SET`."""
-
-    weights: Mapping[str, float] = field(default_factory=lambda: HAND_SET)
-
-
 def learned(path: Path = _LEARNED) -> WeightedSum:
     """The weights that `scripts/train/train-ranker` wrote to this file. Raises ConfigInvalid if the file cannot be read
     or weighs a feature that does not exist."""
@@ -137,10 +109,8 @@ def learned(path: Path = _LEARNED) -> WeightedSum:
 
 
 def choose(ranker: str) -> Combiner:
-    """The combiner of this name: `learned` (also if empty), `hand-set`, or a path of a weights file. Raises
+    """The shipped weights if `ranker` is `learned` or empty, else those in the file of this path. Raises
     ConfigInvalid."""
-    if ranker == "hand-set":
-        return HandSet()
     return learned() if ranker in ("", "learned") else learned(Path(ranker))
 
 

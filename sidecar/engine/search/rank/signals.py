@@ -3,7 +3,6 @@ use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,7 +33,7 @@ SPAN = 0.35
 class Signals:
     """Arrays about the candidate files, float32 of shape [candidates] (parallel to `files`) with values in 0-1 unless
     said otherwise. Signals of a search that was not made (words or vectors) are 0, except `closeness_lead`, which is
-    then 1 throughout. `fuse` returns the fused ranks of all chunk rows, shape [chunks]."""
+    then 1 throughout."""
 
     snapshot: SearchedSnapshot
     columns: IndexColumns
@@ -43,7 +42,6 @@ class Signals:
     symbols: DefinitionScores
     passages: ChunkScores
     closeness: Closeness
-    fuse: Callable[[], Floats]
 
     @property
     def groups(self) -> ChunkGroups:
@@ -54,11 +52,6 @@ class Signals:
     def files(self) -> Rows:
         """The candidates' file rows."""
         return self.groups.files
-
-    @cached_property
-    def fused(self) -> Floats:
-        """The fused rank of each file's best chunk, relative to the best candidate."""
-        return relative(self.groups.best(self.fuse()[self.groups.rows]))
 
     @cached_property
     def best_body(self) -> Floats:
@@ -122,15 +115,6 @@ class Signals:
     def similarity(self) -> Floats:
         """The cosine of the closest chunk; negative ones are 0."""
         return np.clip(self.groups.best(self.closeness.known), 0, 1)
-
-    @cached_property
-    def top_similarity(self) -> Floats:
-        """The mean cosine of the three closest chunks, or of all if the file has fewer."""
-        known = self.closeness.known
-        places, _ = self.groups.strongest(known, 3)
-        files = self.groups.position[places]
-        sums = np.bincount(files, weights=known[places], minlength=len(self.files))
-        return np.asarray(np.clip(sums / np.minimum(self.groups.lengths, 3), 0, 1), np.float32)
 
     @cached_property
     def mean_similarity(self) -> Floats:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-from sidecar.surfaces.lsp.confirm import Confirmer
+from sidecar.surfaces.lsp.confirm import Asked, Confirmer
 from sidecar.surfaces.lsp.progress import ProgressWire, Token, WorkDone
 from sidecar.tools.activity import ActivityChanged
 from sidecar.tools.dialect import CODE_SEARCH
-from sidecar.tools.sessions import Closing
-from sidecar.tools.spec import Answer, Question
 
 INTERVAL_S = 0.2
 
@@ -40,58 +38,49 @@ class Stops:
             found()
 
 
-class EditorClient:
+class EditorWire(Asked, ProgressWire, Protocol):
+    """The part of the connection that questions and progress need."""
+
+
+class EditorClient(Confirmer):
     """Implements `sidecar.tools.sessions.Editor` for one client. Lives on the event loop."""
 
     def __init__(
         self,
-        wire: ProgressWire,
-        asker: Confirmer,
+        wire: EditorWire,
+        can_ask: Callable[[], bool],
+        timeout_s: Callable[[], float],
         stops: Stops,
         summary: Callable[[], ActivityChanged],
         interval_s: float = INTERVAL_S,
     ) -> None:
-        self._wire = wire
-        self._asker = asker
+        super().__init__(wire, can_ask, timeout_s)
+        self._editor = wire
         self._stops = stops
         self._summary = summary
         self._interval_s = interval_s
         self._pausing = False
         self._due = False
-        self._left = False
         self.may_create_progress = False
-
-    def can_ask(self) -> bool:
-        """Whether the client can show a question."""
-        return self._asker.can_ask()
-
-    async def ask(self, question: Question, closing: Closing) -> Answer:
-        """Asks the person at the editor."""
-        return await self._asker.ask(question, closing)
 
     def begin(self, title: str, cancel: Callable[[], None]) -> Shown:
         """Shows work of another session as progress; `cancel` is called when the user cancels it."""
-        return Shown(self._wire, title, self.may_create_progress and not self._left, self._stops, cancel)
+        return Shown(self._editor, title, self.may_create_progress and not self.left, self._stops, cancel)
 
     def activity_changed(self) -> None:
         """Notifies the client at most five times a second; the last change is always reported."""
         self._due = True
-        if not self._pausing and not self._left:
+        if not self._pausing and not self.left:
             self._tell()
-
-    def leave(self) -> None:
-        """Marks the client as gone."""
-        self._left = True
-        self._asker.leave()
 
     def _tell(self) -> None:
         self._due, self._pausing = False, True
-        self._wire.notify("sidecar/activityChanged", CODE_SEARCH.shape(self._summary()))
+        self._editor.notify("sidecar/activityChanged", CODE_SEARCH.shape(self._summary()))
         asyncio.get_running_loop().call_later(self._interval_s, self._resume)
 
     def _resume(self) -> None:
         self._pausing = False
-        if self._due and not self._left:
+        if self._due and not self.left:
             self._tell()
 
 

@@ -1,0 +1,110 @@
+"""A file that one process at a time can lock, with a text in it that says who has it.
+
+The lock is the operating system's: it ends with its holder, however that dies, and the text counts for nothing. The
+library `filelock` takes it. Opening and checking the file is done here, because the library neither tells a file that
+was replaced since it was opened nor writes a text into the locked file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+from sidecar.errors import disk_error, without_locks
+
+_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# Windows forbids reading a locked byte, and the library locks the first one.
+_TEXT_AT = 1 if sys.platform == "win32" else 0
+
+
+class LockFile:
+    """An exclusive lock, held from `take` until `release` or the end of the process. Not thread-safe.
+
+    A second object for the same path is refused even in the same process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._fd: int | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds the lock."""
+        return self._fd is not None
+
+    def take(self) -> bool:
+        """Takes the lock unless somebody else holds it, without waiting. Returns whether this object holds it.
+
+        Makes the file, but not its folder. Raises PermissionDenied, also when the file system has no locks, and
+        DiskFull.
+        """
+        while self._fd is None:
+            fd = self._open()
+            try:
+                if not self._lock(fd):
+                    return False
+                # The file may have been replaced or deleted before it was locked.
+                if self._is_at_path(fd):
+                    self._fd, fd = fd, -1
+            finally:
+                if fd >= 0:
+                    os.close(fd)
+        return True
+
+    def write(self, text: str) -> None:
+        """Replaces the text in the file. The lock must be held. Raises PermissionDenied and DiskFull."""
+        assert self._fd is not None
+        try:
+            os.ftruncate(self._fd, _TEXT_AT)
+            os.lseek(self._fd, _TEXT_AT, os.SEEK_SET)
+            os.write(self._fd, text.encode())
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+
+    def is_current(self) -> bool:
+        """Whether the locked file still lies at its path. If not, another process may hold a new file's lock."""
+        return self._fd is not None and self._is_at_path(self._fd)
+
+    def release(self) -> None:
+        """Releases the lock if it is held. The file stays: if it were removed, two processes could lock two files."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def _open(self) -> int:
+        try:
+            return os.open(self.path, _FLAGS, 0o600)
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+
+    def _lock(self, fd: int) -> bool:
+        from filelock import lock_descriptor  # loads modules that a pipe to a running daemon does without
+
+        try:
+            return lock_descriptor(fd, blocking=False)
+        except OSError as error:
+            raise without_locks(self.path, error) from error
+
+    def _is_at_path(self, fd: int) -> bool:
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.fstat(fd), self.path.lstat())
+        return False
+
+
+def read_text(path: Path) -> bytes:
+    """The text in a lock file, whoever holds it. Raises OSError."""
+    with path.open("rb", buffering=0) as file:
+        file.seek(_TEXT_AT)
+        return file.read()
+
+
+def is_locked(path: Path) -> bool:
+    """Whether some process holds the lock. Raises as `LockFile.take`."""
+    if not path.exists():
+        return False
+    lock = LockFile(path)
+    free = lock.take()
+    lock.release()
+    return not free

@@ -1,0 +1,110 @@
+"""One name means one thing in the package, and what is public is used there."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import TypeGuard
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "sidecar"
+FOR_TESTS = {"worker_pid"}
+"""Used by tests alone, for a reason: they kill and stop the vector store's process."""
+PLAIN = {"property", "cached_property", "staticmethod", "classmethod", "cache", "contextmanager"}
+"""Decorators that pass a function to nobody. Others, like a validator's, give it to a library that calls it."""
+
+
+def public_classes(tree: ast.AST) -> Iterator[str]:
+    """The classes that this syntax tree defines, nested ones included, whose names do not begin with `_`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+
+
+def shared_names(modules: Mapping[str, ast.AST]) -> dict[str, list[str]]:
+    """The class names that are defined more than once, each with the modules that define it."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for module, tree in sorted(modules.items()):
+        for name in public_classes(tree):
+            places[name].append(module)
+    return {name: modules for name, modules in places.items() if len(modules) > 1}
+
+
+def is_python(path: Path) -> bool:
+    if path.suffix:
+        return path.suffix == ".py"
+    return path.is_file() and path.read_bytes().startswith(b"#!/usr/bin/env python3")
+
+
+def unused(package: Iterable[ast.AST], users: Iterable[ast.AST]) -> Iterator[str]:
+    """The public functions and methods of `package` that no syntax tree in `users` names.
+
+    A method must be named as an attribute, or in a string. Classes with a base of another library may override its
+    methods, so theirs are not judged.
+    """
+    package = list(package)
+    named, attributes = uses(chain.from_iterable(map(ast.walk, users)))
+    classes = [node for tree in package for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    ours = {node.name for node in classes} | {"Protocol", "NamedTuple", "Enum", "StrEnum", "IntEnum", "Exception"}
+    for tree in package:
+        for node in ast.iter_child_nodes(tree):
+            if is_judged(node) and node.name not in named | attributes:
+                yield node.name
+    for owner in classes:
+        if all(isinstance(base, ast.Name) and base.id in ours for base in owner.bases):
+            yield from (node.name for node in owner.body if is_judged(node) and node.name not in attributes)
+
+
+def uses(nodes: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+    """The names that are read, and those that are attributes or strings."""
+    named, attributes = set(), set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            named.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            attributes.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            attributes.add(node.value)
+    return named, attributes
+
+
+def is_judged(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+    """Whether it is a public function that only its name can reach."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
+        return False
+    return all(ast.unparse(decorator).rpartition(".")[2] in PLAIN for decorator in node.decorator_list)
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    modules = {str(path.relative_to(PACKAGE)): ast.parse(path.read_bytes()) for path in PACKAGE.rglob("*.py")}
+    assert shared_names(modules) == {}
+
+
+def test_the_check_sees_a_protocol_and_its_implementation_with_one_name() -> None:
+    port = ast.parse("class Walker(Protocol): ...\nclass _Held: ...")
+    part = ast.parse("class Walker:\n    class Step: ...\nclass _Held: ...")
+    other = ast.parse("class Step: ...")
+    assert shared_names({"port": port, "part": part}) == {"Walker": ["part", "port"]}
+    assert shared_names({"part": part, "other": other}) == {"Step": ["other", "part"]}
+
+
+def test_what_is_public_is_used_by_the_package_or_a_script_and_not_by_tests_alone() -> None:
+    package = [ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))]
+    scripts = [ast.parse(path.read_bytes()) for path in (ROOT / "scripts").rglob("*") if is_python(path)]
+    assert set(unused(package, [*package, *scripts])) - FOR_TESTS == set()
+
+
+def test_the_check_sees_a_function_and_a_method_that_nothing_uses() -> None:
+    module = ast.parse(
+        "def called(): ...\n"
+        "def dead(): ...\n"
+        "class Ours:\n    def asked(self): dead = 1\n    def dead_too(self): ...\n"
+        "    @property\n    def old(self): ...\n"
+        "class Of(Ours):\n    def late(self): ...\n"
+        "class Theirs(library.Base):\n    def hook(self): ...\n"
+        "called(Ours().asked)\ngetattr(Of, 'late')\n"
+    )
+    assert list(unused([module], [module])) == ["dead", "dead_too", "old"]
