@@ -15,7 +15,8 @@ import pytest
 
 os.environ["CI"] = "1"
 os.environ["SIDECAR_CHECK_LOCKS"] = "1"
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # thousands of processes: each would compile the house anew
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of thousands of processes would compile its modules anew
+sys.dont_write_bytecode = False  # and pytest would rewrite the asserts of every test file at each start
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background would ignore it
 
 _TESTS = Path(__file__).parent
