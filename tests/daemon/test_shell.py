@@ -37,11 +37,10 @@ COMMANDS = (
 
 
 @pytest.fixture
-def served(house: House, work: Path) -> House:
-    """A house with a running daemon that has the workspace indexed."""
-    assert house.run("index", cwd=work).returncode == 0
-    assert house.run("daemon", "start").returncode == 0
-    return house
+def served(indexed: House) -> House:
+    """A house with a running daemon, and with the workspace's index."""
+    assert indexed.run("daemon", "start").returncode == 0
+    return indexed
 
 
 def test_every_command_prints_at_a_daemon_what_it_prints_without(served: House, work: Path) -> None:

@@ -121,8 +121,8 @@ def handshake_while_hidden(house: House, work: Path, pid: int) -> str:
         del house.env["SIDECAR_DAEMON_PATIENCE_S"]
 
 
+@pytest.mark.usefixtures("indexed")
 def test_an_upgraded_client_lets_the_old_daemon_go_and_takes_its_index(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     with house.lsp(program=OLDER) as old:
         old.start(work)
         assert old.request("sidecar/getIndexStatus")["status"] == "ready"
