@@ -24,6 +24,7 @@ from tests.daemon.conftest import made_house, written_anew
 from tests.daemon.house import SIDECAR, House, request
 from tests.daemon.test_death import edit, opened
 from tests.daemon.test_start import INITIALIZE, handshake
+from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served
 
 
@@ -120,7 +121,7 @@ def ask(house: House, work: Path) -> tuple[list[dict[str, Any]], str]:
             agent.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
             agent.stdin.flush()
             answers.append(json.loads(agent.stdout.readline()))
-        _, told = agent.communicate(timeout=60)
+        _, told = agent.communicate(timeout=PATIENCE_S)
     return answers, told
 
 

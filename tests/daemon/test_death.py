@@ -12,6 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.daemon.house import HANDSHAKE, STATELESS, House, alive, call, eventually, request, write_workspace
+from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import NO_ANSWER, Failed, LspClient
 
 YES = {"window/showMessageRequest": lambda params: params["actions"][0]}
@@ -114,7 +115,7 @@ async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_re
 
     async with house.mcp(work) as agent:
         building = asyncio.create_task(agent.call_tool("create_index", {}, progress_callback=note))
-        await asyncio.wait_for(begun.wait(), 60)
+        await asyncio.wait_for(begun.wait(), PATIENCE_S)
         await asyncio.to_thread(house.kill)
         with pytest.raises(MCPError, match="please retry"):
             await building

@@ -15,6 +15,7 @@ import pytest
 
 from sidecar.surfaces.loopback.admission import MOST_UNKNOWN
 from tests.daemon.house import ROOT, SIDECAR, House, eventually, request
+from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served
 
 FEW_DESCRIPTORS = ("prlimit", "--nofile=1024:1024", *SIDECAR)
@@ -47,7 +48,7 @@ def attack(host: str, connections: int) -> Iterator[Attack]:
         finally:
             assert process.stdin is not None
             process.stdin.close()
-            process.wait(60)
+            process.wait(PATIENCE_S)
 
 
 def finds(served: Served, query: str) -> list[str]:

@@ -20,12 +20,11 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.spec import doors
 from tests.spec.doors import Answer
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 600.0
-"""Seconds. Only what hangs takes as long, however busy the machine is."""
 WITH_A_DAEMON = {"CI": "", "XDG_RUNTIME_DIR": "", "PYTHONPATH": str(ROOT)}
 DOORS = ("direct", "cli", "lsp", "mcp", "mcp_stateless", "rest")
 """Modules of `tests/spec/doors`: a door joins by its name here."""
@@ -92,7 +91,7 @@ class Drive:
         opened: concurrent.futures.Future[doors.Door] = concurrent.futures.Future()
         door_class = importlib.import_module(f"tests.spec.doors.{name}").Door
         self._life = asyncio.run_coroutine_threadsafe(self._live(door_class(workspace, env), opened), self._loop)
-        self._door = opened.result(PATIENCE)
+        self._door = opened.result(PATIENCE_S)
 
     async def _live(self, door: doors.Door, opened: concurrent.futures.Future[doors.Door]) -> None:
         """Enters and leaves the door in one task, as task groups demand."""
@@ -111,7 +110,7 @@ class Drive:
             return
         self._loop.call_soon_threadsafe(self._stop.set)
         try:
-            self._life.result(PATIENCE)
+            self._life.result(PATIENCE_S)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -125,10 +124,10 @@ class Drive:
 
     def _daemon(self, word: str) -> None:
         command = [sys.executable, "-m", "sidecar", "daemon", word]
-        subprocess.run(command, env=self._env, check=True, capture_output=True, timeout=PATIENCE)
+        subprocess.run(command, env=self._env, check=True, capture_output=True, timeout=PATIENCE_S)
 
     def __call__(self, tool: str, answer: Answer | None = None, **arguments: Any) -> dict[str, Any]:
-        result = self.begin(tool, answer, **arguments).result(PATIENCE)
+        result = self.begin(tool, answer, **arguments).result(PATIENCE_S)
         if tool in ("create_index", "delete_index") and result["status"] != "cancelled":
             self._indexed = tool == "create_index"
         return result
