@@ -6,16 +6,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import sidecar.no_telemetry  # noqa: F401
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("sidecar", deadline=None)  # on a busy machine any example may take long
+settings.load_profile("sidecar")
 os.environ["CI"] = "1"
 os.environ["SIDECAR_CHECK_LOCKS"] = "1"
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # thousands of processes: each would compile the house anew
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of thousands of processes would compile its modules anew
+sys.dont_write_bytecode = False  # and pytest would rewrite the asserts of every test file at each start
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background would ignore it
 
 _TESTS = Path(__file__).parent
@@ -35,27 +39,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class _Watch:
-    """Fails the running test when it starts a process. An audit hook sees all of them, and stays for good."""
+    """Fails what starts a process while a test without the mark is set up, runs or is torn down.
+
+    An audit hook sees every start, and stays for good.
+    """
 
     def __init__(self) -> None:
-        self.test = ""
+        self._test = ""
         sys.addaudithook(self._look)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Round the whole test, so that fixtures of its module and of its class are watched too."""
+        self._test = "" if item.get_closest_marker("process") else item.nodeid
+        try:
+            return (yield)
+        finally:
+            self._test = ""
+
     def _look(self, event: str, _: object) -> None:
-        if self.test and event in _STARTS_A_PROCESS:
-            raise RuntimeError(f"{self.test} starts a process: mark it `process`, so that `make check` leaves it out.")
+        if self._test and event in _STARTS_A_PROCESS:
+            raise RuntimeError(f"{self._test} starts a process: mark it `process`, so that `make check` leaves it out.")
 
 
-@pytest.fixture(scope="session")
-def _watch(request: pytest.FixtureRequest) -> _Watch | None:
-    return _Watch() if request.config.getoption("--forbid-processes") else None
-
-
-@pytest.fixture(autouse=True)
-def _no_process_without_its_mark(request: pytest.FixtureRequest, _watch: _Watch | None) -> Iterator[None]:
-    if _watch is None or request.node.get_closest_marker("process"):
-        yield
-        return
-    _watch.test = request.node.name
-    yield
-    _watch.test = ""
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--forbid-processes"):
+        config.pluginmanager.register(_Watch())

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from tests.patience import PATIENCE_S
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 LFS_FROM = 1_000_000
 """Larger files are in LFS, as on the hub: their SHA-256 is stated, else the git blob's SHA-1."""
@@ -55,7 +57,7 @@ def running(folder: Path, certificate: Path | None = None) -> Iterator[Hub]:
             yield Hub(folder, f"{scheme}://127.0.0.1:{int(process.stdout.readline())}")
         finally:
             process.stdin.close()
-            process.wait(30)
+            process.wait(PATIENCE_S)
 
 
 def sha256(path: Path) -> str:

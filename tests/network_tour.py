@@ -19,7 +19,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-LIMIT_S = 120
+from tests.patience import PATIENCE_S
+
 COUNTED = {"snmp": ("Ip:OutNoRoutes", "Udp:OutDatagrams"), "snmp6": ("Ip6OutNoRoutes", "Udp6OutDatagrams")}
 
 
@@ -64,7 +65,7 @@ class Tour:
             env={**os.environ, "CI": ci},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
         output = done.stdout.decode() + done.stderr.decode()
@@ -107,7 +108,7 @@ class Tour:
         with subprocess.Popen(line, cwd=self._work, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None
             assert process.stdout is not None
-            watchdog = threading.Timer(LIMIT_S, process.kill)
+            watchdog = threading.Timer(PATIENCE_S, process.kill)
             watchdog.start()
             process.stdin.write(given)
             process.stdin.flush()
@@ -118,7 +119,7 @@ class Tour:
                 seen += block
             process.stdin.write(last)
             process.stdin.close()
-            process.wait(LIMIT_S)
+            process.wait(PATIENCE_S)
             watchdog.cancel()
 
     def serve(self) -> None:
@@ -132,7 +133,7 @@ class Tour:
                 address = f"{told['url']}/code/search?q=open+a+socket"
                 request = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"})
                 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-                with opener.open(request, timeout=LIMIT_S) as answer:
+                with opener.open(request, timeout=PATIENCE_S) as answer:
                     assert b"socket.py" in answer.read()
             finally:
                 process.terminate()

@@ -13,6 +13,7 @@ import pytest
 
 from sidecar import locks
 from sidecar.locks import LockOrderError, Rank, make_condition, make_lock, make_rlock
+from tests.patience import PATIENCE_S
 
 PACKAGE = Path(locks.__file__).parent
 
@@ -55,7 +56,7 @@ def test_a_lock_is_not_held_while_its_condition_is_waited_for() -> None:
     with changed:
         teller = threading.Thread(target=tell)
         teller.start()
-        assert changed.wait_for(told.is_set, 60)
+        assert changed.wait_for(told.is_set, PATIENCE_S)
         with pytest.raises(LockOrderError):
             make_lock(Rank.JOB).acquire()
     teller.join()

@@ -23,11 +23,11 @@ import pytest
 
 from tests.installed import environment
 from tests.network_tour import in_empty_network
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[1]
-LIMIT_S = 600
 
 # Written into the environment's site-packages, which also `python -I` reads; hooks cannot be taken back.
 HOOK = """
@@ -65,7 +65,7 @@ class Watched(NamedTuple):
         prefix = in_empty_network()
         line = [*prefix, sys.executable, "-m", "tests.network_tour", self.python, str(self.work), *words]
         env = environment(ROOT, self.home, TOUR_ALONE="1" if prefix else "0", **more)
-        done = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        done = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         counted = json.loads(done.stdout.splitlines()[-1])
         assert isinstance(counted, dict)

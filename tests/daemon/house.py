@@ -19,10 +19,10 @@ from mcp.shared.exceptions import MCPError
 from sidecar import __version__
 from sidecar.daemon.endpoint import Endpoint
 from sidecar.lock_file import is_locked
+from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import Failed, LspClient
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 60.0
 SIDECAR = (sys.executable, "-m", "sidecar")
 OLDER = (sys.executable, "-m", "tests.daemon.older")
 HANDSHAKE, STATELESS = "legacy", "auto"
@@ -57,7 +57,7 @@ class House:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -102,7 +102,7 @@ class House:
 
     def clear(self) -> None:
         """Ends what is left; afterwards nothing of this house runs."""
-        for program in (SIDECAR, OLDER):
+        for program in (SIDECAR, OLDER) if self.processes() else ():
             self.run("daemon", "stop", program=program)
         if not eventually(lambda: not self.processes()):
             left = self.processes()
@@ -111,7 +111,7 @@ class House:
             raise AssertionError(f"left running: {left}")
 
 
-def eventually(holds: Callable[[], object], limit_s: float = LIMIT_S) -> bool:
+def eventually(holds: Callable[[], object], limit_s: float = PATIENCE_S) -> bool:
     """Whether it comes to hold within the limit."""
     deadline = time.monotonic() + limit_s
     while not holds():

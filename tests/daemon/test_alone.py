@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,9 +20,11 @@ import pytest
 
 from sidecar import __version__
 from sidecar.daemon.endpoint import Endpoint
+from tests.daemon.conftest import made_house, written_anew
 from tests.daemon.house import SIDECAR, House, request
 from tests.daemon.test_death import edit, opened
 from tests.daemon.test_start import INITIALIZE, handshake
+from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served
 
 
@@ -87,13 +90,21 @@ OBSTACLES: dict[str, Callable[[House], contextlib.AbstractContextManager[None]]]
 }
 
 
+@pytest.fixture(scope="module")
+def greeted_folder(data_folder: Path, place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder from which an agent was served before: what its daemon answered to `initialize` is kept."""
+    with made_house() as house:
+        shutil.copytree(data_folder, house.home, dirs_exist_ok=True)
+        assert handshake(house, written_anew(place)) == ""
+        house.run("daemon", "stop")
+        assert list(place_of(house).folder.glob("hello-*"))
+        return shutil.copytree(house.home, tmp_path_factory.mktemp("greeted") / "home")
+
+
 @pytest.fixture
-def greeted(house: House, work: Path) -> House:
-    """A house in which an agent was served before: what its daemon answered to `initialize` is kept."""
-    house.run("index", cwd=work)
-    assert handshake(house, work) == ""
-    house.run("daemon", "stop")
-    assert list(place_of(house).folder.glob("hello-*"))
+def greeted(house: House, greeted_folder: Path) -> House:
+    """A house with a copy of that data folder."""
+    shutil.copytree(greeted_folder, house.home, dirs_exist_ok=True)
     house.env["SIDECAR_DAEMON_PATIENCE_S"] = "1"
     return house
 
@@ -110,7 +121,7 @@ def ask(house: House, work: Path) -> tuple[list[dict[str, Any]], str]:
             agent.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
             agent.stdin.flush()
             answers.append(json.loads(agent.stdout.readline()))
-        _, told = agent.communicate(timeout=60)
+        _, told = agent.communicate(timeout=PATIENCE_S)
     return answers, told
 
 
@@ -135,8 +146,8 @@ def test_what_is_kept_of_former_handshakes_may_be_anything(greeted: House, work:
     assert found["result"]["structuredContent"]["results"][0]["path"] == "unit1.py"
 
 
+@pytest.mark.usefixtures("indexed")
 def test_an_editor_whose_daemon_died_for_good_keeps_its_session_and_its_unsaved_text(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     with house.lsp() as editor:
         editor.start(work)
         editor.notify("textDocument/didOpen", opened(work, "unit0.py", (work / "unit0.py").read_text()))
@@ -155,8 +166,8 @@ def test_an_editor_whose_daemon_died_for_good_keeps_its_session_and_its_unsaved_
     place_of(house).starting.rmdir()
 
 
+@pytest.mark.usefixtures("indexed")
 def test_a_script_whose_daemon_died_for_good_is_served(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     with Served(work, house.env) as served:
         assert served.get("/code/search", q="convert_unit_1").status == 200
         place_of(house).starting.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.daemon.house import HANDSHAKE, STATELESS, House, alive, call, eventually, request, write_workspace
+from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import NO_ANSWER, Failed, LspClient
 
 YES = {"window/showMessageRequest": lambda params: params["actions"][0]}
@@ -39,9 +40,9 @@ def edit(work: Path, name: str, version: int, line: int, text: str) -> dict[str,
     }
 
 
+@pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 async def test_an_agents_session_goes_on_when_the_daemon_is_killed(house: House, work: Path, era: str) -> None:
-    house.run("index", cwd=work)
     async with house.mcp(work, era) as agent:
         before = await agent.call_tool("search_code", {"query": "convert_unit_1"})
         for _ in range(3):
@@ -53,11 +54,11 @@ async def test_an_agents_session_goes_on_when_the_daemon_is_killed(house: House,
         assert len(await asyncio.to_thread(house.daemons)) == 1
 
 
+@pytest.mark.usefixtures("indexed")
 def test_an_editors_session_goes_on_with_its_unsaved_text_and_its_folders(
     house: House, work: Path, tmp_path: Path
 ) -> None:
     second = write_workspace(tmp_path / "second")
-    house.run("index", cwd=work)
     (second / "other.py").write_text("def in_the_second_folder():\n    return 2\n")
     house.run("index", cwd=second)
     with house.lsp(on_request=YES) as editor:
@@ -114,7 +115,7 @@ async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_re
 
     async with house.mcp(work) as agent:
         building = asyncio.create_task(agent.call_tool("create_index", {}, progress_callback=note))
-        await asyncio.wait_for(begun.wait(), 60)
+        await asyncio.wait_for(begun.wait(), PATIENCE_S)
         await asyncio.to_thread(house.kill)
         with pytest.raises(MCPError, match="please retry"):
             await building
@@ -124,8 +125,8 @@ async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_re
         assert found.structured_content["results"][0]["path"] == "unit777.py"
 
 
+@pytest.mark.usefixtures("indexed")
 def test_an_answer_that_was_given_to_a_dead_daemon_answers_no_other_question(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     with house.lsp(on_request={"window/showMessageRequest": lambda params: NO_ANSWER}) as editor:
         editor.start(work)
         first = editor.send_request("sidecar/deleteIndex", {})
@@ -152,8 +153,8 @@ def question(editor: LspClient, number: int) -> dict[str, Any]:
     return asked()[number]
 
 
+@pytest.mark.usefixtures("indexed")
 async def test_after_a_stop_the_next_message_starts_another_daemon_and_not_before(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     async with house.mcp(work) as agent:
         await agent.call_tool("search_code", {"query": "convert_unit_1"})
         with house.lsp() as editor:
@@ -169,8 +170,8 @@ async def test_after_a_stop_the_next_message_starts_another_daemon_and_not_befor
             assert await asyncio.to_thread(editor.stop) == 0
 
 
+@pytest.mark.usefixtures("indexed")
 def test_an_edit_that_comes_after_a_stop_is_made_once(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     with house.lsp() as editor:
         editor.start(work)
         editor.notify("textDocument/didOpen", opened(work, "unit0.py", "# nothing\n"))
@@ -203,9 +204,9 @@ def test_a_stop_in_the_middle_of_a_build_answers_who_waits_for_it(house: House, 
         assert editor.request("sidecar/getIndexStatus")["status"] != "ready"
 
 
+@pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_the_daemon_survives_a_client_and_forgets_it(house: House, work: Path, number: int) -> None:
-    house.run("index", cwd=work)
     async with house.mcp(work) as agent:
         with house.lsp() as editor:
             await asyncio.to_thread(editor.start, work)
@@ -245,9 +246,9 @@ def test_the_pipe_ends_with_the_editor_though_others_hold_its_pipe(house: House,
     assert eventually(lambda: house.status()["sessions"] == [])
 
 
+@pytest.mark.usefixtures("indexed")
 def test_a_daemon_told_to_end_by_a_signal_leaves_nothing_behind(house: House, work: Path) -> None:
     house.run("daemon", "start")
-    house.run("index", cwd=work)
     status = house.status()
     os.kill(status["pid"], signal.SIGTERM)
     assert eventually(lambda: not alive(status["pid"]))

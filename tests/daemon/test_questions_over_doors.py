@@ -15,6 +15,7 @@ from sidecar.shown import quoted
 from tests.daemon.house import HANDSHAKE, STATELESS, House, eventually
 from tests.surfaces.lsp_client import NO_ANSWER, LspClient
 
+pytestmark = pytest.mark.usefixtures("indexed")
 ASK = "window/showMessageRequest"
 
 
@@ -40,11 +41,6 @@ async def own_yes(ctx: Any, params: Any) -> ElicitResult:
 
 async def never_asked(ctx: Any, params: Any) -> ElicitResult:
     raise AssertionError("the caller is not to be asked")
-
-
-@pytest.fixture(autouse=True)
-def indexed(house: House, work: Path) -> None:
-    assert house.run("index", "--quiet", cwd=work).returncode == 0
 
 
 @contextmanager

@@ -73,8 +73,8 @@ def test_unsaved_text_of_an_editor_is_found_from_the_shell(house: House, work: P
         assert "only_in_the_buffer" in house.run("search", "only_in_the_buffer", cwd=work).stdout
 
 
+@pytest.mark.usefixtures("indexed")
 def test_a_script_is_served_by_the_daemon_and_outlives_it(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     with Served(work, house.env) as served:
         assert [one["kind"] for one in house.status()["sessions"]] == ["rest"]
         assert served.get("/status").json["status"] == "ready"

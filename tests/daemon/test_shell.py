@@ -14,6 +14,7 @@ import pytest
 
 from sidecar import shown
 from tests.daemon.house import SIDECAR, House, eventually, write_workspace
+from tests.patience import PATIENCE_S
 
 TIMES = re.compile(r"[0-9.]+ ?(m?s\b|MB|KB)|(?<=Ms\": )[0-9.]+|(?<=_ms: )[0-9.]+|[0-9]{4}-[0-9:T.+Z-]+")
 
@@ -37,11 +38,10 @@ COMMANDS = (
 
 
 @pytest.fixture
-def served(house: House, work: Path) -> House:
-    """A house with a running daemon that has the workspace indexed."""
-    assert house.run("index", cwd=work).returncode == 0
-    assert house.run("daemon", "start").returncode == 0
-    return house
+def served(indexed: House) -> House:
+    """A house with a running daemon, and with the workspace's index."""
+    assert indexed.run("daemon", "start").returncode == 0
+    return indexed
 
 
 def test_every_command_prints_at_a_daemon_what_it_prints_without(served: House, work: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_question_is_asked_at_the_terminal(served: House, work: Path, typed: s
             env=served.env, stdin=terminal, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         ) as process:  # fmt: skip
             os.write(person, typed.encode() + b"\n")
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=PATIENCE_S)
     finally:
         os.close(person)
         os.close(terminal)
@@ -97,7 +97,7 @@ def test_ctrl_c_cancels_what_the_daemon_does_for_this_shell(house: House, tmp_pa
         assert process.stderr is not None
         assert "/1500" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert out == ""
     assert "interrupted" in err

@@ -18,6 +18,7 @@ import pytest
 from sidecar import __version__
 from sidecar.daemon.endpoint import Endpoint
 from tests.daemon.house import OLDER, ROOT, SIDECAR, House, alive, eventually, write_workspace
+from tests.patience import PATIENCE_S
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a small disk, gives a folder away")
 
@@ -32,7 +33,7 @@ def handshake(house: House, work: Path, program: Sequence[str] = SIDECAR) -> str
         pipe.stdin.write(json.dumps(INITIALIZE) + "\n")
         pipe.stdin.flush()
         answer = pipe.stdout.readline()
-        _, told = pipe.communicate(timeout=60)
+        _, told = pipe.communicate(timeout=PATIENCE_S)
     assert json.loads(answer)["result"]["serverInfo"]["name"] == "sidecar", told
     return told
 
@@ -57,7 +58,7 @@ async def test_twenty_pipes_started_at_once_leave_one_daemon(house: House, work:
     async def shake(pipe: asyncio.subprocess.Process) -> str:
         assert pipe.stdin is not None and pipe.stdout is not None
         pipe.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
-        answer = json.loads(await asyncio.wait_for(pipe.stdout.readline(), 120))
+        answer = json.loads(await asyncio.wait_for(pipe.stdout.readline(), PATIENCE_S))
         return str(answer["result"]["serverInfo"]["name"])
 
     assert await asyncio.gather(*map(shake, pipes)) == ["sidecar"] * 20
@@ -121,8 +122,8 @@ def handshake_while_hidden(house: House, work: Path, pid: int) -> str:
         del house.env["SIDECAR_DAEMON_PATIENCE_S"]
 
 
+@pytest.mark.usefixtures("indexed")
 def test_an_upgraded_client_lets_the_old_daemon_go_and_takes_its_index(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     with house.lsp(program=OLDER) as old:
         old.start(work)
         assert old.request("sidecar/getIndexStatus")["status"] == "ready"

@@ -15,6 +15,7 @@ import pytest
 
 from sidecar.surfaces.loopback.admission import MOST_UNKNOWN
 from tests.daemon.house import ROOT, SIDECAR, House, eventually, request
+from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served
 
 FEW_DESCRIPTORS = ("prlimit", "--nofile=1024:1024", *SIDECAR)
@@ -47,7 +48,7 @@ def attack(host: str, connections: int) -> Iterator[Attack]:
         finally:
             assert process.stdin is not None
             process.stdin.close()
-            process.wait(60)
+            process.wait(PATIENCE_S)
 
 
 def finds(served: Served, query: str) -> list[str]:
@@ -56,11 +57,11 @@ def finds(served: Served, query: str) -> list[str]:
     return [hit["path"] for hit in answer.json["results"]]
 
 
+@pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize("connections", [256, 1100])
 def test_idle_connections_of_another_user_take_nothing_from_who_has_the_token(
     house: House, work: Path, connections: int
 ) -> None:
-    house.run("index", cwd=work)
     assert house.run("daemon", "start", program=FEW_DESCRIPTORS).returncode == 0
     with Served(work, house.env) as served, attack(served.host, connections) as strangers:
         assert "unit1.py" in finds(served, "convert_unit_1")
@@ -73,8 +74,8 @@ def test_idle_connections_of_another_user_take_nothing_from_who_has_the_token(
         assert house.run("search", "convert_unit_2", cwd=work).returncode == 0
 
 
+@pytest.mark.usefixtures("indexed")
 def test_connections_of_our_own_leave_the_index_its_descriptors(house: House, work: Path) -> None:
-    house.run("index", cwd=work)
     house.run("daemon", "start", program=("prlimit", "--nofile=256:256", *SIDECAR))
     path = house.status()["socket"]
     with house.lsp() as editor, contextlib.ExitStack() as held:

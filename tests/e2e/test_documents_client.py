@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 pytestmark = pytest.mark.e2e
 REPOSITORY = Path(__file__).parents[2]
 
@@ -50,7 +52,7 @@ class SearchClient:
         self._server.stdin.close()
         assert self._server.stdout is not None
         self._server.stdout.close()
-        return self._server.wait(60)
+        return self._server.wait(PATIENCE_S)
 
     def _call(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result = self._ask("tools/call", {"name": name, "arguments": arguments})

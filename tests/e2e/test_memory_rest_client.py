@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served, environment
 
 MEMORIES = {
@@ -50,7 +51,7 @@ class MemoryClient:
         url = f"{self._base}{path}?{urllib.parse.urlencode(query)}"
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._token}"})
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
                 told: dict[str, Any] = json.load(answer)
         except urllib.error.HTTPError as refused:
             told = json.load(refused) | {"status": refused.code}

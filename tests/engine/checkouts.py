@@ -29,8 +29,8 @@ from sidecar.model import no_progress
 from tests.engine.kills import WORDS, DictStore
 from tests.engine.rooms import Image, Room, image
 from tests.engine.stale import Repository, differences, path_of, text_of
+from tests.patience import PATIENCE_S
 
-PATIENCE_S = 60.0
 JOBS = ("refresh", "rebuild", "rebuild")
 ENDS = ("finish", "cancel", "cancel", "kill")
 

@@ -36,10 +36,10 @@ from sidecar.model import never_cancelled, no_progress
 from sidecar.settings.load import Settings
 from tests.engine.kills import WORDS, DictStore
 from tests.engine.rooms import Image, Room, image
+from tests.patience import PATIENCE_S
 
 FOLDERS = 8
 FILES = 24
-PATIENCE_S = 60.0
 _OLD_S = 1_700_000_000
 
 Report = Callable[[Iterable[str], Iterable[str]], None]

@@ -20,10 +20,9 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.model import Embedder, SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
 from sidecar.settings.load import Settings
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
-
-LIMIT_S = 60.0
 
 
 @pytest.fixture
@@ -74,13 +73,13 @@ def test_a_search_is_answered_while_another_workspace_is_held_up_in_its_indexing
 
     def hold(done: int, total: int, message: str) -> None:
         if done:
-            assert searched.wait(LIMIT_S), "the search waits for the other workspace's indexing"
+            assert searched.wait(PATIENCE_S), "the search waits for the other workspace's indexing"
 
     indexing = threading.Thread(target=large.refresh, args=(hold, never_cancelled))
     indexing.start()
     found.append(paths(small, "function_1"))
     searched.set()
-    indexing.join(LIMIT_S)
+    indexing.join(PATIENCE_S)
     assert found[0][0] == "module_1.py"
     assert paths(large, "function_150")[0] == "module_150.py"
 
@@ -102,7 +101,7 @@ def test_who_waits_for_a_turn_has_it_before_whoever_holds_one_goes_on() -> None:
             holding.wait(0.001)
         assert not next_batch()
         order.append("large 2")
-    waiting.join(LIMIT_S)
+    waiting.join(PATIENCE_S)
     assert order == ["large 1", "small", "large 2"]
 
 
@@ -123,7 +122,7 @@ def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(house: O
         if done:
             begun.set()
             # The small one needs some turns only; without them this one could not end.
-            assert done < total or small_is_done.wait(LIMIT_S)
+            assert done < total or small_is_done.wait(PATIENCE_S)
 
     def index_large() -> None:
         large.refresh(large_progress, never_cancelled)
@@ -131,11 +130,11 @@ def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(house: O
 
     indexing = threading.Thread(target=index_large)
     indexing.start()
-    assert begun.wait(LIMIT_S)
+    assert begun.wait(PATIENCE_S)
     small.refresh(no_progress, never_cancelled)
     order.append("small")
     small_is_done.set()
-    indexing.join(LIMIT_S)
+    indexing.join(PATIENCE_S)
     assert order == ["small", "large"]
 
 

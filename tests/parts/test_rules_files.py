@@ -21,6 +21,7 @@ from sidecar.parts.pattern_index import MAX_ALIKE, MAX_RULES_BYTES, Glob, Patter
 from sidecar.parts.walk import DiskWalker, WalkOptions
 from sidecar.parts.watch import Watcher
 from sidecar.settings.load import load_settings
+from tests.patience import PATIENCE_S
 
 
 def ended(call: Callable[[], Any]) -> Any:
@@ -28,7 +29,7 @@ def ended(call: Callable[[], Any]) -> Any:
     given_back: list[Any] = []
     thread = threading.Thread(target=lambda: given_back.append(call()), daemon=True)
     thread.start()
-    thread.join(30)
+    thread.join(PATIENCE_S)
     assert given_back, "it waits"
     return given_back[0]
 

@@ -14,8 +14,7 @@ import pytest
 
 from sidecar.parts.watch import Changes, Notifier, Strategy, Watcher, _Tree
 from tests.circumstances import without_descriptors
-
-PATIENCE_S = 20.0
+from tests.patience import PATIENCE_S
 
 
 class Listening:

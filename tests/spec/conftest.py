@@ -1,4 +1,8 @@
-"""`drive`: one test body on every door, each with the real program on a small real git repository of its own."""
+"""`drive`: one test body on every door, each with the real program on a small real git repository of its own.
+
+Each door but `direct` is used as its users have it, through a daemon, which belongs to the door's data folder. How a
+door works without one is tested in `tests/surfaces`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ import importlib
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,11 +20,12 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.spec import doors
 from tests.spec.doors import Answer
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 60.0
+WITH_A_DAEMON = {"CI": "", "XDG_RUNTIME_DIR": "", "PYTHONPATH": str(ROOT)}
 DOORS = ("direct", "cli", "lsp", "mcp", "mcp_stateless", "rest")
 """Modules of `tests/spec/doors`: a door joins by its name here."""
 
@@ -61,12 +67,23 @@ def parse_settings_file(path):
 class Drive:
     """One door, open, in an event loop of its own: plain calls for plain tests."""
 
-    def __init__(self, name: str, workspace: Path, home: Path, extra_env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        workspace: Path,
+        home: Path,
+        extra_env: dict[str, str] | None = None,
+        *,
+        ends_daemon: bool = True,
+    ) -> None:
         self.name = name
         self.workspace = workspace
         self.home = home
         self._indexed = False
-        env = {**os.environ, "SIDECAR_HOME": str(home), "PYTHONPATH": str(ROOT), **(extra_env or {})}
+        self._ends_daemon = ends_daemon and name != "direct"
+        self._env = env = {**os.environ, **WITH_A_DAEMON, "SIDECAR_HOME": str(home), **(extra_env or {})}
+        if self._ends_daemon:
+            self._daemon("start")
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"door-{name}", daemon=True)
         self._thread.start()
@@ -74,7 +91,7 @@ class Drive:
         opened: concurrent.futures.Future[doors.Door] = concurrent.futures.Future()
         door_class = importlib.import_module(f"tests.spec.doors.{name}").Door
         self._life = asyncio.run_coroutine_threadsafe(self._live(door_class(workspace, env), opened), self._loop)
-        self._door = opened.result(PATIENCE)
+        self._door = opened.result(PATIENCE_S)
 
     async def _live(self, door: doors.Door, opened: concurrent.futures.Future[doors.Door]) -> None:
         """Enters and leaves the door in one task, as task groups demand."""
@@ -93,14 +110,24 @@ class Drive:
             return
         self._loop.call_soon_threadsafe(self._stop.set)
         try:
-            self._life.result(PATIENCE)
+            self._life.result(PATIENCE_S)
         finally:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+            if self._ends_daemon:
+                self._daemon("stop")
+
+    @property
+    def open(self) -> bool:
+        return not self._loop.is_closed()
+
+    def _daemon(self, word: str) -> None:
+        command = [sys.executable, "-m", "sidecar", "daemon", word]
+        subprocess.run(command, env=self._env, check=True, capture_output=True, timeout=PATIENCE_S)
 
     def __call__(self, tool: str, answer: Answer | None = None, **arguments: Any) -> dict[str, Any]:
-        result = self.begin(tool, answer, **arguments).result(PATIENCE)
+        result = self.begin(tool, answer, **arguments).result(PATIENCE_S)
         if tool in ("create_index", "delete_index") and result["status"] != "cancelled":
             self._indexed = tool == "create_index"
         return result
@@ -166,7 +193,7 @@ def another(drive: Drive, tmp_path: Path) -> Iterator[Callable[..., Drive]]:
     ) -> Drive:
         workspace = like.workspace if like else make_repository(tmp_path / f"work{len(opened)}", files or FILES)
         home = like.home if like else tmp_path / f"home{len(opened)}"
-        opened.append(Drive(drive.name, workspace, home, env))
+        opened.append(Drive(drive.name, workspace, home, env, ends_daemon=like is None or not like.open))
         return opened[-1]
 
     yield open_door

@@ -15,8 +15,9 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 60
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Served:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError(self.process.communicate(timeout=LIMIT_S)[1])
+            raise AssertionError(self.process.communicate(timeout=PATIENCE_S)[1])
         self.told = json.loads(line)
         self.url: str = self.told["url"]
         self.host = urlsplit(self.url).netloc
@@ -68,14 +69,14 @@ class Served:
         """Exit status and what was written to standard error."""
         self.process.send_signal(number)
         try:
-            _, err = self.process.communicate(timeout=LIMIT_S)
+            _, err = self.process.communicate(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
         return self.process.returncode, err
 
     def connect(self) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection(self.host, timeout=LIMIT_S)
+        return http.client.HTTPConnection(self.host, timeout=PATIENCE_S)
 
     def send(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str | None] | None = None

@@ -18,7 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple
 
-LIMIT_S = 30.0
+from tests.patience import PATIENCE_S
+
 REPOSITORY = Path(__file__).parents[2]
 FAKE_SERVER = (sys.executable, "-m", "tests.surfaces.lsp_fake_server")
 EDITOR = {
@@ -67,7 +68,7 @@ class TcpServer:
 
     def __exit__(self, *_: object) -> None:
         self.process.terminate()
-        self.process.communicate(timeout=LIMIT_S)
+        self.process.communicate(timeout=PATIENCE_S)
 
 
 class LspClient:
@@ -156,7 +157,7 @@ class LspClient:
 
     def expect_end(self) -> None:
         with self._arrived:
-            assert self._arrived.wait_for(lambda: self._ended, LIMIT_S), "the stream is still open"
+            assert self._arrived.wait_for(lambda: self._ended, PATIENCE_S), "the stream is still open"
 
     def request(self, method: str, params: Any = None) -> Any:
         return self.answer_to(self.send_request(method, params))
@@ -199,7 +200,7 @@ class LspClient:
             return next((message for message in self.messages if wanted(message)), None)
 
         with self._arrived:
-            self._arrived.wait_for(lambda: found() is not None or self._ended, LIMIT_S)
+            self._arrived.wait_for(lambda: found() is not None or self._ended, PATIENCE_S)
             message = found()
         if message is None:
             raise AssertionError(f"no such message; the stream has ended: {self._ended}; came: {self.messages[-5:]}")
@@ -215,7 +216,7 @@ class LspClient:
 
     def wait(self) -> int:
         assert self.process is not None
-        return self.process.wait(LIMIT_S)
+        return self.process.wait(PATIENCE_S)
 
     def stderr(self) -> str:
         assert self.process is not None and self.process.stderr is not None

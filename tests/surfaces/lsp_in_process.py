@@ -11,7 +11,8 @@ from typing import Any
 
 from sidecar.surfaces.lsp.frames import FrameReader, Message
 from sidecar.surfaces.lsp.server import SidecarServer
-from tests.surfaces.lsp_client import EDITOR, LIMIT_S, NO_ANSWER
+from tests.patience import PATIENCE_S
+from tests.surfaces.lsp_client import EDITOR, NO_ANSWER
 
 Answering = Callable[[Any], Any]
 
@@ -59,7 +60,7 @@ class InProcessEditor:
             return next((message for message in self.messages if wanted(message)), None)
 
         async with self._arrived:
-            async with asyncio.timeout(LIMIT_S):
+            async with asyncio.timeout(PATIENCE_S):
                 await self._arrived.wait_for(lambda: found() is not None)
         message = found()
         assert message is not None

@@ -13,6 +13,7 @@ import pytest
 from sidecar.surfaces.loopback.admission import Admission
 from sidecar.surfaces.loopback.listening import listening
 from sidecar.surfaces.loopback.peers import peer_of
+from tests.patience import PATIENCE_S
 
 
 class Closed(list[str]):
@@ -37,7 +38,7 @@ async def test_whoever_was_admitted_is_not_counted_among_the_unknown_nor_timed()
     assert admission.admit("ours")
     over = asyncio.Event()
     admission.arrive("theirs", "user 1", over.set)
-    await asyncio.wait_for(over.wait(), 30)
+    await asyncio.wait_for(over.wait(), PATIENCE_S)
     assert closed == []
 
 
@@ -65,5 +66,5 @@ def test_the_user_of_a_connection_is_the_one_who_has_made_it(host: str) -> None:
                 connection, _ = listener.accept()
                 with connection:
                     told = peer_of(connection)
-                process.wait(30)
+                process.wait(PATIENCE_S)
             assert told == f"user {user}"

@@ -15,10 +15,10 @@ from sidecar.parts.embed.catalog import resolve_model
 from tests import hub as hubs
 from tests.hub import Hub
 from tests.installed import MINILM, command, environment, install, serve_minilm
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
-LIMIT_S = 120
 WHOLE_KB = resolve_model("minilm-code-int8").entry.size // 1000
 
 
@@ -38,7 +38,7 @@ class Place(NamedTuple):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -123,7 +123,7 @@ def test_an_interrupted_download_leaves_no_model_and_is_taken_up_again(place: Pl
             assert said
         process.send_signal(signal.SIGINT)
         assert "What has been downloaded is kept" in process.stderr.read()
-        assert process.wait(LIMIT_S) == 130
+        assert process.wait(PATIENCE_S) == 130
     assert not (place.home / "models" / "minilm-hub").exists()
     place.hub.faults()
     place.hub.forget_requests()

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.engine.rooms import QUICK, SLOW
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -73,7 +73,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(home: Path) -> None:
     os.close(reading)
     try:
         done = subprocess.run(
-            line, cwd=home / "work", env=env, stdout=writing, stderr=subprocess.PIPE, timeout=LIMIT_S, check=False
+            line, cwd=home / "work", env=env, stdout=writing, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
         )
     finally:
         os.close(writing)
@@ -91,7 +91,7 @@ def test_ctrl_c_ends_indexing_with_130_and_says_what_is_kept(home: Path, tmp_pat
         assert process.stderr is not None
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=LIMIT_S)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert "/1500" in first
     assert process.returncode == 130
     assert out == ""
@@ -109,7 +109,7 @@ def test_a_closed_standard_stream_is_no_fault(home: Path, closed: str) -> None:
             env=env,
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert done.returncode == (2 if "nine" in words else 0)
@@ -216,7 +216,7 @@ def test_modules_of_the_folder_it_is_run_in_are_not_ours_to_run(home: Path, tmp_
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=LIMIT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert not (tmp_path / "ran").exists()

@@ -13,6 +13,7 @@ from mcp.client.context import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitRequestParams, ElicitResult
 
+from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served, environment
 
 MODES = ("legacy", "2026-07-28")
@@ -36,7 +37,7 @@ async def yes(context: ClientRequestContext, params: ElicitRequestParams) -> Eli
 @asynccontextmanager
 async def connected(served: Served, mode: str) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {served.token}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=60) as web:
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as web:
         transport = streamable_http_client(served.told["mcp"], http_client=web)
         async with Client(transport, mode=mode, elicitation_callback=yes) as client:
             yield client

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.http_client import LIMIT_S, Served, environment
+from tests.patience import PATIENCE_S
+from tests.surfaces.http_client import Served, environment
 
 pytestmark = pytest.mark.process
 
@@ -43,7 +44,7 @@ def refused(work: Path, home: Path, *options: str) -> tuple[int, str]:
     """Exit status and what was said, of a serving that does not begin."""
     command = [sys.executable, "-m", "sidecar", "serve", "--workspace", str(work), *options]
     done = subprocess.run(
-        command, env=environment(home), capture_output=True, text=True, timeout=LIMIT_S, check=False, cwd=work
+        command, env=environment(home), capture_output=True, text=True, timeout=PATIENCE_S, check=False, cwd=work
     )
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
@@ -81,7 +82,7 @@ def test_a_person_is_told_where_it_listens_and_where_the_token_is_but_a_log_not_
         assert str(held) in line
         assert held.read_text().strip() not in line
         it.send_signal(signal.SIGTERM)
-        assert it.communicate(timeout=LIMIT_S) == ("", "")
+        assert it.communicate(timeout=PATIENCE_S) == ("", "")
 
 
 def test_a_named_token_file_is_made_once_and_kept(work: Path, home: Path, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.http_client import LIMIT_S, Served, environment
+from tests.patience import PATIENCE_S
+from tests.surfaces.http_client import Served, environment
 
 FILES = {
     "net.py": "def open_connection(host):\n    return dial(host)\n",
@@ -178,7 +179,7 @@ def test_what_is_not_http_ends_the_connection_with_400(served: Served) -> None:
 
 def raw(served: Served, request: bytes) -> bytes:
     host, _, port = served.host.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=LIMIT_S) as connection:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
         said = b""

@@ -21,7 +21,8 @@ from schemathesis.specs.openapi.checks import (
 
 from sidecar.surfaces.http.openapi import document
 from sidecar.tools.registry import ALL_TOOLS
-from tests.surfaces.http_client import LIMIT_S, Served, environment
+from tests.patience import PATIENCE_S
+from tests.surfaces.http_client import Served, environment
 
 EXAMPLES = 10
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -58,6 +59,6 @@ def connection(served: Served) -> Iterator[requests.Session]:
     suppress_health_check=list(HealthCheck),
 )
 def test_what_the_document_promises_holds(case: Case[Any], served: Served, connection: requests.Session) -> None:
-    response = case.call(base_url=served.url, session=connection, timeout=LIMIT_S)
+    response = case.call(base_url=served.url, session=connection, timeout=PATIENCE_S)
     assert "Traceback" not in response.text
     case.validate_response(response, checks=CHECKS)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import REPOSITORY, Failed, LspClient, TcpServer
 
 CLOSED = "the engine is closed\n"
@@ -302,7 +303,7 @@ def test_a_tcp_server_ends_by_a_signal_though_clients_are_connected(folder: Path
         client.start(folder)
         server.process.terminate()
         client.expect_end()
-        assert server.process.wait(30) == 128 + signal.SIGTERM
+        assert server.process.wait(PATIENCE_S) == 128 + signal.SIGTERM
         assert server.process.stderr is not None and server.process.stderr.read() == CLOSED
 
 
@@ -310,7 +311,7 @@ def test_a_tcp_server_ends_by_a_signal_though_clients_are_connected(folder: Path
 def test_a_port_that_is_taken_is_named_and_ends_the_command(server: TcpServer) -> None:
     place = f"{server.address[0]}:{server.address[1]}"
     command = [sys.executable, "-m", "sidecar", "--tcp", place]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 2
     assert place in done.stderr and "Traceback" not in done.stderr
 
@@ -319,7 +320,7 @@ def test_a_port_that_is_taken_is_named_and_ends_the_command(server: TcpServer) -
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_an_address_that_other_machines_reach_is_refused(host: str) -> None:
     command = [sys.executable, "-m", "sidecar", "--tcp", f"{host}:0"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 2
     assert f"--tcp {host} can be reached from other machines" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -30,6 +30,7 @@ from sidecar.surfaces.mcp.server import make_server
 from sidecar.tools.registry import DEFAULT_TOOLS
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
+from tests.patience import PATIENCE_S
 
 HANDSHAKE, STATELESS = "legacy", "2026-07-28"
 FILES = {
@@ -301,7 +302,7 @@ async def test_a_cancelled_call_stops_the_work(era: str) -> None:
 
     def wait_there(path: str) -> None:
         loop.call_soon_threadsafe(started.set)
-        go_on.wait(10)
+        go_on.wait(PATIENCE_S)
 
     workspace = FakeWorkspace(FILES, root=ROOT, before_work=wait_there)
     async with client_of(workspace, era) as client:
@@ -323,7 +324,7 @@ async def test_a_search_is_answered_while_an_index_is_built(era: str) -> None:
 
     def wait_there(path: str) -> None:
         loop.call_soon_threadsafe(started.set)
-        go_on.wait(10)
+        go_on.wait(PATIENCE_S)
 
     workspace = FakeWorkspace(FILES, root=ROOT, before_work=wait_there)
     async with client_of(workspace, era) as client:

@@ -19,13 +19,13 @@ from mcp.client.context import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult, ListRootsResult, Root
 
 from sidecar.tools.registry import DEFAULT_TOOLS
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
 REPOSITORY = Path(__file__).parents[2]
 PROGRAM = ("-m", "tests.surfaces.mcp_program")
 HANDSHAKE, STATELESS = "legacy", "auto"
-PATIENCE_SECONDS = 30.0
 
 
 class Pipe:
@@ -42,7 +42,7 @@ class Pipe:
 
     async def receive(self) -> dict[str, Any]:
         assert self.process.stdout is not None
-        line = await asyncio.wait_for(self.process.stdout.readline(), PATIENCE_SECONDS)
+        line = await asyncio.wait_for(self.process.stdout.readline(), PATIENCE_S)
         message = json.loads(line)
         assert isinstance(message, dict)
         return message
@@ -64,7 +64,7 @@ class Pipe:
         return answer
 
     async def ends(self) -> int:
-        return await asyncio.wait_for(self.process.wait(), PATIENCE_SECONDS)
+        return await asyncio.wait_for(self.process.wait(), PATIENCE_S)
 
 
 def initialize(protocol: str) -> dict[str, Any]:
@@ -107,7 +107,7 @@ async def gone(process_id: int) -> None:
     loop = asyncio.get_running_loop()
     loop.add_reader(descriptor, ended.set)
     try:
-        await asyncio.wait_for(ended.wait(), PATIENCE_SECONDS)
+        await asyncio.wait_for(ended.wait(), PATIENCE_S)
     finally:
         loop.remove_reader(descriptor)
         os.close(descriptor)
@@ -281,7 +281,7 @@ async def test_killing_the_client_in_mid_call_leaves_no_process(tmp_path: Path) 
         sys.executable, "-c", CLIENT, *PROGRAM, "--stall", str(cancelled), cwd=REPOSITORY, stdout=subprocess.PIPE
     )
     assert client.stdout is not None
-    served = int(await asyncio.wait_for(client.stdout.readline(), PATIENCE_SECONDS))
+    served = int(await asyncio.wait_for(client.stdout.readline(), PATIENCE_S))
     client.kill()
     await client.wait()
     await gone(served)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import REPOSITORY
 
 LUA = REPOSITORY / "extension" / "neovim" / "sidecar.lua"
@@ -26,7 +27,7 @@ local function ask(params)
 end
 local sidecar = dofile(vim.env.LUA)
 sidecar.start({ cmd = { vim.env.PYTHON, '-m', 'sidecar', '--stdio' }, root_dir = vim.env.WORKSPACE, ask = ask })
-local function await(ready) assert(vim.wait(20000, ready, 5), 'waited in vain') end
+local function await(ready) assert(vim.wait(300000, ready, 5), 'waited in vain') end
 await(function() return sidecar.client ~= nil and sidecar.client.initialized end)
 local function call(method, params)
   local answer
@@ -86,7 +87,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "TOLD": str(base / "told.json"),
     }
     command = ["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-c", f"luafile {base / 'drive.lua'}"]
-    done = subprocess.run(command, cwd=base, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=base, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
     seen: dict[str, Any] = json.loads((base / "told.json").read_text())
     seen["workspace"] = str(workspace)

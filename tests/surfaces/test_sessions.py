@@ -24,6 +24,7 @@ from sidecar.surfaces.mcp.server import make_server as make_mcp
 from sidecar.tools.service import Confirm, Service
 from sidecar.tools.sessions import Sessions
 from tests.fakes import FakeWorkspace, FakeWorkspaces
+from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import NO_ANSWER
 from tests.surfaces.lsp_in_process import InProcessEditor
 
@@ -294,7 +295,7 @@ async def test_a_job_that_an_agent_started_is_shown_in_the_editor_and_can_be_end
     def hold(path: str) -> None:
         if path == "src/retry.py":  # the second file: one report has been made
             reached.set()
-            assert go_on.wait(30)
+            assert go_on.wait(PATIENCE_S)
 
     house.before_work = hold
     async with house.agent() as agent:

@@ -18,7 +18,8 @@ from sidecar.tools.assemble import make_service
 from sidecar.tools.registry import TOOLSETS, tools_of
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspaces
-from tests.surfaces.http_client import LIMIT_S, Served, environment
+from tests.patience import PATIENCE_S
+from tests.surfaces.http_client import Served, environment
 from tests.surfaces.lsp_client import Failed, LspClient
 
 MEMORY = {tool.name for tool in TOOLSETS["memory"]}
@@ -74,7 +75,7 @@ def test_the_shell_has_every_tool_unless_it_is_told_otherwise(work: Path, tmp_pa
         command = [sys.executable, "-m", "sidecar", "call", "memory_list", "--json", *words]
         done = subprocess.run(
             command, cwd=work, env=environment(tmp_path / "home", **more), capture_output=True, text=True,
-            timeout=LIMIT_S, check=False,
+            timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         return done.returncode, done.stdout or json.loads(done.stderr)["error"]["code"]
 
