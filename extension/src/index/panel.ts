@@ -35,6 +35,8 @@ class StatusPanel implements vscode.Disposable {
   private readonly listeners: vscode.Disposable[];
   private folder: vscode.WorkspaceFolder | undefined;
   private filled = false;
+  /** Where it was last seen on screen; undefined: it is hidden; null: the editor has not said yet. */
+  private column: vscode.ViewColumn | undefined | null = null;
 
   constructor(
     private readonly sidecar: Sidecar,
@@ -45,11 +47,7 @@ class StatusPanel implements vscode.Disposable {
     this.listeners = [
       sidecar.onStatus(() => this.render()),
       sidecar.onDidChangeState(() => this.render()),
-      // A page that is hidden is taken down, and comes back as it was first.
-      this.panel.onDidChangeViewState(() => {
-        this.filled = false;
-        this.render();
-      }),
+      this.panel.onDidChangeViewState(() => this.moved()),
       this.panel.onDidDispose(() => {
         for (const listener of this.listeners) listener.dispose();
         closed();
@@ -77,6 +75,19 @@ class StatusPanel implements vscode.Disposable {
     } catch {
       this.render(); // which says what is wrong with the sidecar
     }
+  }
+
+  /**
+   * A page that is hidden or put elsewhere is taken down, and comes back as it was first. One that merely loses the
+   * keyboard stays, with what is selected in it and as far as it is scrolled.
+   */
+  private moved(): void {
+    const column = this.panel.visible ? this.panel.viewColumn : undefined;
+    const stays = column === this.column || this.column === null;
+    this.column = column;
+    if (stays) return;
+    this.filled = false;
+    this.render();
   }
 
   private render(): void {

@@ -14,6 +14,7 @@ const BACKGROUNDS: Readonly<Record<Shown["severity"], string | undefined>> = {
 export class StatusItem implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("sidecar.status", vscode.StatusBarAlignment.Left, 0);
   private readonly listeners: vscode.Disposable[];
+  private last = "";
 
   constructor(private readonly sidecar: Sidecar) {
     this.item.name = "Sidecar";
@@ -38,6 +39,10 @@ export class StatusItem implements vscode.Disposable {
     const uri = folder?.uri.toString();
     const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
     const view = shown(sidecar.state, status, sidecar.problem, Date.now());
+    // Writing the same again would close what somebody reads while hovering over the item.
+    const now = JSON.stringify([view, uri, vscode.workspace.isTrusted]);
+    if (now === this.last) return;
+    this.last = now;
     void vscode.commands.executeCommand("setContext", "sidecar.condition", view.condition);
     item.text = view.text;
     item.accessibilityInformation = { label: view.spoken, role: "button" };

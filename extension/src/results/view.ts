@@ -105,9 +105,10 @@ export class ResultsView implements vscode.Disposable {
   }
 
   async bringUp(): Promise<void> {
-    await vscode.commands.executeCommand(`${RESULTS_VIEW}.focus`);
     const first = this.tree.getChildren()[0];
-    if (first !== undefined) await this.view.reveal(first, { select: true, focus: true });
+    // In one step: on a busy machine a second one would take the keyboard from what a person has begun meanwhile.
+    if (first === undefined) await vscode.commands.executeCommand(`${RESULTS_VIEW}.focus`);
+    else await this.view.reveal(first, { select: true, focus: true });
   }
 
   dispose(): void {

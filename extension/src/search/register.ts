@@ -19,7 +19,7 @@ export function register(features: Features): vscode.Disposable[] {
   const shelf = new Shelf(workspaceState.get<Past[]>(HISTORY, []), (past) => void workspaceState.update(HISTORY, past));
   let palette: Palette | undefined;
   const open = (opening: Omit<Opening, "mode">): void => {
-    palette = new Palette(
+    const opened = new Palette(
       { ...opening, mode: modeOf(globalState.get<string>(MODE)).id },
       {
         sidecar,
@@ -27,13 +27,16 @@ export function register(features: Features): vscode.Disposable[] {
         remember: (mode: ModeId) => void globalState.update(MODE, mode),
         keep: (asked, found) => void vscode.commands.executeCommand("sidecar.results.keep", { asked, found }),
         closed: () => {
+          // One that was opened over it has taken its place.
+          if (palette !== opened) return;
           palette = undefined;
           void vscode.commands.executeCommand("setContext", OPEN, false);
         },
       },
     );
+    palette = opened;
     void vscode.commands.executeCommand("setContext", OPEN, true);
-    palette.open();
+    opened.open();
   };
   const command = (name: string, run: (...given: never[]) => unknown) => vscode.commands.registerCommand(name, run);
   return [

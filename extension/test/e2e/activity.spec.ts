@@ -6,7 +6,7 @@ test("what an agent searches, gets and is refused is shown as it happens", async
   await window.openView();
   const agent = await Agent.start(window.editor, "robot");
   await agent.call("search_code", { query: "compress the response body" });
-  const rows = window.page.locator(".part.sidebar").getByRole("treeitem");
+  const rows = window.items;
   const searched = rows.filter({ hasText: "compress the response body" }).filter({ hasText: "robot" });
   await expect(searched).toHaveAccessibleName(/robot, Search code, done, \d+ results/);
   const refused = agent.call("delete_index");
@@ -15,9 +15,11 @@ test("what an agent searches, gets and is refused is shown as it happens", async
   await window.page.keyboard.press("Escape");
   await refused;
   await expect(rows.filter({ hasText: "Delete index" })).toContainText("refused");
-  await searched.click();
-  await window.page.keyboard.press("ArrowRight");
-  await expect(rows.filter({ hasText: ".py" }).first()).toBeVisible();
+  await expect(async () => {
+    await window.select(searched);
+    await window.page.keyboard.press("ArrowRight");
+    await expect(rows.filter({ hasText: ".py" }).first()).toBeVisible({ timeout: 4000 });
+  }).toPass();
   await window.picture("activity");
   await agent.stop();
 });

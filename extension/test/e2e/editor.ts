@@ -49,6 +49,11 @@ export interface Editor {
   port: number;
   /** The ids of the programs of this editor's sidecar, by a part of their command line. */
   processes(part: string): number[];
+  /**
+   * Stops the process that indexes for as long as `work` takes: what it has told last stays as it is, however long
+   * somebody takes to look at it.
+   */
+  whileHeld<T>(work: () => Promise<T>): Promise<T>;
   /** The lines of the extension's log so far. */
   log(): string;
   stop(): Promise<void>;
@@ -71,8 +76,12 @@ const CALM: Record<string, unknown> = {
   "remote.autoForwardPorts": false,
 };
 
-/** Runs what leaves an empty editor behind. */
+/** Runs what leaves an empty editor behind. Its last command opens a list that says so. */
 export const TIDY_KEY = "Control+Alt+Shift+0";
+export const TIDIED = "?tidied";
+/** Opens the notification centre. */
+export const NOTICES_KEY = "Control+Alt+Shift+9";
+const NOTICES = { key: "ctrl+alt+shift+9", command: "notifications.showList" };
 const TIDY = {
   key: "ctrl+alt+shift+0",
   command: "runCommands",
@@ -86,6 +95,7 @@ const TIDY = {
       "workbench.action.focusActiveEditorGroup",
       "sidecar.results.clear",
       "notifications.clearAll",
+      { command: "workbench.action.quickOpen", args: TIDIED },
     ],
   },
 };
@@ -125,6 +135,7 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
       ours(root)
         .filter((one) => one.command.includes(part))
         .map((one) => one.id),
+    whileHeld: (work) => whileHeld(root, work),
     log: () => extensionLog(root),
     stop: () => stop(child, root),
   };
@@ -180,7 +191,7 @@ function settle(root: string, { machine, user, program }: EditorOptions): string
   for (const place of ["User", "Machine"]) mkdirSync(join(data, place), { recursive: true });
   const write = (file: string, content: unknown) => writeFileSync(join(data, file), JSON.stringify(content));
   write("User/settings.json", { ...CALM, ...user });
-  write("User/keybindings.json", [TIDY]);
+  write("User/keybindings.json", [TIDY, NOTICES]);
   write("Machine/settings.json", { ...(program === "own" && { "sidecar.path": programIn(root) }), ...machine });
   writeFileSync(join(root, "config.yaml"), "cert: false\n");
   const extensions = join(root, "extensions");
@@ -228,6 +239,17 @@ function ours(root: string): Process[] {
     }
   }
   return found;
+}
+
+async function whileHeld<T>(root: string, work: () => Promise<T>): Promise<T> {
+  const held = ours(root).filter(({ command }) => command.includes("daemon run"));
+  const signal = (name: NodeJS.Signals) => held.forEach(({ id }) => process.kill(id, name));
+  signal("SIGSTOP");
+  try {
+    return await work();
+  } finally {
+    signal("SIGCONT");
+  }
 }
 
 function extensionLog(root: string): string {

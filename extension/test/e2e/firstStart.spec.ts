@@ -8,7 +8,7 @@ test.use({ editorOptions: { program: "carried", indexed: false } });
 
 test("the environment is made once, with progress; the next window has it at once", async ({ window }) => {
   test.setTimeout(INSTALL_MS + 240_000);
-  await expect(window.toast("Sidecar set-up")).toBeVisible();
+  await window.notice("Sidecar set-up");
   await window.picture("setup-progress");
   await window.sidecarRuns(1, INSTALL_MS);
   const storage = join(window.editor.root, "data/User/globalStorage/sidecar-search.sidecar");
@@ -21,5 +21,5 @@ test("the environment is made once, with progress; the next window has it at onc
   await window.page.reload();
   await window.sidecarRuns(2);
   expect(installed()).toBe(1);
-  await expect(window.toast("Sidecar set-up")).toHaveCount(0);
+  await expect(window.notices.filter({ hasText: "Sidecar set-up" })).toHaveCount(0);
 });

@@ -5,13 +5,12 @@ test.use({ editorOptions: { second: "uvicorn" } });
 
 test("each folder has its MCP server, one search covers them all", async ({ window }) => {
   expect(window.editor.processes("--stdio")).toHaveLength(1);
-  await window.command("MCP: List Servers");
+  await window.openList("MCP: List Servers");
   for (const name of ["starlette", "uvicorn"])
     await expect(window.rows.filter({ hasText: `Sidecar (${name})` })).toBeVisible();
   await window.page.keyboard.press("Escape");
 
-  await window.command("Sidecar: Search Code");
-  await window.input.fill("send a message over a websocket");
+  await window.search("send a message over a websocket");
   await expect(window.rows.filter({ hasText: "uvicorn" }).first()).toBeVisible();
   await expect(window.rows.filter({ hasText: "starlette" }).first()).toBeVisible();
   await window.picture("folders");

@@ -1,18 +1,39 @@
 // A folder from its first opening on: trust, the welcome, indexing, the page, one file, reindexing, deleting.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "./test";
+import { expect, test, type Window } from "./test";
+import { indexWorkspace } from "./workspace";
 
+const QUESTION = "compress the response body";
 test.use({ editorOptions: { indexed: false, trusted: false } });
-test.describe.configure({ mode: "serial" });
+
+async function trust(window: Window): Promise<void> {
+  await window.statusItem("Restricted Mode").click();
+  const editor = window.page.locator(".workspace-trust-editor");
+  await editor.getByRole("button", { name: "Trust", exact: true }).first().click();
+  await window.sidecarRuns();
+  // Settings that the folder may choose count from now on, for which the sidecar may begin once more.
+  await expect.poll(() => window.editor.processes("--stdio")).toHaveLength(1);
+}
+
+function addSecret(window: Window): void {
+  writeFileSync(join(window.editor.folder, ".env"), "PASSWORD=hunter2\n");
+}
+
+/** What most tests begin with, also in a window that has just been opened: the folder is trusted and indexed. */
+async function isIndexed(window: Window): Promise<void> {
+  addSecret(window);
+  if (window.timesStarted() === 0) await trust(window);
+  indexWorkspace(window.editor.program, window.editor.folder, window.editor.env);
+  const item = window.page.locator(".statusbar-item[id*='sidecar']");
+  await expect(item.getByRole("button")).toHaveAccessibleName(/Sidecar: The index is complete and up to date/);
+}
 
 test("in a folder that is not trusted nothing is started, and what is asked for says so", async ({ window }) => {
   await expect(window.statusItem("Restricted Mode")).toBeVisible();
   await expect.poll(() => window.editor.log()).toContain("not trusted");
   expect(window.editor.processes("--stdio")).toEqual([]);
-  await window.command("Sidecar: Search Code");
-  await window.input.fill("compress the response body");
-  await expect(window.row(0)).toContainText("Search is off in a folder that is not trusted");
+  await window.searchSays(QUESTION, "Search is off in a folder that is not trusted");
   await expect(window.row(0)).toContainText("Press Enter: Manage Workspace Trust.");
   await window.picture("search-restricted");
   await window.page.keyboard.press("Escape");
@@ -25,41 +46,26 @@ test("in a folder that is not trusted nothing is started, and what is asked for 
 
 // One test: between two the window is tidied, and the offer would be gone.
 test("trusting the folder starts the sidecar, which offers an index, and one click makes it", async ({ window }) => {
-  writeFileSync(join(window.editor.folder, ".env"), "PASSWORD=hunter2\n");
-  await window.statusItem("Restricted Mode").click();
-  await window.page
-    .locator(".workspace-trust-editor")
-    .getByRole("button", { name: "Trust", exact: true })
-    .first()
-    .click();
-  await window.sidecarRuns();
-  // Settings that the folder may choose count from now on, for which the sidecar may begin once more.
-  await expect.poll(() => window.editor.processes("--stdio")).toHaveLength(1);
+  addSecret(window);
+  await trust(window);
   await expect(window.statusItem("Not indexed")).toBeVisible();
-  const welcome = window.toast("to search it by meaning");
-  await expect(welcome).toBeVisible();
+  await window.notice("to search it by meaning");
   await window.picture("welcome");
-  await window.button(welcome, "Create Index").click();
-  await expect(window.toast(/is indexed: \d+ files in/)).toBeVisible({ timeout: 60_000 });
+  await window.answer("to search it by meaning", "Create Index");
+  await window.notice(/is indexed: \d+ files in/);
   await expect(window.statusItem("Not indexed")).toHaveCount(0);
   await window.picture("indexed");
 });
 
 test("the status bar item tells files, chunks, model, device and size", async ({ window }) => {
-  const item = window.page.locator(".statusbar-item[id*='sidecar']");
-  await expect(item.getByRole("button")).toHaveAccessibleName(/Sidecar: The index is complete and up to date/);
-  const hover = window.page.locator(".monaco-hover").filter({ hasText: "Chunks" });
-  await expect(async () => {
-    // The editor closes it when the item changes meanwhile.
-    await window.page.mouse.move(0, 0);
-    await item.hover();
-    await expect(hover).toBeVisible({ timeout: 3_000 });
-  }).toPass();
+  await isIndexed(window);
+  const hover = await window.hover(window.page.locator(".statusbar-item[id*='sidecar']"), "Chunks");
   for (const part of ["Files", "Chunks", "Model", "Device", "Size"]) await expect(hover).toContainText(part);
   await window.picture("status-tooltip");
 });
 
 test("the status page shows languages, coverage, withheld secrets and exclusions", async ({ window }) => {
+  await isIndexed(window);
   await window.command("Sidecar: Show Index Status");
   const page = window.webview();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("starlette");
@@ -76,24 +82,20 @@ for (const [theme, name] of [
   ["Dark High Contrast", "high-contrast"],
 ] as const)
   test(`the status page, the palette and the views can be read in ${name}`, async ({ window }) => {
+    await isIndexed(window);
     await window.theme(theme);
     await window.command("Sidecar: Show Index Status");
     await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
     await window.picture(`status-page-${name}`);
-    await window.command("Sidecar: Search Code");
-    await window.input.fill("compress the response body");
-    await expect(window.page.locator(".quick-input-list")).toContainText(/results? in/);
+    await window.search(QUESTION);
     await window.picture(`search-${name}`);
-    await window.page.keyboard.press("Alt+K");
-    // The view takes the focus when it is filled; before that it would take it from what comes next.
-    const first = window.page.locator(".part.sidebar").getByRole("treeitem").first();
-    await expect(first).toHaveAttribute("aria-selected", "true");
-    await expect(window.input).toBeHidden();
+    await window.keep(QUESTION);
     await window.picture(`results-${name}`);
     await window.theme("Dark Modern");
   });
 
 test("why a file is or is not indexed is said in words", async ({ window }) => {
+  await isIndexed(window);
   await window.openFile("starlette/routing.py");
   await window.command("Sidecar: Why Is This File (Not) Indexed?");
   await expect(window.dialog).toContainText("starlette/routing.py is indexed and up to date.");
@@ -107,39 +109,34 @@ test("why a file is or is not indexed is said in words", async ({ window }) => {
 });
 
 test("one file is indexed again", async ({ window }) => {
+  await isIndexed(window);
   await window.openFile("starlette/routing.py");
   await window.command("Sidecar: Reindex This File");
-  await expect(window.statusItem('"starlette/routing.py": indexed again')).toBeVisible();
+  await window.statusBarSaid('"starlette/routing.py": indexed again');
 });
 
 test("reindexing asks first, and then makes the index anew", async ({ window }) => {
+  await isIndexed(window);
   await window.command("Sidecar: Reindex Project");
-  const question = window.question("wants to rebuild");
-  await expect(question).toBeVisible();
+  await expect(window.question("wants to rebuild")).toBeVisible();
   await window.picture("question-to-reindex");
-  await question
-    .getByRole("button", { name: /reindex|rebuild/i })
-    .first()
-    .click();
-  await expect(window.toast(/is indexed: \d+ files in/)).toBeVisible({ timeout: 60_000 });
+  await window.answer("wants to rebuild", /reindex|rebuild/i);
+  await window.notice(/is indexed: \d+ files in/);
 });
 
 test("deleting asks first: Cancel keeps the index, Delete deletes it", async ({ window }) => {
+  await isIndexed(window);
   await window.command("Sidecar: Delete Index");
   await expect(window.dialog).toContainText("delete");
   await window.picture("question-to-delete");
   await window.button(window.dialog, "Cancel").click();
-  await window.command("Sidecar: Search Code");
-  await window.input.fill("compress the response body");
-  await expect(window.page.locator(".quick-input-list")).toContainText(/results? in/);
+  await window.search(QUESTION);
   await window.page.keyboard.press("Escape");
 
   await window.command("Sidecar: Delete Index");
   await window.button(window.dialog, "Delete index").click();
-  await expect(window.toast("has been deleted. Your files were not touched.")).toBeVisible();
+  await window.notice("has been deleted. Your files were not touched.");
   await expect(window.statusItem("Not indexed")).toBeVisible();
-  await window.command("Sidecar: Search Code");
-  await window.input.fill("compress the response body");
-  await expect(window.row(0)).toContainText("This folder is not indexed yet");
+  await window.searchSays(QUESTION, "This folder is not indexed yet");
   await window.picture("not-indexed");
 });

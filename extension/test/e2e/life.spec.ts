@@ -21,8 +21,7 @@ test("Doctor tells what the editor knows and what the sidecar finds, as one text
 test("the walkthrough leads from an index to agents, with a picture of each step", async ({ window }) => {
   // In a narrow editor the pictures are left out.
   await window.command("View: Close Primary Side Bar");
-  await window.command("Welcome: Open Walkthrough");
-  await window.rows.filter({ hasText: "Search code by asking for it" }).click();
+  await window.chooseFrom("Welcome: Open Walkthrough", "Search code by asking for it");
   const page = window.page.locator(".gettingStartedContainer");
   for (const step of ["Index this folder", "Ask in words", "Start from code", "Let your agents search"]) {
     await page.getByRole("button", { name: step }).click();
@@ -42,11 +41,9 @@ test("a killed sidecar is told, and Restart brings it back", async ({ window }) 
   const started = window.timesStarted();
   const [former] = window.editor.processes("--stdio");
   process.kill(former!, "SIGKILL");
-  const toast = window.toast("Sidecar has ended unexpectedly.");
-  await expect(toast).toBeVisible();
-  await expect(window.button(toast, "Show Log")).toBeVisible();
+  await window.notice("Sidecar has ended unexpectedly.", ["Show Log"]);
   await window.picture("killed");
-  await window.button(toast, "Restart").click();
+  await window.answer("Sidecar has ended unexpectedly.", "Restart");
   await window.sidecarRuns(started + 1);
   await window.command("Sidecar: Open Config");
   await expect(window.tab("config.json")).toBeVisible();
@@ -58,7 +55,7 @@ test("when the shared process dies, the window goes on by itself", async ({ wind
   process.kill(former!, "SIGKILL");
   await window.command("Sidecar: Open Config");
   await expect(window.tab("config.json")).toBeVisible();
-  await expect(window.toasts).toHaveCount(0);
+  await expect(window.notices).toHaveCount(0);
   expect(window.timesStarted()).toBe(started);
   expect(window.editor.processes("daemon run")[0]).not.toBe(former);
 });

@@ -6,18 +6,6 @@ import { expect, test, type Window } from "./test";
 const QUESTION = "compress the response body";
 const SIDE = "Open to the Side";
 
-/** Opens the palette and asks; the answer is there when this returns. */
-async function ask(window: Window, query: string, title = "Sidecar: Search Code"): Promise<void> {
-  await window.command(title);
-  await window.input.fill(query);
-  await answered(window);
-}
-
-/** The first row of an answer has the count above it. */
-async function answered(window: Window): Promise<void> {
-  await expect(window.page.locator(".quick-input-list")).toContainText(/\d+ (of \d+ )?results? in \d+ ms/);
-}
-
 /** The place that a row names: `path:line` or `path:first–last`. */
 async function placeOf(window: Window, at: number): Promise<{ path: string; file: string; line: number }> {
   const text = (await window.row(at).locator(".label-description").first().textContent()) ?? "";
@@ -28,7 +16,7 @@ async function placeOf(window: Window, at: number): Promise<{ path: string; file
 test("searching while typing shows what it is, where, its score and the match with its words marked", async ({
   window,
 }) => {
-  await ask(window, QUESTION);
+  await window.search(QUESTION);
   await expect(window.row(0)).toContainText(/\w+\.py:\d+/);
   await expect(window.row(0)).toContainText(/0\.\d\d/);
   await expect(window.row(0)).toContainText(/❰\w+❱/);
@@ -36,7 +24,7 @@ test("searching while typing shows what it is, where, its score and the match wi
 });
 
 test("results stand in the order of their scores, whatever their names are", async ({ window }) => {
-  await ask(window, "Route");
+  await window.search("Route");
   const described = await window.rows.locator(".label-description").allTextContents();
   const scores = described.flatMap((text) => /0\.\d\d$/.exec(text.trim()) ?? []).map(Number);
   expect(scores.length).toBeGreaterThan(3);
@@ -45,7 +33,7 @@ test("results stand in the order of their scores, whatever their names are", asy
 
 test("moving through the list previews each place, and Escape puts back what was there", async ({ window }) => {
   await window.openFile("starlette/config.py");
-  await ask(window, QUESTION);
+  await window.search(QUESTION);
   const { file, line } = await placeOf(window, 1);
   await window.page.keyboard.press("ArrowDown");
   await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
@@ -58,7 +46,7 @@ test("moving through the list previews each place, and Escape puts back what was
 });
 
 test("Enter opens the hit at its line", async ({ window }) => {
-  await ask(window, "class that serves static files");
+  await window.search("class that serves static files");
   const { file, line } = await placeOf(window, 0);
   await window.page.keyboard.press("Enter");
   await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
@@ -68,7 +56,7 @@ test("Enter opens the hit at its line", async ({ window }) => {
 
 test("a button and Ctrl+Enter open a hit to the side", async ({ window }) => {
   await window.openFile("starlette/config.py");
-  await ask(window, "class that serves static files");
+  await window.search("class that serves static files");
   const { file } = await placeOf(window, 0);
   await window.row(0).hover();
   await window
@@ -82,21 +70,21 @@ test("a button and Ctrl+Enter open a hit to the side", async ({ window }) => {
   await window.picture("to-the-side");
   await window.command("View: Close All Editors");
   await window.openFile("starlette/config.py");
-  await ask(window, "class that serves static files");
+  await window.search("class that serves static files");
   await window.page.keyboard.press("Control+Enter");
   await expect(groups).toHaveCount(2);
 });
 
 test("the way of searching is switched by buttons and by Alt+M, and remembered", async ({ window }) => {
-  await ask(window, QUESTION);
+  await window.search(QUESTION);
   const title = window.page.locator(".quick-input-title");
   await expect(title).toHaveText("Search Code: words and meaning");
   await window.page.locator(".quick-input-titlebar").getByRole("checkbox", { name: "Words only" }).click();
   await expect(title).toHaveText("Search Code: words only");
-  await answered(window);
+  await window.answered();
   await window.picture("search-by-words");
   await window.page.keyboard.press("Escape");
-  await window.command("Sidecar: Search Code");
+  await window.openList("Sidecar: Search Code");
   await expect(title).toHaveText("Search Code: words only");
   for (const next of ["meaning only", "documentation", "words and meaning"]) {
     await window.page.keyboard.press("Alt+M");
@@ -104,17 +92,28 @@ test("the way of searching is switched by buttons and by Alt+M, and remembered",
   }
 });
 
+test("a palette that is opened over another has the keys", async ({ window }) => {
+  await window.search(QUESTION);
+  await window.page.keyboard.press("Control+Alt+F");
+  await expect(window.input).toHaveValue("");
+  const title = window.page.locator(".quick-input-title");
+  for (const next of ["words only", "meaning only", "documentation", "words and meaning"]) {
+    await window.page.keyboard.press("Alt+M");
+    await expect(title).toHaveText(`Search Code: ${next}`);
+  }
+});
+
 test("an empty palette lists recent searches, and one of them is asked again by Enter", async ({ window }) => {
-  await ask(window, "parse the cookies of a request");
+  await window.search("parse the cookies of a request");
   const { line } = await placeOf(window, 0);
   await window.page.keyboard.press("Enter");
   await window.cursorIsAt(line);
-  await window.command("Sidecar: Search Code");
+  await window.openList("Sidecar: Search Code");
   await expect(window.row(0)).toContainText("parse the cookies of a request");
   await window.picture("recent-searches");
   await window.page.keyboard.press("Enter");
   await expect(window.input).toHaveValue("parse the cookies of a request");
-  await answered(window);
+  await window.answered();
 });
 
 test("the selected text is the first query", async ({ window }) => {
@@ -125,26 +124,23 @@ test("the selected text is the first query", async ({ window }) => {
   // By its key: the list of commands is opened with Escape, which would take the selection away.
   await window.page.keyboard.press("Control+Alt+F");
   await expect(window.input).toHaveValue(word ?? "");
-  await answered(window);
+  await window.answered();
 });
 
 test("nothing found says how it was searched and what to try", async ({ window }) => {
-  await window.command("Sidecar: Search by Path");
-  await window.input.fill("no-such-path-anywhere");
-  await expect(window.row(0)).toContainText("Nothing found for “no-such-path-anywhere”");
+  const query = "no-such-path-anywhere";
+  await window.searchSays(query, `Nothing found for “${query}”`, "Sidecar: Search by Path");
   await window.picture("nothing-found");
 });
 
 test("documents, symbols and paths have searches of their own", async ({ window }) => {
-  await ask(window, "how is it installed", "Sidecar: Search Docs");
+  await window.search("how is it installed", "Sidecar: Search Docs");
   await expect(window.row(0)).toContainText("README.md");
   await window.picture("search-docs");
-  await ask(window, "compresses responses", "Sidecar: Go to Symbol by Meaning");
+  await window.search("compresses responses", "Sidecar: Go to Symbol by Meaning");
   await expect(window.rows.filter({ hasText: "gzip.py" }).first()).toBeVisible();
   await window.picture("symbol-by-meaning");
-  await window.command("Sidecar: Search by Path");
-  await window.input.fill("middleware");
-  await expect(window.row(0)).toContainText("starlette/middleware");
+  await window.searchSays("middleware", "starlette/middleware", "Sidecar: Search by Path");
   await window.picture("search-by-path");
 });
 
@@ -153,22 +149,23 @@ test("similar code is found for the cursor and for a selection, from the editor'
 }) => {
   await window.openFile("starlette/middleware/gzip.py");
   await window.goToLine(10);
-  await window.command("Sidecar: Find Similar Code");
+  await window.openList("Sidecar: Find Similar Code");
   await expect(window.page.locator(".quick-input-title")).toHaveText("Code Like gzip.py:10");
-  await answered(window);
+  await window.answered();
   await expect(window.row(0)).toContainText(".py:");
   await window.picture("similar-code");
-  await window.page.keyboard.press("Escape");
-  await window.page.locator(".monaco-editor .view-line").nth(4).click({ button: "right" });
-  await expect(window.page.locator(".monaco-menu")).toContainText("Find Similar Code");
+  await expect(async () => {
+    await window.page.keyboard.press("Escape");
+    await window.page.locator(".monaco-editor .view-line").nth(4).click({ button: "right" });
+    await expect(window.page.locator(".monaco-menu")).toContainText("Find Similar Code", { timeout: 4000 });
+  }).toPass();
   await window.picture("context-menu");
 });
 
 test("text that is not saved is found", async ({ window }) => {
   await window.openFile("starlette/types.py");
-  await window.page.keyboard.press("Control+End");
-  await window.page.keyboard.type("\ndef unsaved_heron_census():\n    return 7\n");
-  await ask(window, "unsaved heron census");
+  await window.append("\ndef unsaved_heron_census():\n    return 7 # herons\n");
+  await window.search("unsaved heron census");
   await expect(window.row(0)).toContainText("types.py");
   await expect(window.row(0)).toContainText("unsaved_heron_census");
   expect(readFileSync(join(window.editor.folder, "starlette/types.py"), "utf8")).not.toContain("heron");

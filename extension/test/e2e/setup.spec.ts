@@ -1,7 +1,6 @@
 // The first start where something is missing.
 import { expect, test } from "./test";
 
-test.describe.configure({ mode: "serial" });
 test.use({
   editorOptions: {
     program: "carried",
@@ -18,26 +17,22 @@ test.use({
 });
 
 test("a Python that is not there is told, with a way on", async ({ window }) => {
-  const toast = window.toast('"/not/there/python3" (setting sidecar.python) cannot be run.');
-  await expect(toast).toBeVisible();
+  const says = '"/not/there/python3" (setting sidecar.python) cannot be run.';
+  await window.notice(says, ["Get Python", "Open Settings", "Try Again"]);
   await window.picture("setup-no-python");
-  for (const name of ["Get Python", "Open Settings", "Try Again"])
-    await expect(window.button(toast, name)).toBeVisible();
 });
 
 test("without network the first start says so", async ({ window }) => {
   window.setMachine({ "sidecar.python": "" });
-  const toast = window.toast("Python's package index could not be reached.");
-  await expect(toast).toBeVisible({ timeout: 120_000 });
+  await window.notice("Python's package index could not be reached.", ["Try Again"], 180_000);
   await window.picture("setup-no-network");
-  await expect(window.button(toast, "Try Again")).toBeVisible();
 });
 
 test("a program that is no sidecar is told once, with a way on", async ({ window }) => {
   window.setMachine({ "sidecar.path": "/bin/false" });
-  const toast = window.toast("Sidecar could not be started.");
-  for (const name of ["Restart", "Show Log"]) await expect(window.button(toast, name)).toBeVisible();
-  await expect(window.toasts).toHaveCount(1);
+  await window.notice("Sidecar could not be started.", ["Restart", "Show Log"]);
+  // A window that has just been opened has told of its Python as well.
+  await expect(window.notices.filter({ hasNotText: "setting sidecar.python" })).toHaveCount(1);
   window.setMachine({ "sidecar.path": "/not/there/sidecar" });
-  await expect(window.toast("/not/there/sidecar (setting sidecar.path) does not exist")).toBeVisible();
+  await window.notice("/not/there/sidecar (setting sidecar.path) does not exist");
 });

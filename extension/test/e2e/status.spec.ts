@@ -3,7 +3,7 @@
 import { chmodSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
-import { sourceOf } from "./workspace";
+import { indexWorkspace, sourceOf } from "./workspace";
 
 const INDEXING_MS = 200_000;
 const LINES = 50;
@@ -15,7 +15,7 @@ test.use({
     machine: { "sidecar.model": "minilm-code-int8", "sidecar.twoStage": false },
   },
 });
-test.describe.configure({ mode: "serial", timeout: 400_000 });
+test.describe.configure({ timeout: 400_000 });
 
 function item(window: Window) {
   return window.page.locator(".statusbar-item[id*='sidecar.status']");
@@ -35,12 +35,10 @@ async function follow(window: Window, strategy: string): Promise<void> {
   await window.sidecarRuns(started + 2);
 }
 
-/** What hovering over the item shows. */
-async function tooltip(window: Window) {
-  await item(window).hover();
-  const hover = window.page.locator(".monaco-hover").filter({ hasText: "Sidecar" });
-  await expect(hover).toBeVisible();
-  return hover;
+/** What most tests begin with, also in a window that has just been opened. */
+async function isIndexed(window: Window): Promise<void> {
+  indexWorkspace(window.editor.program, window.editor.folder, window.editor.env);
+  await isReady(window);
 }
 
 test("while it is indexed the item tells percent and time left, and the page the same", async ({ window }) => {
@@ -50,28 +48,34 @@ test("while it is indexed the item tells percent and time left, and the page the
     writeFileSync(join(window.editor.folder, `part${at / LINES}.py`), lines.slice(at, at + LINES).join("\n"));
   await window.command("Sidecar: Show Index Status");
   await window.webview().getByRole("link", { name: "Create Index" }).click();
-  const timeout = INDEXING_MS;
-  await Promise.all([
-    expect(item(window)).toContainText(/Indexing \d+ %, \d+ (s|min) left/, { timeout }),
-    expect(window.webview().getByText(/\d+ of \d+ files, \d+ %, about \d+ (s|min) left/)).toBeVisible({ timeout }),
-  ]);
-  await window.picture("indexing");
+  await window.statusBarSaid(/Indexing \d+ %, \d+ (s|min) left/, INDEXING_MS);
+  await window.editor.whileHeld(async () => {
+    await expect(item(window)).toContainText(/Indexing \d+ %, \d+ (s|min) left/);
+    const told = /\d+ of \d+ files, \d+ %, about \d+ (s|min) left/;
+    await expect(window.webview().getByText(told)).toBeVisible();
+    await window.picture("indexing");
+  });
   await isReady(window);
   await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
 });
 
 test("a big new file makes it partial until all of the file has its vectors", async ({ window }) => {
+  await isIndexed(window);
+  await window.forgetStatusBar();
   writeFileSync(join(window.editor.folder, "everything.py"), sourceOf("uvicorn"));
-  await expect(item(window)).toContainText(/Partial \d+ %/, { timeout: INDEXING_MS });
-  const hover = await tooltip(window);
-  await expect(hover).toContainText("searches may miss something");
-  await expect(hover.getByRole("link", { name: "Show Index Status" })).toBeVisible();
-  await window.picture("partial");
+  await window.statusBarSaid(/Partial \d+ %/, INDEXING_MS);
+  await window.editor.whileHeld(async () => {
+    await expect(item(window)).toContainText(/Partial \d+ %/);
+    const hover = await window.hover(item(window), "searches may miss something");
+    await expect(hover.getByRole("link", { name: "Show Index Status" })).toBeVisible();
+    await window.picture("partial");
+  });
   await isReady(window);
   await expect(item(window)).not.toContainText("Partial");
 });
 
 test("files that have changed make it stale, and the next search brings it up to date", async ({ window }) => {
+  await isIndexed(window);
   await follow(window, "lazy");
   await isReady(window);
   const file = join(window.editor.folder, "heron.py");
@@ -80,16 +84,15 @@ test("files that have changed make it stale, and the next search brings it up to
     writeFileSync(file, `def count_the_herons():\n    return ${Date.now()}\n`);
     await expect(item(window)).toContainText(/\d+ changed/, { timeout: 4000 });
   }).toPass();
-  await expect(await tooltip(window)).toContainText("They are indexed before the next search.");
+  await window.hover(item(window), "They are indexed before the next search.");
   await window.picture("stale");
-  await window.command("Sidecar: Search Code");
-  await window.input.fill("count the herons");
-  await expect(window.row(0)).toContainText("heron.py");
+  await window.searchSays("count the herons", "heron.py");
   await window.page.keyboard.press("Escape");
   await isReady(window);
 });
 
 test("a file that cannot be read is told on the page, and why", async ({ window }) => {
+  await isIndexed(window);
   await follow(window, "realtime");
   const file = join(window.editor.folder, "locked.py");
   writeFileSync(file, "x = 1\n");
@@ -107,29 +110,23 @@ test("a file that cannot be read is told on the page, and why", async ({ window 
 });
 
 test("a damaged index has failed, and the item leads to what makes it anew", async ({ window }) => {
+  await isIndexed(window);
   damage(join(window.editor.root, "home/indexes"));
   for (const id of window.editor.processes("daemon run")) process.kill(id, "SIGKILL");
   await window.command("Sidecar: Restart");
   await expect(item(window)).toContainText("Index failed");
-  const hover = await tooltip(window);
-  await expect(hover).toContainText("Reindexing the project rebuilds it.");
+  await window.hover(item(window), "Reindexing the project rebuilds it.");
   await window.picture("failed");
   await item(window).click();
   const page = window.webview();
   await expect(page.getByText("failed", { exact: true })).toBeVisible();
   await expect(page.getByText("The index is corrupted or invalid.")).toBeVisible();
   await window.picture("status-page-failed");
-  await window.command("Sidecar: Search Code");
-  await window.input.fill("count the herons");
-  await expect(window.row(0)).toContainText("The index is damaged");
+  await window.searchSays("count the herons", "The index is damaged");
   await expect(window.row(0)).toContainText("Press Enter: Reindex Project.");
   await window.page.keyboard.press("Escape");
   await page.getByRole("link", { name: "Reindex" }).click();
-  await window
-    .question("wants to rebuild")
-    .getByRole("button", { name: /reindex|rebuild/i })
-    .first()
-    .click();
+  await window.answer("wants to rebuild", /reindex|rebuild/i);
   await isReady(window);
   await expect(page.getByText("ready", { exact: true })).toBeVisible();
 });

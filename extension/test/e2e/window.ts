@@ -1,33 +1,51 @@
 // What a person sees and does in one window of the editor. Locators of the editor's inside are here and nowhere else.
+//
+// A machine may be so busy that seconds lie between two keys. So nothing here counts on a moment: a list is used when it
+// is seen to be open and settled, what closed meanwhile is opened again, and texts that pass by are recorded.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, type Frame, type FrameLocator, type Locator, type Page } from "@playwright/test";
-import { TIDY_KEY, type Editor } from "./editor";
+import { NOTICES_KEY, TIDIED, TIDY_KEY, type Editor } from "./editor";
 import { PICTURES } from "./places";
+import { acceptActiveRow, clearStatusBarTexts, recordStatusBar, statusBarTexts } from "./page";
 
 const START_MS = 120_000;
 /** For one try of what is tried again: a list that loses the focus closes, and whatever has just opened may take it. */
-const TRY_MS = 4000;
-const TRIES_MS = 60_000;
+const TRY_MS = 5000;
+/** For one try that waits for an answer of the sidecar. */
+const ANSWER_MS = 20_000;
+/** A toast stays longer than a look at the screen takes, and goes before this. */
+const NOTICE_MS = 15_000;
+const TRIES_MS = 120_000;
+
+/** A palette that has its answer: the count stands above the first row. */
+const ANSWERED = /\d+ (of \d+ )?results? in \d+ ms/;
 
 export class Window {
   readonly input: Locator;
+  readonly list: Locator;
   readonly rows: Locator;
   readonly dialog: Locator;
-  readonly toasts: Locator;
+  /** Notifications, wherever they stand: a toast goes into the notification centre by itself after some seconds. */
+  readonly notices: Locator;
+  /** The rows of the side bar's views. */
+  readonly items: Locator;
 
   constructor(
     readonly page: Page,
     readonly editor: Editor,
   ) {
     this.input = page.locator(".quick-input-widget input.input");
+    this.list = page.locator(".quick-input-list");
     this.rows = page.locator(".quick-input-widget").getByRole("option");
     this.dialog = page.locator(".monaco-dialog-box");
-    this.toasts = page.locator(".notification-toast");
+    this.notices = page.locator(".notification-list-item").filter({ visible: true });
+    this.items = page.locator(".part.sidebar").getByRole("treeitem");
   }
 
   /** Loads the page; with `running`, until the sidecar runs. */
   async open(running = true): Promise<void> {
+    await this.page.addInitScript(recordStatusBar);
     await this.page.goto(this.editor.url);
     await expect(this.page.locator(".statusbar-item").first()).toBeVisible({ timeout: START_MS });
     if (running) await this.sidecarRuns();
@@ -54,16 +72,75 @@ export class Window {
 
   /** Runs a command by its title, category included. What is selected stays so, which Escape would end. */
   async command(title: string): Promise<void> {
-    const row = this.rows.filter({ hasText: title }).first();
     let again = false;
     await expect(async () => {
       // A list that is open does not learn of commands that come later.
       if (again) await this.page.keyboard.press("Escape");
       again = true;
       await this.page.keyboard.press("F1");
+      await expect(this.input).toHaveValue(/^>/, { timeout: TRY_MS });
       await this.input.fill(`>${title}`, { timeout: TRY_MS });
-      await row.click({ timeout: TRY_MS });
+      await this.choose(title, TRY_MS);
     }).toPass({ timeout: TRIES_MS });
+  }
+
+  /** Accepts the row with this text in the list that is open. */
+  async choose(text: string, timeout = ANSWER_MS): Promise<void> {
+    await expect(this.rows.filter({ hasText: text }).first()).toBeVisible({ timeout });
+    await expect
+      .poll(
+        async () => {
+          const accepted = await this.page.evaluate(acceptActiveRow, text);
+          if (!accepted) await this.page.keyboard.press("ArrowDown");
+          return accepted;
+        },
+        { timeout },
+      )
+      .toBe(true);
+  }
+
+  /** Runs a command that opens a list, until that list is there and has the keyboard. */
+  async openList(title: string): Promise<void> {
+    await expect(async () => {
+      await this.command(title);
+      await this.listIsOpen();
+    }).toPass({ timeout: TRIES_MS });
+  }
+
+  /** Runs a command that opens a list, and accepts the row with this text; where there are many, by typing it. */
+  async chooseFrom(title: string, text: string, typed?: string): Promise<void> {
+    await expect(async () => {
+      await this.openList(title);
+      if (typed !== undefined) await this.input.fill(typed, { timeout: TRY_MS });
+      await this.choose(text);
+    }).toPass({ timeout: TRIES_MS });
+  }
+
+  /** Opens a search and asks; the answer is there when this returns. */
+  async search(query: string, title = "Sidecar: Search Code"): Promise<void> {
+    await this.ask(query, title, () => this.answered(ANSWER_MS));
+  }
+
+  /** Opens a search and asks, until its first row says so. */
+  async searchSays(query: string, text: string, title?: string): Promise<void> {
+    await this.ask(query, title, () => expect(this.row(0)).toContainText(text, { timeout: ANSWER_MS }));
+  }
+
+  async answered(timeout?: number): Promise<void> {
+    await expect(this.list).toContainText(ANSWERED, timeout === undefined ? {} : { timeout });
+  }
+
+  /** Searches, and keeps the results in view. */
+  async keep(query: string): Promise<void> {
+    await expect(async () => {
+      await this.search(query);
+      await this.page.keyboard.press("Alt+K");
+      // The view takes the focus when it is filled; before that it would take it from what comes next.
+      await expect(this.items.first()).toHaveAttribute("aria-selected", "true", { timeout: ANSWER_MS });
+      // A file's row is there before its hits.
+      await expect(this.items.nth(1)).toHaveAttribute("aria-level", "2", { timeout: ANSWER_MS });
+    }).toPass({ timeout: TRIES_MS });
+    await expect(this.input).toBeHidden();
   }
 
   /** The nth row of the open list. */
@@ -71,13 +148,25 @@ export class Window {
     return this.rows.filter({ hasNot: this.page.locator(".quick-input-list-separator-as-item") }).nth(at);
   }
 
-  toast(text: string | RegExp): Locator {
-    return this.toasts.filter({ hasText: text });
+  /** Waits for a notification: on screen as a toast, or in the notification centre, where one goes that nobody touched. */
+  async notice(text: string | RegExp, buttons: string[] = [], timeout = TRIES_MS): Promise<void> {
+    const notice = this.notices.filter({ hasText: text }).first();
+    await this.withNotices(async () => {
+      await expect(notice).toBeVisible({ timeout: NOTICE_MS });
+      for (const name of buttons) await expect(this.button(notice, name)).toBeVisible({ timeout: TRY_MS });
+    }, timeout);
+  }
+
+  /** Presses a button of the dialog or of the notification with this text, whichever asks. */
+  async answer(text: string | RegExp, button: string | RegExp): Promise<void> {
+    const question = this.question(text);
+    const name = typeof button === "string" ? { name: button, exact: true } : { name: button };
+    await this.withNotices(() => question.getByRole("button", name).first().click({ timeout: TRY_MS }), TRIES_MS);
   }
 
   /** The dialog or the notification with this text, whichever asks. */
   question(text: string | RegExp): Locator {
-    return this.dialog.or(this.toasts).filter({ hasText: text });
+    return this.dialog.or(this.notices).filter({ hasText: text });
   }
 
   button(within: Locator, name: string): Locator {
@@ -86,6 +175,30 @@ export class Window {
 
   statusItem(text: string | RegExp): Locator {
     return this.page.locator(".statusbar-item", { hasText: text });
+  }
+
+  /** Waits until the status bar has shown a text, which may be gone again by now, since the test began. */
+  async statusBarSaid(text: string | RegExp, timeout?: number): Promise<void> {
+    const wanted = typeof text === "string" ? expect.stringContaining(text) : expect.stringMatching(text);
+    const options = { intervals: [50], ...(timeout === undefined ? {} : { timeout }) };
+    await expect.poll(() => this.page.evaluate(statusBarTexts), options).toContainEqual(wanted);
+  }
+
+  /** From now on only what comes counts as said by the status bar. */
+  async forgetStatusBar(): Promise<void> {
+    await this.page.evaluate(clearStatusBarTexts);
+  }
+
+  /** Waits until hovering over an item of the status bar shows a text, and returns what is shown. */
+  async hover(item: Locator, text: string): Promise<Locator> {
+    const hover = this.page.locator(".monaco-hover").filter({ hasText: text });
+    await expect(async () => {
+      // The editor closes it when the item changes meanwhile.
+      await this.page.mouse.move(0, 0);
+      await item.hover({ timeout: TRY_MS });
+      await expect(hover).toBeVisible({ timeout: TRY_MS });
+    }).toPass({ timeout: TRIES_MS });
+    return hover;
   }
 
   /** The tab of an open file. */
@@ -102,11 +215,9 @@ export class Window {
     await expect(async () => {
       await this.page.keyboard.press("Control+P");
       await this.input.fill(path, { timeout: TRY_MS });
-      await expect(this.rows.first()).toContainText(name, { timeout: TRY_MS });
-      await this.page.keyboard.press("Enter");
+      await this.choose(name, TRY_MS);
       await expect(this.tab(name)).toHaveAttribute("aria-selected", "true", { timeout: TRY_MS });
-      // Its tab is there before what is typed goes to it.
-      await expect(this.page.locator(".part.editor .monaco-editor.focused")).toHaveCount(1, { timeout: TRY_MS });
+      await this.editorHasKeyboard();
     }).toPass({ timeout: TRIES_MS });
   }
 
@@ -116,18 +227,45 @@ export class Window {
       // Another list may be closing still, and Enter means nothing before the row is there.
       await expect(this.input).toHaveValue(/^:/, { timeout: TRY_MS });
       await this.input.fill(`:${line}`, { timeout: TRY_MS });
-      await expect(this.rows.first()).toContainText(String(line), { timeout: TRY_MS });
-      await this.page.keyboard.press("Enter");
+      await this.choose(String(line), TRY_MS);
       await this.cursorIsAt(line, TRY_MS);
+      await this.editorHasKeyboard();
     }).toPass({ timeout: TRIES_MS });
   }
 
   /** Selects the last word of a line of the file on screen. */
   async selectLastWord(line: number): Promise<void> {
-    await this.goToLine(line);
-    await this.page.keyboard.press("End");
-    await this.page.keyboard.press("Control+Shift+ArrowLeft");
-    await expect(this.statusItem("selected")).toBeVisible();
+    await expect(async () => {
+      await this.goToLine(line);
+      await this.page.keyboard.press("End");
+      await this.page.keyboard.press("Control+Shift+ArrowLeft");
+      await expect(this.statusItem("selected")).toBeVisible({ timeout: TRY_MS });
+    }).toPass({ timeout: TRIES_MS });
+  }
+
+  /** Puts text at the end of the file on screen, all at once: nothing is completed or indented in between. */
+  async append(text: string): Promise<void> {
+    const last = text.trim().split("\n").at(-1) ?? text;
+    await expect(async () => {
+      await this.editorHasKeyboard();
+      await this.page.keyboard.press("Control+End");
+      await this.page.keyboard.insertText(text);
+      await expect(this.page.locator(".part.editor .view-lines")).toContainText(last, { timeout: TRY_MS });
+    }).toPass({ timeout: TRIES_MS });
+  }
+
+  /** A file's tab is there before what is typed goes to it. */
+  private async editorHasKeyboard(): Promise<void> {
+    await expect(this.input).toBeHidden({ timeout: TRY_MS });
+    await expect(this.page.locator(".part.editor .monaco-editor.focused")).toHaveCount(1, { timeout: TRY_MS });
+  }
+
+  /** Chooses a row of the side bar by a click. Rows move while others are filled in, so it counts when it is seen. */
+  async select(row: Locator): Promise<void> {
+    await expect(async () => {
+      await row.click({ timeout: TRY_MS });
+      await expect(row).toHaveAttribute("aria-selected", "true", { timeout: TRY_MS });
+    }).toPass({ timeout: TRIES_MS });
   }
 
   /** Brings up the extension's own views. */
@@ -138,9 +276,8 @@ export class Window {
 
   /** Switches the colours by the theme's name. */
   async theme(name: string): Promise<void> {
-    await this.command("Preferences: Color Theme");
-    await this.input.fill(name);
-    await this.rows.filter({ hasText: name }).first().click();
+    // The list has more themes than it draws.
+    await this.chooseFrom("Preferences: Color Theme", name, name);
     await expect(this.input).toBeHidden();
   }
 
@@ -160,9 +297,38 @@ export class Window {
     await expect(async () => {
       for (const _ of [1, 2, 3]) await this.page.keyboard.press("Escape");
       await this.page.keyboard.press(TIDY_KEY);
+      // The last of what the key does. What is not over yet would take the focus from what the next test opens.
+      await expect(this.input).toHaveValue(TIDIED, { timeout: TRY_MS });
+      await this.page.keyboard.press("Escape");
+      await expect(this.input).toBeHidden({ timeout: TRY_MS });
       await expect(this.page.locator(".tabs-container").getByRole("tab")).toHaveCount(0, { timeout: TRY_MS });
-      await expect(this.toasts).toHaveCount(0, { timeout: TRY_MS });
+      await expect(this.notices).toHaveCount(0, { timeout: TRY_MS });
     }).toPass({ timeout: TRIES_MS });
+    await this.forgetStatusBar();
+  }
+
+  private async ask(query: string, title = "Sidecar: Search Code", heard: () => Promise<void>): Promise<void> {
+    await expect(async () => {
+      await this.openList(title);
+      await this.input.fill(query, { timeout: TRY_MS });
+      await heard();
+    }).toPass({ timeout: TRIES_MS });
+  }
+
+  /** The list that is open is not the one of commands, and what is typed goes to it. */
+  private async listIsOpen(): Promise<void> {
+    await expect(this.input).toBeFocused({ timeout: TRY_MS });
+    await expect(this.input).not.toHaveValue(/^>/, { timeout: TRY_MS });
+  }
+
+  /** Does something with a notification; what is not on screen as a toast is looked for in the notification centre. */
+  private async withNotices(act: () => Promise<void>, timeout: number): Promise<void> {
+    let again = false;
+    await expect(async () => {
+      if (again) await this.page.keyboard.press(NOTICES_KEY);
+      again = true;
+      await act();
+    }).toPass({ timeout });
   }
 }
 

@@ -1,0 +1,57 @@
+// What runs inside the editor's page. Each function is sent there as text, so it uses nothing from outside of itself.
+
+interface Recording {
+  statusBarTexts?: string[];
+}
+
+/** Records every text that the status bar shows: some are there for a moment only. */
+export function recordStatusBar(): void {
+  if (window !== window.top) return;
+  const texts: string[] = [];
+  (window as Recording).statusBarTexts = texts;
+  const note = (bar: Element) => {
+    for (const item of bar.querySelectorAll(".statusbar-item")) {
+      const text = (item.textContent ?? "").replace(/\s+/g, " ");
+      if (!texts.includes(text)) texts.push(text);
+    }
+  };
+  const changes = { childList: true, subtree: true, characterData: true };
+  const waiting = new MutationObserver(() => {
+    const bar = document.querySelector(".part.statusbar");
+    if (bar === null) return;
+    waiting.disconnect();
+    note(bar);
+    new MutationObserver(() => note(bar)).observe(bar, changes);
+  });
+  waiting.observe(document, changes);
+}
+
+export function statusBarTexts(): string[] {
+  return (window as Recording).statusBarTexts ?? [];
+}
+
+export function clearStatusBarTexts(): void {
+  (window as Recording).statusBarTexts?.splice(0);
+}
+
+/**
+ * Presses Enter in the list that is open, if the row that it would accept has this text. Both happen in one task of the
+ * page: the list can neither change nor close in between, so that Enter would mean something else.
+ */
+export function acceptActiveRow(text: string): boolean {
+  const input = document.activeElement;
+  const row = document.querySelector(".quick-input-list .monaco-list-row.focused");
+  if (input?.closest(".quick-input-widget") === null || row === null) return false;
+  if (!(row.textContent ?? "").replace(/\s+/g, " ").includes(text)) return false;
+  const enter = {
+    key: "Enter",
+    code: "Enter",
+    keyCode: 13,
+    which: 13,
+    bubbles: true,
+    cancelable: true,
+    composed: true,
+  };
+  input?.dispatchEvent(new KeyboardEvent("keydown", enter));
+  return true;
+}
