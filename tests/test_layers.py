@@ -68,7 +68,6 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("engine.workspace", ("engine", *ENGINE_VALUES)),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
-    ("surfaces.cli.render", ("engine.search.excerpt", *VALUES)),
     ("surfaces", ("surfaces.loopback", "tools", "parts.paths", *SETTINGS, *VALUES)),
     ("daemon", ("daemon", "surfaces", "tools", *SETTINGS, *VALUES)),
     ("gen", ("gen", "tools", "surfaces.cli.options", "surfaces.http.openapi", *SETTINGS, *VALUES)),

@@ -107,16 +107,17 @@ def test_an_index_whose_vectors_were_replaced_is_linked_anew_by_hash(repository:
 def test_a_reader_never_takes_the_vectors_of_a_new_cache_for_those_that_the_manifest_names(repository: Room) -> None:
     writer = repository.open()
     index(writer)
-    asked = {"query": "how long do cookies live", "mode": "vector"}
-    before = find(writer, **asked)
+    query = "how long do cookies live"
+    request = SearchRequest(query, mode="vector")
+    before = find(writer, query, mode="vector")
     (file,) = repository.home.glob("vectors/vectors.sqlite")
     _copy_under_another_uuid(file)
     reader = repository.open()
-    answer = reader.search(SearchRequest(**asked), never_cancelled)
+    answer = reader.search(request, never_cancelled)
     assert reader.index.readable().writer is None
     assert (answer.hits, "Partial: 0 of" in answer.notice) == ((), True)
-    assert find(writer, **asked) == before  # which links the manifest to the new file
-    answer = reader.search(SearchRequest(**asked), never_cancelled)
+    assert find(writer, query, mode="vector") == before  # which links the manifest to the new file
+    answer = reader.search(request, never_cancelled)
     assert ([hit.path for hit in answer.hits], answer.notice) == (before, "")
 
 
