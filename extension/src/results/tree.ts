@@ -28,6 +28,10 @@ export class ResultsTree implements vscode.TreeDataProvider<Node> {
 
   show(hits: readonly PlacedHit[]): void {
     this.files = groupsOf(hits).map((group) => ({ type: "file", group }));
+    this.refresh();
+  }
+
+  refresh(): void {
     this.changes.fire(undefined);
   }
 

@@ -105,10 +105,12 @@ export class ResultsView implements vscode.Disposable {
   }
 
   async bringUp(): Promise<void> {
+    await vscode.commands.executeCommand(`${RESULTS_VIEW}.focus`);
+    // A view that was hidden fills itself only now, and a row that it does not have yet cannot be revealed. `reveal` waits
+    // for a refresh that is asked for while the view is on screen.
+    this.tree.refresh();
     const first = this.tree.getChildren()[0];
-    // In one step: on a busy machine a second one would take the keyboard from what a person has begun meanwhile.
-    if (first === undefined) await vscode.commands.executeCommand(`${RESULTS_VIEW}.focus`);
-    else await this.view.reveal(first, { select: true, focus: true });
+    if (first !== undefined) await this.view.reveal(first, { select: true, focus: true });
   }
 
   dispose(): void {

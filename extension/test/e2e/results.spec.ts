@@ -51,6 +51,14 @@ test("kept results stand by file with the words highlighted, and a click opens t
   expect(name).toMatch(/^\w+ .+, lines \d+ to \d+, score 0\.\d\d: /);
 });
 
+test("what is kept has the keyboard, also where the view was hidden and held other results", async ({ window }) => {
+  for (const query of ["class that serves static files", "parse the cookies of a request", QUESTION]) {
+    await window.keep(query);
+    await window.command("View: Show Explorer");
+    await expect(window.page.locator(".explorer-folders-view")).toBeVisible();
+  }
+});
+
 test("why a hit was found unfolds to the parts of its score", async ({ window }) => {
   await window.keep(QUESTION);
   await window.select(hits(window).first());
@@ -79,6 +87,8 @@ test("results are narrowed down to a folder and back", async ({ window }) => {
 test("results are narrowed down to a language, and what is copied then is what is shown", async ({ window }) => {
   await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   writeFileSync(join(window.editor.folder, "compress.js"), SCRIPT);
+  // A file that is not indexed yet may be found by its name only.
+  await window.searchSays("compressResponseBody", "compress.js:");
   await window.keep(QUESTION);
   await expect.poll(() => files(window)).toContainEqual(ELSEWHERE);
   await expect(async () => {

@@ -18,7 +18,7 @@ export const test = base.extend<{ window: Window }, OfWorker>({
       await use(editor);
       await editor.stop();
     },
-    { scope: "worker", timeout: 300_000 },
+    { scope: "worker", timeout: 600_000 },
   ],
   shared: [
     async ({ browser, editor, editorOptions }, use) => {
@@ -28,7 +28,7 @@ export const test = base.extend<{ window: Window }, OfWorker>({
       await use(window);
       await page.close();
     },
-    { scope: "worker", timeout: 300_000 },
+    { scope: "worker", timeout: 600_000 },
   ],
   window: async ({ shared }, use, info) => {
     await use(shared);
