@@ -231,14 +231,14 @@ class StoreFailed(SidecarError):
 class DaemonEnded(SidecarError):
     """The daemon ended during the call, whose result is lost; the caller has to repeat it."""
 
-    code, user_message = "DAEMON_ENDED", "The sidecar daemon ended while this was under way."
+    code, user_message = "DAEMON_ENDED", "The sidecar daemon ended during this call."
     http_status, exit_status = 503, 7
 
 
 class DaemonUnavailable(SidecarError):
     """The daemon cannot be started, reached or ended."""
 
-    code, user_message = "DAEMON_UNAVAILABLE", "The sidecar daemon cannot be had."
+    code, user_message = "DAEMON_UNAVAILABLE", "The sidecar daemon is not available."
     http_status, exit_status = 503, 7
 
 
@@ -259,16 +259,18 @@ class PermissionDenied(SidecarError):
 def without_locks(path: object, error: OSError) -> PermissionDenied:
     """The error for a file that cannot be locked although nobody holds a lock on it."""
     return PermissionDenied(
-        f"{path} cannot be locked ({error.strerror}): its file system has no locks. "
-        "SIDECAR_HOME moves everything to another one."
+        f"{shown.place(path)} cannot be locked ({error.strerror}), because its file system has no locks. "
+        "Set SIDECAR_HOME to a folder on another file system."
     )
 
 
 def disk_error(error: OSError, path: object) -> DiskFull | PermissionDenied:
     """The error for a file or folder of our own that could not be written at `path`."""
     if error.errno in _NO_SPACE:
-        return DiskFull(f"Free some space on the disk that holds {path} and try again.")
-    return PermissionDenied(f"{path} cannot be written: {error.strerror or error}. Set SIDECAR_HOME to another folder.")
+        return DiskFull(f"Free some space on the disk that holds {shown.place(path)} and try again.")
+    return PermissionDenied(
+        f"{shown.place(path)} cannot be written: {error.strerror or error}. Set SIDECAR_HOME to another folder."
+    )
 
 
 class ConfigInvalid(SidecarError):

@@ -13,6 +13,10 @@ from collections.abc import Iterator
 
 LONGEST_QUOTE = 60
 """The maximum number of characters of a foreign string inside a sentence of sidecar's."""
+LONGEST_PLACE = 240
+"""The maximum number of characters of a path inside a sentence: enough to find it again."""
+LONGEST_REASON = 400
+"""The maximum number of characters that a library or the system says inside a sentence."""
 
 # Control characters, direction marks, zero-width characters, tags, surrogates, line ends other than \n. A variation
 # selector is allowed after a symbol, whose look it chooses; elsewhere a run of selectors could carry hidden text.
@@ -53,6 +57,16 @@ def quoted(text: str, most: int = LONGEST_QUOTE) -> str:
     The middle is left out when the string has more than `most` characters.
     """
     return '"' + short(_ACTIVE.sub(_broken, line(text)).replace('"', "'"), most) + '"'
+
+
+def place(path: object) -> str:
+    """A path or the name of a file inside a sentence: quoted, and whole unless it is very long."""
+    return quoted(str(path), LONGEST_PLACE)
+
+
+def reason(said: object) -> str:
+    """What a library or the system says about a failure, inside a sentence: one line that is not very long."""
+    return short(str(said), LONGEST_REASON)
 
 
 def short(text: str, most: int = LONGEST_QUOTE) -> str:

@@ -168,7 +168,7 @@ def test_the_environment_writes_every_type_as_text() -> None:
 
 def test_a_misspelt_variable_is_reported_and_a_foreign_one_is_not() -> None:
     settings = load(env={"SIDECAR_MAX_FILE": "3", "SIDECAR_HOME": "/x", "SIDECAR_LOG": "1", "DEVICE": "cpu"})
-    assert settings.problems == ("SIDECAR_MAX_FILE is not a setting; did you mean SIDECAR_MAX_FILES?",)
+    assert settings.problems == ('"SIDECAR_MAX_FILE" is not a setting; did you mean SIDECAR_MAX_FILES?',)
 
 
 @pytest.mark.parametrize(("key", "value"), [("confirm", "never"), ("model", "./evil"), ("offline", False)])

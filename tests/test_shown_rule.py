@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from sidecar import errors, shown
+from sidecar.errors import FileNotFound, SidecarError
+
 PACKAGE = Path(__file__).resolve().parents[1] / "sidecar"
 DOORS = sorted(path for room in ("surfaces", "daemon", "tools") for path in (PACKAGE / room).rglob("*.py"))
 STREAM = re.compile(r"(std)?(out|err)|_?stream")
@@ -72,3 +75,57 @@ def test_the_rule_sees_what_it_is_for() -> None:
     assert unseen('stream.write("" if quiet else text)')
     assert not unseen('err.write(shown.line(f"{error}") + "\\n")')
     assert not unseen("file.write(text)")
+
+
+ERRORS = {name for name, made in vars(errors).items() if isinstance(made, type) and issubclass(made, SidecarError)}
+FOREIGN = frozenset(
+    "path _path root _root folder file_path user_path pattern manifest downloads staged filename label url source "
+    "error fault problem said complaint detail".split()
+)
+"""What holds a name of a file, an address, or the words of a library or the system."""
+
+
+def is_harmless(node: ast.expr) -> bool:
+    """The system's words for an error number, an error's class, or a length."""
+    return bool(re.fullmatch(r"\w+\.strerror( or \w+)?|type\(\w+\)\.__name__|len\(.*\)", ast.unparse(node)))
+
+
+def bare(source: str) -> list[str]:
+    """What the messages of errors take from outside without `shown`."""
+    found = []
+    for call in ast.walk(ast.parse(source)):
+        if not isinstance(call, ast.Call) or ast.unparse(call.func).rpartition(".")[2] not in ERRORS:
+            continue
+        pieces = [v.value for a in call.args for v in ast.walk(a) if isinstance(v, ast.FormattedValue)]
+        for piece in pieces:
+            text = ast.unparse(piece)
+            words = set(re.findall(r"\w+", re.sub(r"'[^']*'", "", text)))
+            if words & FOREIGN and not text.startswith("shown.") and not is_harmless(piece):
+                found.append(text)
+    return found
+
+
+def test_a_path_or_the_words_of_a_library_stand_in_an_error_only_as_shown() -> None:
+    wrong = {
+        path.relative_to(PACKAGE).as_posix(): found
+        for path in PACKAGE.rglob("*.py")
+        if (found := bare(path.read_text(encoding="utf-8")))
+    }
+    assert wrong == {}
+
+
+def test_the_rule_for_errors_sees_what_it_is_for() -> None:
+    assert bare('raise FileNotFound(f"{path} does not exist.")') == ["path"]
+    assert bare('raise errors.StoreFailed(f"It says: {self._path.parent}, {error!r}.")') == [
+        "self._path.parent",
+        "error",
+    ]
+    assert bare('raise FileNotFound(f"{shown.place(path)}: {error.strerror}, {len(path)}, {line}.")') == []
+
+
+def test_a_path_in_an_error_is_quoted_and_whole_and_a_very_long_one_is_cut() -> None:
+    usual = "/home/somebody/.local/share/sidecar/indexes/0123456789abcdef/generation-00012/manifest.sqlite"
+    assert FileNotFound(f"{shown.place(usual)} does not exist.").detail == f'"{usual}" does not exist.'
+    assert len(shown.place("x/" * 2000)) < 300
+    assert shown.place("a\nb](c)\u202e.py") == '"a\\u{a}b] (c)\\u{202e}.py"'
+    assert len(shown.reason("why\n" * 1000)) <= shown.LONGEST_REASON

@@ -49,7 +49,7 @@ export interface SearchCodeParams {
   kinds?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
-  /** Add what each score is made of, and the telling lines. */
+  /** Add what each score is made of, and the lines that show why. */
   explain?: boolean;
 }
 
@@ -119,7 +119,7 @@ export interface SearchDocsParams {
   kinds?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
-  /** Add what each score is made of, and the telling lines. */
+  /** Add what each score is made of, and the lines that show why. */
   explain?: boolean;
 }
 
@@ -306,7 +306,7 @@ export interface SimilarParams {
   path: string;
   /** A line of the code to compare, 1-based. */
   line: number;
-  /** Compare just the lines up to this one; 0: all around line. */
+  /** Last line to compare; 0: the whole passage around line. */
   end_line?: number;
   /** How many results. */
   limit?: number;
@@ -379,7 +379,7 @@ export interface AddDocumentParams {
   doc_id: string;
   /** The text to index. */
   content: string;
-  /** Anything, given back with each result. */
+  /** Any JSON object; returned with each result. */
   metadata?: Record<string, JsonValue>;
   /** Which index. */
   index_name?: string;
@@ -401,9 +401,9 @@ export interface TokenizerConfig {
 export interface CreateDocumentIndexParams {
   /** Letters, digits, - and _. */
   index_name: string;
-  /** memory, or sqlite: stays on disk. */
+  /** memory, or sqlite (kept on disk). */
   backend?: string;
-  /** How texts are taken apart. */
+  /** How texts are split into words. */
   tokenizer_config?: TokenizerConfig;
 }
 
@@ -473,11 +473,11 @@ export interface FuzzyMatches {
 }
 
 export interface SaveParams {
-  /** Its name; groups by prefix. */
+  /** Its name; a prefix groups memories. */
   key: string;
   /** What to remember. */
   text: string;
-  /** One line; else the text's first. */
+  /** One line; default: the text's first. */
   summary?: string;
   /** Words to group by. */
   tags?: string[];
@@ -517,7 +517,7 @@ export interface MemoryResult {
 }
 
 export interface ListParams {
-  /** Only keys that begin so. */
+  /** Only keys with this prefix. */
   namespace?: string;
   /** Only memories with all of these. */
   tags?: string[];
@@ -561,7 +561,7 @@ export interface SearchParams {
   limit?: number;
   /** Skip this many results (next page). */
   offset?: number;
-  /** Only keys that begin so. */
+  /** Only keys with this prefix. */
   namespace?: string;
 }
 
@@ -595,7 +595,7 @@ export interface FulltextParams {
   limit?: number;
   /** Skip this many results (next page). */
   offset?: number;
-  /** Only keys that begin so. */
+  /** Only keys with this prefix. */
   namespace?: string;
 }
 
@@ -634,11 +634,11 @@ export interface ActivityParams {
   tool?: string;
   /** Only calls begun at or after this time (ISO 8601). */
   since?: string;
-  /** Only what changed after this revision of an earlier answer. */
+  /** Only calls that changed after this revision, from an earlier answer. */
   after?: number;
   /** At most this many calls, the latest. */
   limit?: number;
-  /** Also what is about folders that this editor does not have open. */
+  /** Also calls for folders that this editor does not have open. */
   everywhere?: boolean;
 }
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sidecar import shown
 from sidecar.errors import PermissionDenied, SidecarError, disk_error
 from sidecar.lock_file import read_text
 
@@ -156,7 +157,7 @@ def private_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise PermissionDenied(f"{folder} is not a folder that belongs to you.")
+            raise PermissionDenied(f"{shown.place(folder)} is not a folder that belongs to you.")
         if stat.S_IMODE(found.st_mode) & 0o077:
             folder.chmod(0o700)
     except OSError as error:

@@ -158,7 +158,7 @@ def _take(lock: LockFile, place: Endpoint, patience_s: float) -> bool:
             return False
         if time.monotonic() > deadline:
             pid = f"process {record.pid}" if record else "a process"
-            raise IndexLocked(f"{pid} holds {place.lock} but cannot be reached. End it and try again.")
+            raise IndexLocked(f"{pid} holds {shown.place(place.lock)} but cannot be reached. End it and try again.")
         time.sleep(_POLL_S)
     return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from sidecar import shown
 from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.layout import IndexLayout
@@ -37,7 +38,7 @@ class OpenWorkspaces:
         """The workspace of a root folder, made at first use. Raises WorkspaceNotFound if it is not a folder."""
         normal = normalise_root(root)
         if not Path(normal).is_dir():
-            raise WorkspaceNotFound(f"{root} is not a folder.")
+            raise WorkspaceNotFound(f"{shown.place(root)} is not a folder.")
         with self._lock:
             if normal not in self._open:
                 self._open[normal] = IndexedWorkspace(

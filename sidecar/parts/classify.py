@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sidecar import shown
 from sidecar.errors import PermissionDenied
 from sidecar.model import Decision, Rule
 from sidecar.parts.globs import wildmatch
@@ -159,7 +160,7 @@ class Classifier:
         except OSError as error:
             if is_a_link(error):
                 return None
-            raise PermissionDenied(f"{label} cannot be read: {error.strerror or error}.") from error
+            raise PermissionDenied(f"{shown.place(label)} cannot be read: {error.strerror or error}.") from error
         return known[1]
 
 

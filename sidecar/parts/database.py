@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied, SidecarError
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -21,14 +22,14 @@ _CLOSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY
 _CACHE_KIB = 8 * 1024
 _PROBED = 100_000
 _FILES = ("", "-wal", "-shm")
-_REBUILD = "{path.name}: {error}. Run reindex_project to rebuild it."
+_REBUILD = "{name}: {error}. Run reindex_project to rebuild it."
 
 
 @contextmanager
 def translated(path: Path, corrupt: str = _REBUILD) -> Iterator[None]:
     """Turns sqlite3's errors into sidecar's: DiskFull, PermissionDenied, IndexLocked, IndexCorrupt.
 
-    `corrupt` says what to do about a damaged file; it is a format string with the fields `path` and `error`.
+    `corrupt` says what to do about a damaged file; it is a format string with the fields `path`, `name` and `error`.
     """
     try:
         yield
@@ -40,12 +41,17 @@ def _translate(error: sqlite3.Error, path: Path, corrupt: str) -> SidecarError:
     # The low byte is the primary code; the rest makes it an extended one.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL:
-        return DiskFull(f"Free some space on the disk that holds {path.parent} and try again.")
+        return DiskFull(f"Free some space on the disk that holds {shown.place(path.parent)} and try again.")
     if code in _CLOSED and not _is_broken_place(path):
-        return PermissionDenied(f"{path} cannot be written: {error}.")
+        return PermissionDenied(f"{shown.place(path)} cannot be written: {shown.reason(error)}.")
     if code in _BUSY:
-        return IndexLocked(f"{path} is being written by another process. Try again.")
-    return IndexCorrupt(corrupt.format(path=path, error=error))
+        return IndexLocked(f"{shown.place(path)} is being written by another process. Try again.")
+    return _corrupt(corrupt, path, error)
+
+
+def _corrupt(text: str, path: Path, said: object) -> IndexCorrupt:
+    filled = {"path": shown.place(path), "name": shown.place(path.name), "error": shown.reason(said)}
+    return IndexCorrupt(text.format(**filled))
 
 
 def _is_broken_place(path: Path) -> bool:
@@ -73,7 +79,7 @@ def connect(path: Path, *, readonly: bool = False, corrupt: str = _REBUILD) -> s
     """
     with translated(path, corrupt):
         if readonly and _is_gone(path):
-            raise IndexCorrupt(corrupt.format(path=path, error="the file is gone"))
+            raise _corrupt(corrupt, path, "the file is gone")
         connection = connect_readonly(path) if readonly else _connect(path, "mode=rwc")
         # A cache, not a memory map: with a map, truncating the file would kill the process.
         connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
@@ -120,7 +126,7 @@ def file_id(path: Path) -> int:
     become of the file.
     """
     if _is_gone(path):
-        raise IndexCorrupt(_REBUILD.format(path=path, error="the file is gone"))
+        raise _corrupt(_REBUILD, path, "the file is gone")
     with translated(path), contextlib.closing(_connect(path, "mode=ro&immutable=1")) as connection:
         (number,) = connection.execute("PRAGMA application_id").fetchone()
     return int(number)
@@ -136,7 +142,7 @@ class OpenedFile:
     def check(self) -> None:
         """Raises IndexCorrupt if the content of another file has taken its place, or its header cannot be read."""
         if file_id(self._path) != self._id:
-            raise IndexCorrupt(_REBUILD.format(path=self._path, error="another file has taken its place"))
+            raise _corrupt(_REBUILD, self._path, "another file has taken its place")
 
 
 def copy_database(source: Path, target: Path) -> None:
@@ -186,7 +192,7 @@ def blamed(path: Path) -> Iterator[None]:
     except Exception as error:
         fault = find_fault(path)
         if fault:
-            raise IndexCorrupt(_REBUILD.format(path=path, error=fault)) from error
+            raise _corrupt(_REBUILD, path, fault) from error
         raise
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from sidecar import shown
 from sidecar.errors import IndexCorrupt, PermissionDenied, SidecarError
 from sidecar.locks import Rank, make_rlock
 from sidecar.parts.database import all_or_nothing, connect, connect_readonly, find_fault, translated
@@ -99,7 +100,8 @@ class OwnFile:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > self._version and not find_fault(self._path):
             raise IndexCorrupt(
-                f"The {self._what} in {self._path} were written by a newer sidecar (format {version}; this one knows"
+                f"The {self._what} in {shown.place(self._path)} were written by a newer sidecar (format "
+                f"{version}; this one knows"
                 f" {self._version}). Use that one, or move the file away to start without {self._what}."
             )
         if version != self._version:
@@ -158,9 +160,13 @@ class OwnFile:
         try:
             rescued = self._set_aside(aside)
         except (OSError, sqlite3.Error) as problem:
-            return PermissionDenied(f"{self._path} is damaged ({fault}) and cannot be set aside: {problem}.")
+            return PermissionDenied(
+                f"{shown.place(self._path)} is damaged ({shown.reason(fault)}) and cannot be set aside: "
+                f"{shown.reason(problem)}."
+            )
         return IndexCorrupt(
-            f"The {self._what} in {self._path} cannot be read ({fault}). The file is now {aside.name} in the same"
+            f"The {self._what} in {shown.place(self._path)} cannot be read ({shown.reason(fault)}). The file is "
+            f"now {shown.place(aside.name)} in the same"
             f" folder; {rescued} of the {self._what} have been rescued and are in use. Try again."
         )
 

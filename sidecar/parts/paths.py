@@ -11,7 +11,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-from sidecar import errors
+from sidecar import errors, shown
 from sidecar.parts.globs import check_glob, compile_glob
 
 __all__ = [
@@ -82,14 +82,16 @@ def relative_path(root: str, user_path: str) -> str:
     if "\0" in text:
         raise errors.PathTraversal("The path contains a NUL character.")
     if text != storable(text):
-        raise errors.InvalidParams(f"{storable(user_path)!r} is not valid Unicode; no file of that name is indexed.")
+        raise errors.InvalidParams(
+            f"{shown.place(storable(user_path))} is not valid Unicode; no file of that name is indexed."
+        )
     text = text.replace(os.sep, "/")
     if text.startswith("/") or (os.name == "nt" and _DRIVE.match(text)):
         text = _below(root, text, user_path)
     elif _DRIVE.match(text) or text.startswith("\\\\"):
-        raise errors.PathTraversal(f"{user_path!r} names a drive; give a path relative to the workspace.")
+        raise errors.PathTraversal(f"{shown.place(user_path)} names a drive; give a path relative to the workspace.")
     if ".." in text.replace("\\", "/").split("/") and "\\" in text:
-        raise errors.PathTraversal(f"{user_path!r} leaves the workspace.")
+        raise errors.PathTraversal(f"{shown.place(user_path)} leaves the workspace.")
     return "/".join(_resolved_parts(text, user_path))
 
 
@@ -103,7 +105,7 @@ def _below(root: str, absolute: str, user_path: str) -> str:
             return ""
         if candidate.startswith(base.rstrip("/") + "/"):
             return candidate[len(base.rstrip("/")) + 1 :]
-    raise errors.PathTraversal(f"{user_path!r} is outside the workspace {root}.")
+    raise errors.PathTraversal(f"{shown.place(user_path)} is outside the workspace {shown.place(root)}.")
 
 
 def _resolved_parts(text: str, user_path: str) -> list[str]:
@@ -111,7 +113,7 @@ def _resolved_parts(text: str, user_path: str) -> list[str]:
     for part in text.split("/"):
         if part == "..":
             if not parts:
-                raise errors.PathTraversal(f"{user_path!r} leaves the workspace.")
+                raise errors.PathTraversal(f"{shown.place(user_path)} leaves the workspace.")
             parts.pop()
         elif part not in ("", "."):
             parts.append(part)

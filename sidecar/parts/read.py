@@ -13,7 +13,7 @@ import re
 import stat as modes
 from collections.abc import Callable
 
-from sidecar import errors
+from sidecar import errors, shown
 from sidecar.model import FileContent, Stat
 from sidecar.parts.paths import disk_path, normalise_root
 
@@ -55,9 +55,9 @@ def read_file(root: str, path: str, max_size: int, *, reread: Callable[[int, int
             if content is not None:
                 return content
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise errors.FileNotFound(f"{path} does not exist.") from error
+        raise errors.FileNotFound(f"{shown.place(path)} does not exist.") from error
     except PermissionError as error:
-        raise errors.PermissionDenied(f"{path} cannot be read: {error.strerror}.") from error
+        raise errors.PermissionDenied(f"{shown.place(path)} cannot be read: {error.strerror}.") from error
     except OSError as error:
         raise _translated(error, path) from error
     raise ChangedWhileReading(f"{path} changed during {ATTEMPTS} attempts to read it")
@@ -65,10 +65,12 @@ def read_file(root: str, path: str, max_size: int, *, reread: Callable[[int, int
 
 def _translated(error: OSError, path: str) -> errors.SidecarError:
     if error.errno in (errno.ELOOP, errno.EMLINK):
-        return errors.PathTraversal(f"{path} is a symbolic link. Its target is indexed under its own path.")
+        return errors.PathTraversal(
+            f"{shown.place(path)} is a symbolic link. Its target is indexed under its own path."
+        )
     if error.errno in (errno.ENAMETOOLONG, errno.EINVAL):
-        return errors.FileNotFound(f"{path} is not a valid file name.")
-    return errors.PermissionDenied(f"{path} cannot be read: {error.strerror or error}.")
+        return errors.FileNotFound(f"{shown.place(path)} is not a valid file name.")
+    return errors.PermissionDenied(f"{shown.place(path)} cannot be read: {error.strerror or error}.")
 
 
 def _inside(root: str, path: str) -> str:
@@ -78,7 +80,7 @@ def _inside(root: str, path: str) -> str:
     folder, name = os.path.split(disk_path(root, path) if path else root + os.sep)
     resolved = os.path.realpath(folder)
     if resolved != root and not resolved.startswith(root.rstrip(os.sep) + os.sep):
-        raise errors.PathTraversal(f"{path} leads out of the workspace.")
+        raise errors.PathTraversal(f"{shown.place(path)} leads out of the workspace.")
     return os.path.join(resolved, name)  # noqa: PTH118
 
 
@@ -89,9 +91,9 @@ def _read_once(full: str, path: str, max_size: int, read: Callable[[int, int], b
     try:
         before = os.fstat(descriptor)
         if not modes.S_ISREG(before.st_mode):
-            raise errors.FileExcluded(f"{path} is not a regular file.")
+            raise errors.FileExcluded(f"{shown.place(path)} is not a regular file.")
         if before.st_size > max_size:
-            raise errors.FileExcluded(f"{path} has {before.st_size} bytes; the limit is {max_size}.")
+            raise errors.FileExcluded(f"{shown.place(path)} has {before.st_size} bytes; the limit is {max_size}.")
         raw = read(descriptor, before.st_size)
         after = os.fstat(descriptor)
     finally:

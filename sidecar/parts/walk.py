@@ -11,7 +11,7 @@ import stat as modes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sidecar import errors
+from sidecar import errors, shown
 from sidecar.model import (
     Collection,
     Decision,
@@ -141,7 +141,7 @@ class DiskWalker:
     def walk(self, cancelled: IsCancelled = never_cancelled) -> WalkResult:
         """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound when the root is not a folder."""
         if not os.path.isdir(self._root):  # noqa: PTH112
-            raise errors.WorkspaceNotFound(f"{self._root} is not a folder.")
+            raise errors.WorkspaceNotFound(f"{shown.place(self._root)} is not a folder.")
         try:
             harvest = self._descend(_Folder("", self._root, self._rules.outermost()), cancelled)
         except (OSError, TooManyRules) as error:
@@ -191,7 +191,7 @@ class DiskWalker:
                 pending.extend(self._enter(folder, entries, harvest))
             except (FileNotFoundError, NotADirectoryError) as error:
                 if not folder.path:
-                    raise errors.WorkspaceNotFound(f"{self._root} is not a folder.") from error
+                    raise errors.WorkspaceNotFound(f"{shown.place(self._root)} is not a folder.") from error
             except (OSError, TooManyRules) as error:
                 harvest.leave_unread(folder.path, True, error)
         return harvest
@@ -239,7 +239,7 @@ class DiskWalker:
             return SkippedPath("/", Decision(Rule.FOLDER, "it is the workspace"))
         decision, entry, folder = self._trace(path.strip("/"))
         if entry.stat is None and (decision.indexed or decision.rule is Rule.MISSING):
-            raise errors.FileNotFound(f"{path} does not exist.")
+            raise errors.FileNotFound(f"{shown.place(path)} does not exist.")
         if decision.indexed and folder is not None:
             return SkippedPath(f"{entry.path}/", Decision(Rule.FOLDER, "it is a folder"))
         if decision.indexed and self._last_kept is not None and entry.path > self._last_kept:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from sidecar import shown
 from sidecar.errors import ConfigInvalid
 
 
@@ -28,5 +29,7 @@ def own_home(env: Mapping[str, str]) -> Path | None:
         return None
     home = Path(text).expanduser()
     if not home.is_absolute():
-        raise ConfigInvalid(f"SIDECAR_HOME is {text!r}; it must be an absolute path, so that every folder finds it.")
+        raise ConfigInvalid(
+            f"SIDECAR_HOME is {shown.place(text)}; give an absolute path, which means the same in every folder."
+        )
     return home

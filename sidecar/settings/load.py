@@ -82,8 +82,8 @@ def load_settings(
     value of None means not given. A missing file counts as empty.
     """
     loader = _Loader()
-    loader.add("user file", str(user_file), loader.read(user_file))
-    loader.add("index config", str(config_file), loader.read(config_file))
+    loader.add("user file", shown.place(user_file), loader.read(user_file))
+    loader.add("index config", shown.place(config_file), loader.read(config_file))
     loader.add("environment", "the environment", loader.from_environment(env))
     loader.add("editor", "the editor's settings", _given(editor))
     loader.add("flag", "the command line", _given(flags))
@@ -132,16 +132,17 @@ class _Loader:
             content = json.loads(raw.decode("utf-8-sig"))
         except json.JSONDecodeError as error:
             self._problems.append(
-                f"{path} is not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}. It is not used."
+                f"{shown.place(path)} is not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}."
+                " It is ignored."
             )
         except RecursionError:
-            self._problems.append(f"{path} is nested too deeply. It is not used.")
+            self._problems.append(f"{shown.place(path)} is nested too deeply. It is ignored.")
         except (OSError, ValueError) as error:
-            self._problems.append(f"{path} cannot be read: {error}. It is not used.")
+            self._problems.append(f"{shown.place(path)} cannot be read: {shown.reason(error)}. It is ignored.")
         else:
             if isinstance(content, dict):
                 return content
-            self._problems.append(f"{path} must hold a JSON object ({{...}}). It is not used.")
+            self._problems.append(f"{shown.place(path)} must hold a JSON object ({{...}}). It is ignored.")
         return {}
 
     def from_environment(self, env: Mapping[str, str]) -> Mapping[str, object]:
@@ -155,7 +156,7 @@ class _Loader:
             elif name.startswith(ENVIRONMENT_PREFIX):
                 near = difflib.get_close_matches(name, variables, 1, 0.9)
                 if near:
-                    self._problems.append(f"{name} is not a setting; did you mean {near[0]}?")
+                    self._problems.append(f"{shown.quoted(name)} is not a setting; did you mean {near[0]}?")
         return found
 
     def add(self, origin: Origin, source: str, layer: Mapping[str, object]) -> None:
@@ -163,8 +164,8 @@ class _Loader:
             declaration = _BY_KEY[key]
             if declaration.scope == "user" and origin in ("index config", "editor"):
                 self._problems.append(
-                    f"{key} in {source} is ignored, because a workspace must not decide it. "
-                    f"Set it in your own settings file, by {declaration.environment} or by a flag."
+                    f"{key} in {source} is ignored, because only you may set it, not a workspace. "
+                    f"Set it in your own settings file, with {declaration.environment} or with a flag."
                 )
                 continue
             try:
@@ -198,7 +199,7 @@ class _Loader:
         known = [k for k in (*_BY_KEY, *_GROUPS) if "." not in key or "." in k]
         near = difflib.get_close_matches(key, known, 1, 0.6)
         hint = f" Did you mean {near[0]}?" if near else f" Known keys: {', '.join(_BY_KEY)}."
-        self._problems.append(f"{key} in {source} is not a setting.{hint}")
+        self._problems.append(f"{shown.quoted(key)} in {source} is not a setting.{hint}")
 
 
 def _given(layer: Mapping[str, object]) -> Mapping[str, object]:

@@ -42,11 +42,11 @@ class ActivityParams(Params):
         "", max_length=40, description="Only calls begun at or after this time (ISO 8601).", examples=["2026-01-02"]
     )
     after: int = Field(
-        0, ge=0, description="Only what changed after this revision of an earlier answer.", examples=[12]
+        0, ge=0, description="Only calls that changed after this revision, from an earlier answer.", examples=[12]
     )
     limit: int = Field(100, ge=1, le=10_000, description="At most this many calls, the latest.", examples=[100])
     everywhere: bool = Field(
-        False, description="Also what is about folders that this editor does not have open.", examples=[True]
+        False, description="Also calls for folders that this editor does not have open.", examples=[True]
     )
 
 
@@ -248,7 +248,7 @@ def activity_params(arguments: Mapping[str, object]) -> ActivityParams:
         faults = [f"{'.'.join(map(str, f['loc'])) or 'parameters'}: {f['msg']}." for f in error.errors()]
         raise InvalidParams(" ".join(faults)) from None
     except ValueError:
-        raise InvalidParams("since: a time like 2026-01-02T03:04:05Z is expected.") from None
+        raise InvalidParams("since: must be a time such as 2026-01-02T03:04:05Z.") from None
     return params
 
 

@@ -124,7 +124,7 @@ def reindex_declined(context: Context, params: NoParams, answer: Answer) -> Rein
         status="cancelled",
         project_path=context.workspace.root,
         stats=NOTHING_DONE,
-        message=why_cancelled(answer, "The index is as it was."),
+        message=why_cancelled(answer, "The index has not changed."),
     )
 
 
@@ -168,7 +168,7 @@ def delete_declined(context: Context, params: NoParams, answer: Answer) -> Delet
         status="cancelled",
         project_path=context.workspace.root,
         index_path=context.workspace.status().index_path,
-        message=why_cancelled(answer, "The index is as it was."),
+        message=why_cancelled(answer, "The index has not changed."),
     )
 
 
@@ -180,7 +180,7 @@ def get_index_status(context: Context, params: NoParams) -> IndexStatus:
     return index_status(context.workspace.status())
 
 
-_WHEN_APPLIED = "Changes apply at the next indexing, indexingStrategy at the next call or within half a minute."
+_WHEN_APPLIED = "Changes take effect at the next indexing; indexingStrategy at the next call or within half a minute."
 
 
 def get_config(context: Context, params: NoParams) -> ConfigResult:
@@ -243,7 +243,7 @@ def _is_damaged(status: StatusAnswer) -> bool:
 def _what_is_lost(status: StatusAnswer) -> str:
     if _is_damaged(status):
         where = shown.quoted(status.index_path)
-        return f"The index at {where} cannot be read: {status.warning} What is left of it is removed."
+        return f"The index at {where} cannot be read: {status.warning} Deleting removes what is left of it."
     return f"{status.files} files and {status.chunks} chunks at {shown.quoted(status.index_path)} are lost."
 
 

@@ -24,7 +24,7 @@ class SimilarParams(Params):
     )
     line: Whole = Field(ge=1, le=10_000_000, description="A line of the code to compare, 1-based.", examples=[42])
     end_line: Whole = Field(
-        0, ge=0, le=10_000_000, description="Compare just the lines up to this one; 0: all around line.", examples=[48]
+        0, ge=0, le=10_000_000, description="Last line to compare; 0: the whole passage around line.", examples=[48]
     )
     limit: Whole = Field(10, ge=1, le=50, description="How many results.", examples=[10])
 

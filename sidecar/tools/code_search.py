@@ -64,7 +64,9 @@ class SearchCodeParams(Params):
     max_tokens: Whole = Field(
         0, ge=0, le=1_000_000, description="Stop before this many tokens of content; 0: no limit.", examples=[4000]
     )
-    explain: bool = Field(False, description="Add what each score is made of, and the telling lines.", examples=[True])
+    explain: bool = Field(
+        False, description="Add what each score is made of, and the lines that show why.", examples=[True]
+    )
 
 
 class SearchDocsParams(SearchCodeParams):

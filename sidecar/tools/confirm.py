@@ -146,12 +146,12 @@ class _CallRecord:
                 self.end(state="cancelled", message=error.message)
                 raise
             self.end(state="cancelled", message=f"Cancelled in {shown.quoted(self._stopped_in)}.")
-            raise Cancelled(f"A person has cancelled it in {shown.quoted(self._stopped_in)}.") from None
+            raise Cancelled(f"A person cancelled it in {shown.quoted(self._stopped_in)}.") from None
         except SidecarError as error:
             self.end(state="failed", message=f"{error.code}: {error.message}")
             raise
         except asyncio.CancelledError:
-            self.end(state="cancelled", message="The caller has given up.")
+            self.end(state="cancelled", message="The caller cancelled the call.")
             raise
         except BaseException:
             # A surface whose protocol cannot ask during a call raises the question to its client, which calls again.

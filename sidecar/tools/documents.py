@@ -84,7 +84,7 @@ class AddDocumentParams(Params):
         json_schema_extra={"minLength": 1},
     )
     metadata: dict[str, JsonValue] = Field(
-        {}, description="Anything, given back with each result.", examples=[{"author": "Smith"}]
+        {}, description="Any JSON object; returned with each result.", examples=[{"author": "Smith"}]
     )
     index_name: str = Field(
         "default", min_length=1, max_length=MAX_NAME, description="Which index.", examples=["documentation"]
@@ -126,11 +126,11 @@ class CreateDocumentIndexParams(Params):
         min_length=1, max_length=MAX_NAME, description="Letters, digits, - and _.", examples=["project_docs"]
     )
     backend: str = Field(
-        "memory", description="memory, or sqlite: stays on disk.", examples=["memory"], max_length=MAX_NAME
+        "memory", description="memory, or sqlite (kept on disk).", examples=["memory"], max_length=MAX_NAME
     )
     tokenizer_config: TokenizerConfig = Field(
         TokenizerConfig.model_validate({}),
-        description="How texts are taken apart.",
+        description="How texts are split into words.",
         examples=[{"lowercase": True, "min_length": 3}],
     )
 

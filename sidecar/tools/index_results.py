@@ -84,7 +84,7 @@ class UpdateResult(CamelResult):
         if self.withheld:
             yield f"{self.withheld} files withheld because of secrets; sidecar status lists them"
         if self.masked:
-            yield f"{self.masked} values hidden in what is kept of files, because they look like secrets"
+            yield f"{self.masked} values masked in the index, because they look like secrets"
         if self.errors:
             yield ((BAD, f"{self.errors} files could not be read; sidecar status lists them"),)
         yield f"{self.seconds:.1f} s"

@@ -27,7 +27,7 @@ def pairs(values: Iterable[tuple[str, object]]) -> Iterator[Line]:
 def upgraded(chunks: int) -> Iterator[Line]:
     """A line about the chunks that a model upgrade embedded; none without chunks."""
     if chunks:
-        yield f"{chunks} chunks embedded once more by the better model, which answers from now on"
+        yield f"{chunks} chunks embedded again with the better model, which answers from now on"
 
 
 def marked(text: str, spans: Sequence[tuple[int, int]]) -> list[Piece]:

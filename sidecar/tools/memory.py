@@ -45,7 +45,7 @@ Keyword = Annotated[str, Field(max_length=200)]
 class SaveParams(Params):
     """Parameters of `memory_save`."""
 
-    key: Key = Field(description="Its name; groups by prefix.", examples=["build/how-to"])
+    key: Key = Field(description="Its name; a prefix groups memories.", examples=["build/how-to"])
     text: str = Field(
         max_length=MAX_TEXT,
         description="What to remember.",
@@ -53,7 +53,7 @@ class SaveParams(Params):
         json_schema_extra={"minLength": 1},
     )
     summary: str = Field(
-        "", max_length=MAX_SUMMARY, description="One line; else the text's first.", examples=["How to build"]
+        "", max_length=MAX_SUMMARY, description="One line; default: the text's first.", examples=["How to build"]
     )
     tags: list[Tag] = Field([], max_length=20, description="Words to group by.", examples=[["build"]])
 
@@ -67,7 +67,7 @@ class KeyParams(Params):
 class ListParams(Params):
     """Parameters of `memory_list`."""
 
-    namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
+    namespace: str = Field("", max_length=MAX_KEY, description="Only keys with this prefix.", examples=["build/"])
     tags: list[Tag] = Field([], max_length=20, description="Only memories with all of these.", examples=[["build"]])
     limit: Whole = Field(20, ge=1, le=100, description="How many memories.", examples=[20])
     offset: Whole = Field(0, ge=0, le=MAX_OFFSET, description="Skip this many (next page).", examples=[20])
@@ -87,7 +87,7 @@ class SearchedAsElsewhere(Params):
         if not isinstance(given, dict):
             return given
         if given.get("output_format", "json") != "json":
-            raise InvalidParams('output_format: only "json" is made here.')
+            raise InvalidParams('output_format: only "json" is supported.')
         return {name: value for name, value in given.items() if name not in TAKEN_FOR_NOTHING}
 
 
@@ -102,7 +102,7 @@ class SearchParams(SearchedAsElsewhere):
     )
     limit: Whole = Field(10, ge=1, le=100, description="How many results.", examples=[10])
     offset: Whole = Field(0, ge=0, le=MAX_OFFSET, description="Skip this many results (next page).", examples=[10])
-    namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
+    namespace: str = Field("", max_length=MAX_KEY, description="Only keys with this prefix.", examples=["build/"])
 
 
 class FulltextParams(SearchedAsElsewhere):
@@ -116,7 +116,7 @@ class FulltextParams(SearchedAsElsewhere):
     )
     limit: Whole = Field(10, ge=1, le=100, description="How many results.", examples=[10])
     offset: Whole = Field(0, ge=0, le=MAX_OFFSET, description="Skip this many results (next page).", examples=[10])
-    namespace: str = Field("", max_length=MAX_KEY, description="Only keys that begin so.", examples=["build/"])
+    namespace: str = Field("", max_length=MAX_KEY, description="Only keys with this prefix.", examples=["build/"])
 
 
 # ---------------------------------------------------------------- results
@@ -231,7 +231,7 @@ def memory_save(context: Context, params: SaveParams) -> SavedResult:
         if not value:
             raise InvalidParams(f"{name}: must not be blank.")
     if not key.isprintable():
-        raise InvalidParams("key: must not hold control characters.")
+        raise InvalidParams("key: must not contain control characters.")
     summary = " ".join(params.summary.split()) or _first_line(params.text)
     tags = tuple(dict.fromkeys(tag.strip() for tag in params.tags if tag.strip()))
     saved, is_new = context.workspace.memories.save(key, summary, params.text, tags)
@@ -280,7 +280,7 @@ def delete_declined(context: Context, params: KeyParams, answer: Answer) -> Dele
     return DeletedResult(
         status="cancelled",
         data=DeletedKey(key=params.key.strip()),
-        message=why_cancelled(answer, "The memory is as it was."),
+        message=why_cancelled(answer, "The memory has not changed."),
     )
 
 
@@ -305,7 +305,7 @@ def memory_fulltext_search(context: Context, params: FulltextParams) -> MemorySe
 def _existing(context: Context, params: KeyParams) -> Memory:
     memory = context.workspace.memories.get(params.key.strip())
     if memory is None:
-        raise MemoryNotFound("memory_list shows the keys there are.")
+        raise MemoryNotFound("memory_list lists the keys that exist.")
     return memory
 
 

@@ -146,7 +146,7 @@ class Downloaded:
         if model.state == "ships":
             yield f"{name} ships with sidecar: there is nothing to download"
         elif self.status == "present":
-            yield f"{name} is there already, and its files are right: {model.folder}"
+            yield f"{name} is already there, and its files are intact: {model.folder}"
         else:
             yield f"{name} is in {model.folder} ({megabytes(model.size)}); it was tried and works"
         yield f"Use it with: sidecar index --model {name}"

@@ -62,7 +62,7 @@ def tools_of(toolsets: str | Iterable[str] = DEFAULT_TOOLSETS) -> tuple[ToolSpec
 
 def _advice(name: str) -> str:
     nearest = get_close_matches(name, TOOLSETS, n=1, cutoff=0.5)
-    return f"Did you mean {nearest[0]}?" if nearest else f"Known are {', '.join(TOOLSETS)}, all."
+    return f"Did you mean {nearest[0]}?" if nearest else f"Known toolsets: {', '.join(TOOLSETS)}, all."
 
 
 DEFAULT_TOOLS = tools_of(DEFAULT_TOOLSETS)

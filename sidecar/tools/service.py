@@ -236,7 +236,8 @@ def _guarded(name: str, workspace: str, work: Callable[[], T]) -> T:
         incident = uuid.uuid4().hex[:8]
         workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", name, incident)
         raise Internal(
-            f"It is in the log (logs/sidecar.log in the data folder) under {incident}.", incident=incident
+            f"The log (logs/sidecar.log in the data folder) has the details under incident {incident}.",
+            incident=incident,
         ) from error
 
 
@@ -257,5 +258,5 @@ def _no_such_tool(name: str, known: list[str]) -> str:
         if any(name in (tool.name, tool.lsp_method, *tool.aliases) for tool in tools):
             return f"{name} belongs to the toolset {toolset}, which is not enabled here; enable it with --toolsets."
     nearest: list[Any] = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    advice = f"Did you mean {nearest[0]}?" if nearest else f"Known are {', '.join(known)}."
+    advice = f"Did you mean {nearest[0]}?" if nearest else f"Known tools: {', '.join(known)}."
     return f"There is no tool {shown.quoted(name)}. {advice}"

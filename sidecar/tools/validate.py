@@ -65,7 +65,7 @@ def _problem(name: str, problem: Mapping[str, Any], schema: Mapping[str, Any]) -
     if problem["type"] == "missing":
         return {"field": name, "reason": f"is required ({allowed})", "allowed": allowed}
     if problem["type"] == "string_unicode":
-        return {"field": name, "reason": f"must be {allowed}, none of them half a character", "allowed": allowed}
+        return {"field": name, "reason": f"must be {allowed}, without half of a surrogate pair", "allowed": allowed}
     return {"field": name, "reason": f"must be {allowed}, not {_shown(problem['input'])}", "allowed": allowed}
 
 
@@ -74,7 +74,7 @@ def _unknown(name: str, schema: Mapping[str, Any]) -> str:
     if nearest:
         return f"is not a parameter; the nearest one is {nearest[0]}"
     known = ", ".join(schema)
-    return f"is not a parameter; known are {known}" if known else "is not a parameter; this tool takes none"
+    return f"is not a parameter; known parameters: {known}" if known else "is not a parameter; this tool takes none"
 
 
 def _shown(value: object) -> str:

@@ -246,12 +246,12 @@ def test_a_home_without_file_locks_is_one_sentence_and_the_session_goes_on(house
     if started.returncode == 77:
         pytest.skip("this system does not let us forbid locks")
     assert started.returncode == 7
-    assert started.stderr.count("\n") == 1 and "has no locks. SIDECAR_HOME" in started.stderr
+    assert started.stderr.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in started.stderr
     told = handshake(house, work, without_locks)
-    assert told.count("\n") == 1 and "has no locks. SIDECAR_HOME" in told
+    assert told.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in told
     indexed = house.run("index", "--quiet", program=without_locks, cwd=work)
     assert indexed.returncode == 8
-    assert indexed.stderr.count("\n") == 1 and "has no locks. SIDECAR_HOME" in indexed.stderr
+    assert indexed.stderr.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in indexed.stderr
     assert house.processes() == {}
 
 

@@ -172,7 +172,7 @@ def test_a_full_disk_loses_only_the_batch_and_the_store_lives_on(path: Path) -> 
 
 def test_a_file_that_is_no_database_is_corrupt(path: Path) -> None:
     path.write_bytes(b"this is no database, whatever it says" * 100)
-    with pytest.raises(IndexCorrupt, match=r"vectors\.sqlite cannot be read"):
+    with pytest.raises(IndexCorrupt, match=r"vectors\.sqlite\" cannot be read"):
         KeptVectors.open(path, "model@1", DIMENSION)
 
 

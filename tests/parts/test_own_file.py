@@ -55,7 +55,7 @@ def test_of_a_damaged_file_what_can_be_read_goes_on_and_the_file_itself_stays_un
     zero_page(path, 9)
     damaged = path.read_bytes()
     poems = poems_in(path)
-    with pytest.raises(IndexCorrupt, match=r"The poems in .*The file is now poems\.damaged-1\.sqlite") as told:
+    with pytest.raises(IndexCorrupt, match=r"The poems in .*The file is now \"poems\.damaged-1\.sqlite") as told:
         read_poems(poems)
     left = read_poems(poems)
     assert f"{len(left)} of the poems could be rescued" in told.value.detail

@@ -160,7 +160,7 @@ def test_rebuilding_with_a_slow_model_waits_for_it_too(tmp_path: Path) -> None:
     assert run(tmp_path, "index").returncode == 0
     done = run(tmp_path, "reindex", "--yes", "--model", SLOW)
     assert done.stdout.startswith("reindexed: 3 files, 3 chunks")
-    assert "3 chunks embedded once more by the better model, which answers from now on" in done.stdout
+    assert "3 chunks embedded again with the better model, which answers from now on" in done.stdout
     status = json.loads(run(tmp_path, "status", "--json").stdout)
     assert status["model"].startswith(SLOW)
     assert "refined" not in json.loads(run(tmp_path, "reindex", "--yes", "--json").stdout)

@@ -289,7 +289,7 @@ def test_a_failure_is_spelt_as_its_family_spells_it(served: Served) -> None:
 def test_text_that_is_no_unicode_is_refused_by_a_message_that_is(served: Served) -> None:
     reply = served.send("POST", "/tools/search_code", b'{"query": "a \\ud800 b"}', {"Content-Type": "application/json"})
     assert reply.status == 400
-    assert "half a character" in json.dumps(json.loads(reply.body.decode("utf-8")))
+    assert "half of a surrogate pair" in json.dumps(json.loads(reply.body.decode("utf-8")))
 
 
 def test_an_alias_of_a_tool_is_taken(served: Served) -> None:

@@ -308,7 +308,7 @@ async def test_a_job_that_an_agent_started_is_shown_in_the_editor_and_can_be_end
         go_on.set()
         result = await call
     assert result.is_error
-    assert 'A person has cancelled it in "Code".' in result.content[0].text  # type: ignore[union-attr]
+    assert 'A person cancelled it in "Code".' in result.content[0].text  # type: ignore[union-attr]
     await editor.expect_method("$/progress", lambda p: p["value"] == {"kind": "end", "message": "cancelled"})
 
 

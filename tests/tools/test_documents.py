@@ -138,7 +138,7 @@ def test_every_error_of_the_specification_has_its_sentence_and_nothing_else(
         ("search_add_document", {"content": "x"}, "doc_id: is required"),
         ("search_add_document", {"doc_id": 1, "content": "x"}, "doc_id: must be text"),
         ("search_add_document", {"doc_id": "", "content": "x"}, "doc_id: must be text of 1"),
-        ("search_add_document", {"doc_id": "a", "content": "x\ud800"}, "half a character"),
+        ("search_add_document", {"doc_id": "a", "content": "x\ud800"}, "half of a surrogate pair"),
         ("search_add_document", {"doc_id": "a", "content": "x", "metadata": [1]}, "metadata: must be an object"),
         ("search_add_document", {"doc_id": "a", "content": "x", "metadata": "y"}, "metadata: must be an object"),
         ("search_add_document", {"doc_id": "a", "content": "x", "metadata": {"a": float("nan")}}, "JSON values"),

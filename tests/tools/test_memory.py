@@ -146,7 +146,7 @@ def test_what_clients_of_the_original_program_send_along_changes_nothing(
 ) -> None:
     plain = tools(tool, **{asked: "clang"})
     assert tools(tool, **{asked: "clang"}, session="abc", sortLinks=True, output_format="json") == plain
-    with pytest.raises(InvalidParams, match='output_format: only "json" is made here'):
+    with pytest.raises(InvalidParams, match='output_format: only "json" is supported'):
         tools(tool, **{asked: "clang"}, output_format="toon")
     with pytest.raises(InvalidParams, match="links: is not a parameter"):
         tools(tool, **{asked: "clang"}, links=True)

@@ -74,7 +74,7 @@ def test_every_tool_of_a_service_has_one_name_in_every_choice_of_toolsets() -> N
 def test_an_unknown_toolset_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(InvalidParams, match="Did you mean code"):
         tools_of("codes")
-    with pytest.raises(InvalidParams, match="Known are code, "):
+    with pytest.raises(InvalidParams, match="Known toolsets: code, "):
         tools_of("zzz")
     with pytest.raises(InvalidParams, match="at least one"):
         tools_of(" , ")

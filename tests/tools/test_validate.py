@@ -36,7 +36,7 @@ REFUSED = [
     ("search_code", {"query": "x", "paths": "src"}, "paths: must be a list of 0 to 20 entries"),
     ("search_code", {"query": "x", "paths": ["a"] * 21}, "paths: must be a list of 0 to 20 entries"),
     ("search_code", {"query": "x", "topk": 3}, "topk: is not a parameter; the nearest one is top_k."),
-    ("search_code", {"query": "x", "zzz": 3}, "zzz: is not a parameter; known are query, top_k"),
+    ("search_code", {"query": "x", "zzz": 3}, "zzz: is not a parameter; known parameters: query, top_k"),
     ("search_by_path", {"pattern": "*", "limit": 0}, "limit: must be a whole number from 1 to 100, not 0."),
     ("search_by_path", {"pattern": "*", "limit": 101}, "limit: must be a whole number from 1 to 100, not 101."),
     ("search_by_path", {}, "pattern: is required"),

@@ -11,6 +11,7 @@ from unicodedata import normalize
 
 import numpy as np
 
+from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.relink import link_by_hash
 from sidecar.engine.index.snapshot import Snapshots
@@ -171,7 +172,9 @@ class Generations:
         try:
             return model_of(meta), bool(meta["clean"])
         except (KeyError, ValueError) as error:
-            raise IndexCorrupt(f"Its manifest does not describe its model ({error}). {REBUILD}") from error
+            raise IndexCorrupt(
+                f"Its manifest does not describe its model ({shown.reason(error)}). {REBUILD}"
+            ) from error
 
     def check(self, number: int) -> Mapping[str, object]:
         """The meta table of the manifest on disk.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidecar import shown
 from sidecar.errors import IndexCorrupt
 from sidecar.model import Ids
 from sidecar.parts.database import connect, translated
@@ -42,7 +43,7 @@ def vectors_in(manifest: Path, store_uuid: str) -> Ids:
             return np.fromiter((row[0] for row in rows), np.int64)
         except (TypeError, ValueError, OverflowError) as error:
             raise IndexCorrupt(
-                f"{manifest} refers to vectors by invalid numbers. Run reindex_project to rebuild it."
+                f"{shown.place(manifest)} refers to vectors by invalid numbers. Run reindex_project to rebuild it."
             ) from error
         finally:
             connection.close()

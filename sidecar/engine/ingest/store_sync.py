@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sidecar import shown
 from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.engine.ports import Kept
 from sidecar.errors import SidecarError, StoreFailed
@@ -127,12 +128,12 @@ class StoreSync:
                 self._fail(StoreFailed(error.message), tries)
             except OSError as error:
                 tries += 1
-                self._fail(StoreFailed(f"Its folder cannot be used: {error}.", rebuild=True), tries)
+                self._fail(StoreFailed(f"Its folder cannot be used: {shown.reason(error)}.", rebuild=True), tries)
             except Exception as error:
                 # If the thread ended here, callers of `drain` would wait for ever.
                 tries = _TRIES
                 self._log.exception("filling the vector store")
-                self._fail(StoreFailed(f"It cannot be filled ({type(error).__name__}: {error})."), tries)
+                self._fail(StoreFailed(f"It cannot be filled ({type(error).__name__}: {shown.reason(error)})."), tries)
         self._idle.set()
 
     def _wait(self) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias, cast
 
+from sidecar import shown
 from sidecar.engine.ingest.prepare import Hopeless, Job, Look
 from sidecar.errors import Internal
 from sidecar.locks import Rank, make_condition
@@ -107,7 +108,8 @@ class WorkerProcess:
             self._process = start(_MODULE)
         except OSError as error:
             raise Internal(
-                f"The process that parses files did not start: {error}. No file can be indexed without it."
+                f"The process that parses files did not start: {shown.reason(error)}. No file can be indexed "
+                f"without it."
             ) from error
         self._requests = cast(BinaryIO, self._process.stdin)
         self._replies = cast(BinaryIO, self._process.stdout)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.models.loader import fetch_model, make_embedder, model_shelf
 from sidecar.errors import InvalidParams, ModelDownloadFailed, ModelLoadFailed
@@ -108,7 +109,9 @@ class ModelCatalog:
             make_embedder(_with_model(self._settings, model.entry.id), self._home).close()
         except ModelLoadFailed as error:
             folder = self._shelf.folder_of(model)
-            raise ModelLoadFailed(f"{error.detail} The files are as published, in {folder}.") from error
+            raise ModelLoadFailed(
+                f"{shown.reason(error.detail)} The files are as published, in {shown.place(folder)}."
+            ) from error
 
     def _shipped(self, entry: ModelEntry) -> CatalogModel:
         folder = str(self._shelf.catalog.folder / entry.folder)

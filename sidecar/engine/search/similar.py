@@ -10,6 +10,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar import shown
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.source import Flags, SearchedSnapshot, SearchSource
 from sidecar.engine.search.vector_search import VectorSearch
@@ -60,7 +61,7 @@ def find_similar(
         allowed &= ~held
         text = _text_between(snapshot, np.flatnonzero(held), line, end_line)
         if not text.strip():
-            raise InvalidParams(f"{path}:{line}-{end_line} is empty: there is nothing to compare.")
+            raise InvalidParams(f"{shown.place(path)}:{line}-{end_line} is empty: there is nothing to compare.")
         vector = source.embedder().embed_documents([text])[0]
     return _answer(source, vector, allowed, limit, 0.5, cancelled, start)
 
@@ -123,14 +124,14 @@ def chunk_at(snapshot: SearchedSnapshot, path: str, line: int) -> int:
     first chunk. Raises FileNotFound if the path is not in the index, InvalidParams if the file is empty or ends before
     the line."""
     if path not in snapshot.paths:
-        raise FileNotFound(f"{path} is not in the index; explain_path says why.")
+        raise FileNotFound(f"{shown.place(path)} is not in the index; explain_path says why.")
     rows = np.flatnonzero(snapshot.chunk_file == snapshot.paths.index(path))
     if not len(rows):
-        raise InvalidParams(f"{path} is empty: there is nothing to compare.")
+        raise InvalidParams(f"{shown.place(path)} is empty: there is nothing to compare.")
     starts, ends = snapshot.chunk_start[rows], snapshot.chunk_end[rows]
     last = int(ends.max())
     if line > last:
-        raise InvalidParams(f"line: {path} ends at line {last}.")
+        raise InvalidParams(f"line: {shown.place(path)} ends at line {last}.")
     holding = np.flatnonzero((starts <= line) & (line <= ends))
     if len(holding):
         return int(rows[holding[np.argmin((ends - starts)[holding])]])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sidecar import shown
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.indexer import Tally
@@ -145,11 +146,13 @@ class Builder:
         found = self.find(path, settings)
         if found is None:
             if not indexer.remove(path) and not indexer.notice_removed(path):
-                raise FileNotFound(f"{path} is neither on disk nor in the index.")
+                raise FileNotFound(f"{shown.place(path)} is neither on disk nor in the index.")
             return FileReport("removed", path, 0)
         if not isinstance(found, FoundFile):
             indexer.remove(path)
-            raise FileExcluded(f"{path or '.'}: {found.decision.rule.value} ({found.decision.detail}).")
+            raise FileExcluded(
+                f"{shown.place(path or '.')}: {found.decision.rule.value} ({shown.reason(found.decision.detail)})."
+            )
         return FileReport("reindexed", path, self.index_one(generation, found))
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:
@@ -232,7 +235,7 @@ def count_collections(generation: Generation) -> tuple[CollectionCounts, Collect
 def _raise_if_left_out(snapshot: Snapshot, path: str) -> None:
     skip = snapshot.connection.execute("SELECT rule, detail FROM skipped WHERE path = ?", (path,)).fetchone()
     if skip is not None:
-        raise FileExcluded(f"{path}: {skip[0]} ({skip[1]}).")
+        raise FileExcluded(f"{shown.place(path)}: {skip[0]} ({shown.reason(skip[1])}).")
     failure = snapshot.connection.execute("SELECT message FROM failures WHERE path = ?", (path,)).fetchone()
     if failure is not None:
         said = PermissionDenied.user_message

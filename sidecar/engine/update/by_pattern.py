@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sidecar import shown
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.ingest.indexer import Tally
 from sidecar.engine.ingest.plan import Plan, batches, make_plan
@@ -138,7 +139,7 @@ def _relative(root: str, pattern: str) -> str:
     base = normalise_root(root).rstrip("/") + "/"
     relative = pattern.removeprefix(base)
     if relative.startswith("/") or ".." in relative.split("/"):
-        raise PathTraversal(f"{pattern!r} leaves the workspace {root}.")
+        raise PathTraversal(f"{shown.quoted(pattern)} leaves the workspace {shown.place(root)}.")
     return relative
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from sidecar import shown
 from sidecar.engine.concurrency.rwlock import RwLock
 from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.handle import IndexHandle
@@ -188,7 +189,7 @@ class ModelUpgrade:
                 self._error = error
                 self._log.warning("the second stage has stopped: %s", error.message)
         except Exception as error:
-            self._error = Internal(f"The second stage has stopped ({type(error).__name__}: {error}).")
+            self._error = Internal(f"The second stage has stopped ({type(error).__name__}: {shown.reason(error)}).")
             self._log.exception("the second stage has stopped")
         finally:
             self._now = None

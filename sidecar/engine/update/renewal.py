@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from sidecar import shown
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
@@ -32,7 +33,7 @@ def up_to_date_or_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[]
         checked = beside(lambda: _fault_of(generation))
         report = build(generation)
         if fault := checked.result():
-            raise IndexCorrupt(f"Its manifest is damaged ({fault}).")
+            raise IndexCorrupt(f"Its manifest is damaged ({shown.reason(fault)}).")
         return report
     except IndexCorrupt as damage:
         if index.generation is not None:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
+from sidecar import shown
 from sidecar.errors import ModelLoadFailed
 
 Kind: TypeAlias = Literal["static", "transformer"]
@@ -90,7 +91,8 @@ class ModelFiles:
             expected = self.entry.files.get(name, actual)
             if actual != expected:
                 raise ModelLoadFailed(
-                    f"{self.folder / name} is not the file of model {self.entry.id}: its SHA-256 is {actual}, "
+                    f"{shown.place(self.folder / name)} is not the file of model {self.entry.id}: its SHA-256 "
+                    f"is {actual}, "
                     f"but the catalog says {expected}. {self.remedy}"
                 )
             digest.update(f"{name} {actual}\n".encode())
@@ -111,7 +113,8 @@ class ModelFiles:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise ModelLoadFailed(
-                f"Model {self.entry.id}: {self.folder / name} cannot be read ({error.strerror}). {self.remedy}"
+                f"Model {self.entry.id}: {shown.place(self.folder / name)} cannot be read ({error.strerror}). "
+                f"{self.remedy}"
             ) from error
 
 
@@ -137,7 +140,8 @@ class Catalog:
             return ModelFiles(_folder_entry(folder), folder)
         known = ", ".join(entry.id for entry in self.models)
         raise ModelLoadFailed(
-            f"There is no model {wanted!r}: name one of {known}, or a folder with {MODEL_FILE} and {TOKENIZER_FILE}."
+            f"There is no model {shown.quoted(wanted)}: name one of {known}, or a folder with {MODEL_FILE} and "
+            f"{TOKENIZER_FILE}."
         )
 
 
@@ -157,7 +161,7 @@ def load_catalog(folder: Path | None = None) -> Catalog:
     content = read_object(path)
     models = content.get("models")
     if not isinstance(models, list):
-        raise ModelLoadFailed(f"{path} has no list `models`.")
+        raise ModelLoadFailed(f"{shown.place(path)} has no list `models`.")
     entries = tuple(read_entry(item, path) for item in models)
     return Catalog(folder, str(content.get("default") or (entries[0].id if entries else "")), entries)
 
@@ -179,11 +183,11 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise ModelLoadFailed(f"{path} cannot be read ({error.strerror}).") from error
+        raise ModelLoadFailed(f"{shown.place(path)} cannot be read ({error.strerror}).") from error
     except ValueError as error:
-        raise ModelLoadFailed(f"{path} is not JSON: {error}.") from error
+        raise ModelLoadFailed(f"{shown.place(path)} is not JSON: {shown.reason(error)}.") from error
     if not isinstance(content, dict):
-        raise ModelLoadFailed(f"{path} is not a JSON object.")
+        raise ModelLoadFailed(f"{shown.place(path)} is not a JSON object.")
     return content
 
 
@@ -193,18 +197,26 @@ def read_entry(item: object, path: Path) -> ModelEntry:
     Raises ModelLoadFailed if the id is missing, a key is unknown, or a value has a wrong type or is not allowed.
     """
     if not isinstance(item, dict) or not isinstance(item.get("id"), str):
-        raise ModelLoadFailed(f"{path}: every model needs an `id`.")
+        raise ModelLoadFailed(f"{shown.place(path)}: every model needs an `id`.")
     defaults = asdict(ModelEntry(id=""))
     for key, value in item.items():
         if key not in defaults:
-            raise ModelLoadFailed(f"{path}: model {item['id']} has an unknown key {key!r}.")
+            raise ModelLoadFailed(
+                f"{shown.place(path)}: model {shown.quoted(str(item['id']))} has an unknown key {key!r}."
+            )
         if not _same_type(value, defaults[key]):
             kind = type(defaults[key]).__name__
-            raise ModelLoadFailed(f"{path}: model {item['id']}, {key} must be of type {kind}, not {value!r}.")
+            raise ModelLoadFailed(
+                f"{shown.place(path)}: model {shown.quoted(str(item['id']))}, {key} must be of type {kind}, not "
+                f"{value!r}."
+            )
     for key, allowed in (("kind", get_args(Kind)), ("pooling", get_args(Pooling))):
         if item.get(key, defaults[key]) not in allowed:
             words = ", ".join(filter(None, allowed))
-            raise ModelLoadFailed(f"{path}: model {item['id']}, {key} must be one of {words}, not {item[key]!r}.")
+            raise ModelLoadFailed(
+                f"{shown.place(path)}: model {shown.quoted(str(item['id']))}, {key} must be one of {words}, not "
+                f"{item[key]!r}."
+            )
     return ModelEntry(**item)
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from sidecar import __version__
+from sidecar import __version__, shown
 from sidecar.errors import Cancelled, DiskFull, ModelDownloadFailed, SidecarError, disk_error
 from sidecar.model import IsCancelled, Progress
 from sidecar.parts.embed.published import LOCK_FILE, UNFINISHED, Published, RemoteFile
@@ -91,10 +91,13 @@ class _Hub:
             address = urlsplit(self._source)
             self._local = address.scheme == "http" and _is_loopback(address.hostname or "")
         except ValueError as error:
-            raise ModelDownloadFailed(f"modelsSource is {source!r}, which is not a valid address: {error}.") from error
+            raise ModelDownloadFailed(
+                f"modelsSource is {shown.reason(source)}, which is not a valid address: {shown.reason(error)}."
+            ) from error
         if not self._may_ask(self._source) or address.query or address.fragment or "@" in address.netloc:
             raise ModelDownloadFailed(
-                f"modelsSource is {source!r}; it must begin with https:// and name a server, without a password."
+                f"modelsSource is {shown.reason(source)}; it must begin with https:// and name a server, "
+                f"without a password."
             )
 
     def __enter__(self) -> _Hub:
@@ -103,7 +106,9 @@ class _Hub:
         def check(request: Request) -> None:
             # httpx2 calls this for every redirect too.
             if not self._may_ask(str(request.url)):
-                raise ModelDownloadFailed(f"{self._source} redirects to {request.url}, which is not https.")
+                raise ModelDownloadFailed(
+                    f"{shown.reason(self._source)} redirects to {shown.reason(request.url)}, which is not https."
+                )
 
         try:
             self._client: Client = httpx2.Client(
@@ -114,7 +119,9 @@ class _Hub:
                 event_hooks={"request": [check]},
             )
         except (ImportError, ValueError, httpx2.InvalidURL) as error:
-            raise ModelDownloadFailed(f"The proxy named by the environment cannot be used: {error}") from error
+            raise ModelDownloadFailed(
+                f"The proxy named by the environment cannot be used: {shown.reason(error)}"
+            ) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -150,7 +157,8 @@ class _Hub:
             return commit, {name: _expected(file, blobs.get(file.path)) for name, file in files.items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ModelDownloadFailed(
-                f"{url} does not list its files in the form of the Hugging Face hub ({error!r})."
+                f"{shown.reason(url)} does not list its files in the form of the Hugging Face hub "
+                f"({shown.reason(error)})."
             ) from error
 
     def _read(self, url: str) -> bytes:
@@ -160,7 +168,7 @@ class _Hub:
             for block in response.iter_bytes(_BLOCK):
                 content += block
                 if len(content) > MAX_ANSWER_BYTES:
-                    raise ModelDownloadFailed(f"{url} answers with more than {MAX_ANSWER_BYTES} bytes.")
+                    raise ModelDownloadFailed(f"{shown.reason(url)} answers with more than {MAX_ANSWER_BYTES} bytes.")
         return bytes(content)
 
     @contextmanager
@@ -179,7 +187,8 @@ class _Hub:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             reason = str(error).strip() or type(error).__name__
             raise ModelDownloadFailed(
-                f"{url}: {reason}. Try again when the network works; what has been downloaded is kept."
+                f"{shown.reason(url)}: {shown.reason(reason)}. Try again when the network works; what has been "
+                f"downloaded is kept."
             ) from error
 
 
@@ -188,16 +197,18 @@ def _expected(file: RemoteFile, blob: Any) -> Expected:
     hash.
     """
     if blob is None:
-        raise ModelDownloadFailed(f"The repository has no file {file.path} at this revision.")
+        raise ModelDownloadFailed(f"The repository has no file {shown.place(file.path)} at this revision.")
     lfs = blob.get("lfs") or {}
     stated, size = str(lfs.get("sha256", "")), int(lfs.get("size", blob.get("size", 0)))
     if file.sha256 and stated and stated != file.sha256:
         raise ModelDownloadFailed(
-            f"The hub states SHA-256 {stated} for {file.path}, but the catalog says {file.sha256}."
+            f"The hub states SHA-256 {stated} for {shown.place(file.path)}, but the catalog says {file.sha256}."
         )
     sha256, git_blob = file.sha256 or stated, "" if lfs else str(blob.get("blobId", ""))
     if not (sha256 or git_blob) or size <= 0 or (file.size and size != file.size):
-        raise ModelDownloadFailed(f"The hub states no hash, or not the expected size, for {file.path}: {blob!r}.")
+        raise ModelDownloadFailed(
+            f"The hub states no hash, or not the expected size, for {shown.place(file.path)}: {blob!r}."
+        )
     return Expected(file.path, size, sha256, git_blob)
 
 
@@ -243,7 +254,9 @@ def _fetch_file(hub: _Hub, url: str, file: Expected, target: Path, report: Calla
         sums = _fill(hub, url, file, part, report)
     if complaint := sums.complaint():
         part.unlink()
-        raise ModelDownloadFailed(f"{url} is not the expected file: {complaint}. It has been deleted.")
+        raise ModelDownloadFailed(
+            f"{shown.reason(url)} is not the expected file: {shown.reason(complaint)}. It has been deleted."
+        )
     part.replace(target)
     return sums.sha256
 
@@ -269,10 +282,10 @@ def _fill(hub: _Hub, url: str, file: Expected, part: Path, report: Callable[[int
         os.fsync(out.fileno())
     if done > file.size:
         part.unlink()
-        raise ModelDownloadFailed(f"{url} is longer than the expected {file.size} bytes.")
+        raise ModelDownloadFailed(f"{shown.reason(url)} is longer than the expected {file.size} bytes.")
     if done < file.size:
         raise ModelDownloadFailed(
-            f"{url} ended after {done} of {file.size} bytes; the same command continues from there."
+            f"{shown.reason(url)} ended after {done} of {file.size} bytes; the same command continues from there."
         )
     return sums
 
@@ -303,12 +316,12 @@ def _check_room(staged: Path, expected: Mapping[str, Expected]) -> None:
     """
     for file in expected.values():
         if file.size > MAX_FILE_BYTES:
-            raise ModelDownloadFailed(f"{file.path} has {file.size} bytes; the limit is {MAX_FILE_BYTES}.")
+            raise ModelDownloadFailed(f"{shown.place(file.path)} has {file.size} bytes; the limit is {MAX_FILE_BYTES}.")
     there = sum(path.stat().st_size for path in staged.iterdir())
     missing = sum(file.size for file in expected.values()) - there + _SPARE_BYTES
     free = shutil.disk_usage(staged).free
     if missing > free:
-        raise DiskFull(f"{staged} needs {missing // 10**6} MB, but only {free // 10**6} MB are free.")
+        raise DiskFull(f"{shown.place(staged)} needs {missing // 10**6} MB, but only {free // 10**6} MB are free.")
 
 
 def _put_in_place(model: str, staged: Path, downloads: Path, lock: Mapping[str, Any]) -> Path:

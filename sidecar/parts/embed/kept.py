@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
@@ -321,7 +322,7 @@ class KeptVectors:
 
     def _check_place(self) -> None:
         if inode_of(self._path) != self._inode:
-            raise IndexCorrupt(f"{self._path} was deleted or begun anew. Ask again.", asked_wrongly=True)
+            raise IndexCorrupt(f"{shown.place(self._path)} was deleted or begun anew. Ask again.", asked_wrongly=True)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -369,7 +370,9 @@ class KeptVectors:
         if version == 0 and not self._readonly:
             self._create()
         elif version != _VERSION:
-            raise IndexCorrupt(f"{self._path} was made by another version of sidecar (format {version}). {ADVICE}")
+            raise IndexCorrupt(
+                f"{shown.place(self._path)} was made by another version of sidecar (format {version}). {ADVICE}"
+            )
 
     def _create(self) -> None:
         """Makes the tables."""
@@ -388,7 +391,7 @@ class KeptVectors:
         """A value of the table `meta`. Raises IndexCorrupt if it is missing."""
         row = self._writer.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         if row is None:
-            raise IndexCorrupt(f"{self._path} does not state its {key}. {ADVICE}")
+            raise IndexCorrupt(f"{shown.place(self._path)} does not state its {key}. {ADVICE}")
         return str(row[0])
 
     def _model_row(self, model_id: str) -> int:
@@ -405,7 +408,8 @@ class KeptVectors:
         number, dimension = row
         if dimension != self._dimension:
             raise IndexCorrupt(
-                f"{self._path} holds vectors of {dimension} numbers for {model_id}, not of {self._dimension}."
+                f"{shown.place(self._path)} holds vectors of {dimension} numbers for {model_id}, not of "
+                f"{self._dimension}."
                 " Run reindex_project; if that does not help, move the file away and run it again.",
                 asked_wrongly=True,
             )
@@ -415,7 +419,7 @@ class KeptVectors:
         """The ids and the float32 vectors of rows. Raises IndexCorrupt if a vector has the wrong length."""
         joined = b"".join(blob for _, blob in rows)
         if len(joined) != len(rows) * self._dimension * 2:
-            raise IndexCorrupt(f"{self._path} holds vectors of the wrong length. {ADVICE}")
+            raise IndexCorrupt(f"{shown.place(self._path)} holds vectors of the wrong length. {ADVICE}")
         ids = np.fromiter((key for key, _ in rows), dtype=np.int64, count=len(rows))
         return ids, np.frombuffer(joined, dtype="<f2").reshape(len(rows), self._dimension).astype(np.float32)
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar import shown
 from sidecar.errors import ModelLoadFailed
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
@@ -287,7 +288,7 @@ class _Graph:
         try:
             output = self._session.run([self._output], {name: feed[name] for name in self._inputs})[0]
         except Exception as error:
-            raise ModelLoadFailed(f"Model {self._name} failed while running: {_reason(error)}") from error
+            raise ModelLoadFailed(f"Model {self._name} failed while running: {shown.reason(_reason(error))}") from error
         vectors = _pool(np.asarray(output, dtype=np.float32), mask, self._pooling)
         vectors[~mask.any(axis=1)] = 0.0
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -317,7 +318,8 @@ def _checked_inputs(session: Any, entry: ModelEntry) -> list[str]:
     for node in session.get_inputs():
         if node.name not in known or node.type != "tensor(int64)" or len(node.shape) != 2:
             raise ModelLoadFailed(
-                f"Model {entry.id} needs an input {node.name} of {node.type}, shape {node.shape}; sidecar provides "
+                f"Model {entry.id} needs an input {shown.quoted(node.name)} of {node.type}, shape {node.shape}; "
+                f"sidecar provides "
                 f"{', '.join(known)} as int64 [batch, tokens]."
             )
     return [node.name for node in session.get_inputs()]
@@ -361,7 +363,9 @@ def _open_session(files: ModelFiles, provider: str) -> Any:
         # onnxruntime's own fallback prints to stdout; without it, a failure raises an exception.
         return onnxruntime.InferenceSession(str(files.graph), options, providers=wanted, enable_fallback=0)
     except Exception as error:
-        raise ModelLoadFailed(f"Model {files.entry.id}: {files.graph} cannot be run: {_reason(error)}") from error
+        raise ModelLoadFailed(
+            f"Model {files.entry.id}: {shown.place(files.graph)} cannot be run: {shown.reason(_reason(error))}"
+        ) from error
 
 
 def _load_tokenizer(files: ModelFiles) -> Tokenizer:
@@ -376,7 +380,9 @@ def _load_tokenizer(files: ModelFiles) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:
-        raise ModelLoadFailed(f"Model {files.entry.id}: {path} is not a tokeniser: {_reason(error)}") from error
+        raise ModelLoadFailed(
+            f"Model {files.entry.id}: {shown.place(path)} is not a tokeniser: {shown.reason(_reason(error))}"
+        ) from error
     limit = files.entry.max_tokens
     if files.entry.kind == "transformer" and not limit:
         limit = (tokenizer.truncation or {}).get("max_length", _USUAL_MAX_TOKENS)

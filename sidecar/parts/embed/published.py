@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sidecar import shown
 from sidecar.errors import ModelLoadFailed
 from sidecar.parts.embed.catalog import Catalog, ModelEntry, ModelFiles, load_catalog, read_entry, read_object
 
@@ -112,7 +113,7 @@ class Shelf:
             raise ModelLoadFailed(f"Model {model.entry.id} is not on this machine. {again}{size}.")
         lock = read_object(folder / LOCK_FILE)
         if not _is_lock_of(model, lock):
-            raise ModelLoadFailed(f"{folder} holds another revision of model {model.entry.id}. {again}.")
+            raise ModelLoadFailed(f"{shown.place(folder)} holds another revision of model {model.entry.id}. {again}.")
         pinned = {name: file.sha256 for name, file in model.files.items() if file.sha256}
         return ModelFiles(
             replace(model.entry, files={**_locked(lock, folder / LOCK_FILE), **pinned}), folder, again + "."
@@ -126,22 +127,22 @@ def load_published(folder: Path) -> tuple[Published, ...]:
         return ()
     models = read_object(path).get("models")
     if not isinstance(models, list):
-        raise ModelLoadFailed(f"{path} has no list `models`.")
+        raise ModelLoadFailed(f"{shown.place(path)} has no list `models`.")
     return tuple(_published(item, path) for item in models)
 
 
 def _published(item: object, path: Path) -> Published:
     """A published model from its JSON object. Raises ModelLoadFailed if the object is invalid."""
     if not isinstance(item, dict):
-        raise ModelLoadFailed(f"{path}: every model must be an object.")
+        raise ModelLoadFailed(f"{shown.place(path)}: every model must be an object.")
     own = {key: item.get(key, "") for key in ("repository", "revision")}
     entry = read_entry({key: value for key, value in item.items() if key not in own and key != "download"}, path)
     for key, form in (("repository", _PLAIN_PATH), ("revision", _PLAIN_PATH)):
         if not isinstance(own[key], str) or not form.fullmatch(own[key]):
-            raise ModelLoadFailed(f"{path}: model {entry.id} needs a {key}, not {own[key]!r}.")
+            raise ModelLoadFailed(f"{shown.place(path)}: model {entry.id} needs a {key}, not {own[key]!r}.")
     files = item.get("download")
     if not _PLAIN_NAME.fullmatch(entry.id) or not isinstance(files, dict):
-        raise ModelLoadFailed(f"{path}: model {entry.id!r} needs a plain id and an object `download`.")
+        raise ModelLoadFailed(f"{shown.place(path)}: model {entry.id!r} needs a plain id and an object `download`.")
     remote = {name: _remote_file(name, file, entry.id, path) for name, file in files.items()}
     pinned = {name: file.sha256 for name, file in remote.items() if file.sha256}
     model = Published(entry, own["repository"], own["revision"], remote)
@@ -158,7 +159,9 @@ def _remote_file(name: str, item: Any, model: str, path: Path) -> RemoteFile:
             return file
     except TypeError:
         pass
-    raise ModelLoadFailed(f"{path}: model {model}, file {name}: {item!r} is not a path, a size and a SHA-256.")
+    raise ModelLoadFailed(
+        f"{shown.place(path)}: model {model}, file {name}: {item!r} is not a path, a size and a SHA-256."
+    )
 
 
 def _is_lock_of(model: Published, lock: Mapping[str, Any]) -> bool:
@@ -171,4 +174,4 @@ def _locked(lock: Mapping[str, Any], path: Path) -> dict[str, str]:
     try:
         return {name: str(file["sha256"]) for name, file in lock["files"].items()}
     except (KeyError, TypeError, AttributeError) as error:
-        raise ModelLoadFailed(f"{path} does not say which files were downloaded.") from error
+        raise ModelLoadFailed(f"{shown.place(path)} does not say which files were downloaded.") from error

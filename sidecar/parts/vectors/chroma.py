@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar import shown
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, StoreFailed
 from sidecar.locks import Rank, make_condition
 from sidecar.model import Collection, Ids, Vectors
@@ -175,7 +176,7 @@ class ChromaStore:
         except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
             raise _damaged(f"{error.filename} is no longer what it was") from error
         except OSError as error:
-            raise StoreFailed(f"Its worker did not start: {error}.") from error
+            raise StoreFailed(f"Its worker did not start: {shown.reason(error)}.") from error
 
     def _check(self, worker: _Worker) -> None:
         """Lets the worker open the store. Raises StoreFailed if that fails or if too much of the store is deleted
@@ -329,11 +330,11 @@ def _translated(header: dict[str, Any]) -> SidecarError:
     """The error that a worker's reply states."""
     said, meaning = header["error"], header["meaning"]
     if meaning == "full":
-        return DiskFull(f"The vector store says: {said}.")
+        return DiskFull(f"The vector store says: {shown.reason(said)}.")
     if meaning == "denied":
-        return PermissionDenied(f"The vector store says: {said}.")
+        return PermissionDenied(f"The vector store says: {shown.reason(said)}.")
     if meaning == "damaged":
         return _damaged(said)
     if meaning == "mismatch":
         return _to_be_refilled(f" was {said}")
-    return StoreFailed(f"It says: {said}.")
+    return StoreFailed(f"It says: {shown.reason(said)}.")

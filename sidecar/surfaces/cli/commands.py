@@ -146,7 +146,7 @@ def models(session: CliSession) -> int:
             with session.progress() as progress:
                 done = list_of.download(args.id, progress, lambda: False)
         except KeyboardInterrupt:  # at once, because a server may hang; only complete files are in place
-            raise Cancelled("What has been downloaded is kept; the same command continues from there.") from None
+            raise Cancelled("What has been downloaded is kept; run the same command again to continue.") from None
         session.show(done.value, done.as_lines())
     return 0
 
@@ -176,7 +176,7 @@ def _arguments(session: CliSession) -> Mapping[str, object]:
     except RecursionError:
         raise InvalidParams("The parameters are nested too deeply.") from None
     except ValueError as error:
-        raise InvalidParams(f"The parameters must be one JSON object: {error}.") from error
+        raise InvalidParams(f"The parameters must be one JSON object: {shown.reason(error)}.") from error
     return arguments
 
 

@@ -204,7 +204,7 @@ def _command(
 
 def _daemon(args: argparse.Namespace, doors: Doors, out: TextIO) -> int:
     if doors.daemon is None:
-        raise InvalidParams("There are no daemons on this system: everything runs in the process that is started.")
+        raise InvalidParams("This system has no daemon: every command does its work in its own process.")
     return doors.daemon().command(args.action, bool(args.json), args.lines, args.ready_fd, out)
 
 

@@ -73,7 +73,7 @@ class Command(NamedTuple):
     add: Callable[[argparse.ArgumentParser], None]
 
 
-TOKEN_FILE_HELP = "with --tcp: read the token here; made when missing (default: a new one each time)"
+TOKEN_FILE_HELP = "with --tcp: the file that holds the token; created if missing (default: a new one each time)"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -166,7 +166,11 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--host", metavar="HOST", default="127.0.0.1", help="a loopback address of this machine (default 127.0.0.1)")
     add("--port", metavar="N", type=number, default=0, help="the port to listen on (default 0: any free one)")
-    add("--token-file", metavar="FILE", help="read the token here; made when missing (default: a new one each time)")
+    add(
+        "--token-file",
+        metavar="FILE",
+        help="the file that holds the token; created if missing (default: a new one each time)",
+    )
 
 
 def _add_call(parser: argparse.ArgumentParser) -> None:
@@ -183,7 +187,7 @@ def _add_call(parser: argparse.ArgumentParser) -> None:
 def _add_daemon(parser: argparse.ArgumentParser) -> None:
     actions = ("start", "stop", "status", "logs", "run")
     parser.add_argument(
-        "action", metavar="ACTION", choices=actions, help="start, stop, status, logs, or run: stay here"
+        "action", metavar="ACTION", choices=actions, help="start, stop, status, logs, or run (stays in the foreground)"
     )
     parser.add_argument(
         "-n", "--lines", metavar="N", type=int, default=20, help="how many lines of the log (default 20)"
@@ -214,10 +218,11 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "models",
         "list, show and download embedding models",
         "list names the models that ship and those that can be downloaded, with dimension, size and licence; the one\n"
-        "in use is marked *. show tells all about one. download gets one from the Hugging Face hub (or the mirror\n"
-        "that the setting modelsSource names), checks every file's hash and tries it: the only network call that\n"
-        "sidecar ever makes, and none with --offline. A download that was broken off is taken up again.\n"
-        "Choose a model with --model or SIDECAR_MODEL, also a folder that holds model.onnx and tokenizer.json.",
+        "in use is marked *. show says everything about one. download gets one from the Hugging Face hub (or the\n"
+        "mirror that the setting modelsSource names), checks the hash of every file and tries the model. It is the\n"
+        "only command that uses the network, and refuses to with --offline. An interrupted download continues where\n"
+        "it stopped. Choose a model with --model or SIDECAR_MODEL; a folder with model.onnx and tokenizer.json is a\n"
+        "model too.",
         "    sidecar models\n    sidecar models show bge-small-en-v1.5\n    sidecar models download bge-small-en-v1.5\n"
         "    SIDECAR_MODEL=./my-model sidecar index\n",
         _add_models,
@@ -226,7 +231,7 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "call",
         "call a tool by name with JSON",
         "Call any tool the way an agent does: by its name, with its parameters as JSON. Prints the result as JSON.\n"
-        "With --json a failure is printed as the tool's family spells it.",
+        "With --json a failure is printed in the form of the tool's family.",
         '    sidecar call search_code \'{"query": "open a socket", "top_k": 3}\'\n'
         "    sidecar call create_index --yes\n",
         _add_call,
@@ -243,8 +248,9 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "serve",
         "serve scripts (REST) and agents (MCP over HTTP)",
         "Serve the tools over HTTP on this machine only, one workspace per process. Every request needs the token\n"
-        "that is made at the start: Authorization: Bearer TOKEN. The URL and the file that holds the token are said\n"
-        "on standard error, and with --json as one line on standard output. Ctrl-C or SIGTERM ends it, status 0.",
+        "that is made at the start: Authorization: Bearer TOKEN. The URL and the file that holds the token are\n"
+        "printed on standard error, with --json as one line on standard output. Ctrl-C or SIGTERM ends it with\n"
+        "status 0.",
         "    sidecar serve\n    sidecar serve --port 7777 --token-file ~/.sidecar-token --toolsets code,memory\n"
         "    sidecar serve --json\n",
         _add_serve,
@@ -252,9 +258,9 @@ _OWN_COMMANDS: tuple[Command, ...] = (
     Command(
         "daemon",
         "the process that editors, agents and shells share",
-        "One process per user holds the open indexes; editors (--stdio) and agents (mcp) attach to it and start it\n"
-        "when there is none, a shell uses it when it runs. It leaves after 30 minutes without sessions, or as many\n"
-        "as SIDECAR_DAEMON_IDLE_MINUTES says. status exits with 3 when none runs.",
+        "One process per user holds the open indexes. Editors (--stdio) and agents (mcp) attach to it, and start it\n"
+        "if none runs; a shell uses it if one runs. It ends after 30 minutes without sessions, or as many minutes\n"
+        "as SIDECAR_DAEMON_IDLE_MINUTES says. status exits with 3 if none runs.",
         "    sidecar daemon status\n    sidecar daemon stop\n    sidecar daemon logs -n 50\n",
         _add_daemon,
     ),

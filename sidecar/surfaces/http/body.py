@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from starlette.requests import Request
 
+from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.surfaces.http.faults import not_json, too_large, too_slow
 
@@ -44,7 +45,7 @@ def parse(body: bytes) -> dict[str, Any]:
     except RecursionError:
         raise InvalidParams("The body is nested too deeply.") from None
     except ValueError as error:
-        raise InvalidParams(f"The body is not valid JSON: {error}.") from None
+        raise InvalidParams(f"The body is not valid JSON: {shown.reason(error)}.") from None
     if not isinstance(value, dict):
         raise InvalidParams("The body must be one JSON object that holds the parameters.")
     return value

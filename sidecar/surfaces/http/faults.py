@@ -42,18 +42,18 @@ def unauthorized() -> RequestFault:
         401,
         "UNAUTHORIZED",
         "The token is missing or wrong.",
-        "Send Authorization: Bearer TOKEN; sidecar serve says at its start which file holds the token.",
+        "Send Authorization: Bearer TOKEN; sidecar serve prints which file holds the token.",
         {"WWW-Authenticate": 'Bearer realm="sidecar"'},
     )
 
 
 def foreign(header: str) -> RequestFault:
-    """403: the Host or Origin header names another place than this server."""
+    """403: the Host or Origin header does not name this server."""
     return RequestFault(
         403,
         "FOREIGN_CALLER",
-        f"The {header} header names another place than this server.",
-        "Only programs on this machine may call it, by the address that sidecar serve says at its start.",
+        f"The {header} header does not name this server.",
+        "Only programs on this machine may call it, at the address that sidecar serve prints when it starts.",
     )
 
 
@@ -62,7 +62,7 @@ def too_many() -> RequestFault:
     return RequestFault(
         503,
         "TOO_MANY_CONNECTIONS",
-        "As many connections are open as are served at a time.",
+        "Too many connections are open.",
         "Use one connection for several requests, or close those that are done.",
     )
 
@@ -77,13 +77,15 @@ def wrong_method(method: str, headers: Mapping[str, str]) -> RequestFault:
     """405: the route has other methods."""
     allowed = headers.get("Allow") or headers.get("allow") or "another method"
     return RequestFault(
-        405, "METHOD_NOT_ALLOWED", f"{shown.short(method)} is not taken here.", f"Use {allowed}.", headers
+        405, "METHOD_NOT_ALLOWED", f"{shown.short(method)} is not allowed here.", f"Use {allowed}.", headers
     )
 
 
 def too_slow(seconds: float) -> RequestFault:
     """408: the body did not arrive in time."""
-    return RequestFault(408, "REQUEST_TIMEOUT", f"The body did not come within {seconds:g} seconds.", "Send it again.")
+    return RequestFault(
+        408, "REQUEST_TIMEOUT", f"The body did not arrive within {seconds:g} seconds.", "Send it again."
+    )
 
 
 def too_large(limit: int) -> RequestFault:

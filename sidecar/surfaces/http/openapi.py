@@ -17,21 +17,21 @@ from sidecar.tools.spec import ToolSpec
 
 ABOUT = """\
 Every tool of sidecar as POST /tools/NAME with its parameters as one JSON object, and the searches as GET too. \
-Loopback only; each request brings the token that `sidecar serve` makes at its start."""
+Loopback only; every request needs the token that `sidecar serve` prints."""
 
 REQUEST_FAULTS: Mapping[int, str] = {
     401: "The token is missing or wrong.",
-    403: "The Host or Origin header names another place than this server.",
-    404: "There is no such path or tool; or what the tool was to work on is not there.",
-    405: "The method is not taken here; Allow names those that are.",
-    408: "The body did not come in time.",
+    403: "The Host or Origin header does not name this server.",
+    404: "There is no such path or tool, or what the tool should work on does not exist.",
+    405: "The method is not allowed here; the header Allow lists those that are.",
+    408: "The body did not arrive in time.",
     413: "The body is larger than 16 MiB.",
     415: "The body is not application/json.",
     504: "A tool that only reads did not answer in time.",
 }
 CONFLICT = 409
 HOUSE, FAMILY = "Error", "FamilyError"
-ASKS = "A conflict; or a person must be asked: then `question` says what, and the header brings the answer."
+ASKS = "A conflict, or a question to a person: `question` holds it, and a request header brings the answer."
 
 ERROR_SCHEMA = {
     "type": "object",
@@ -42,8 +42,8 @@ ERROR_SCHEMA = {
             "examples": ["INDEX_NOT_FOUND"],
         },
         "userMessage": {"type": "string", "description": "The sentence for a person."},
-        "detail": {"type": "string", "description": "What exactly, and what to do."},
-        "facts": {"type": "object", "description": "The same for a program."},
+        "detail": {"type": "string", "description": "What exactly went wrong, and what to do."},
+        "facts": {"type": "object", "description": "The same, for programs."},
         "question": {"$ref": "#/components/schemas/Question"},
     },
     "required": ["code", "userMessage"],

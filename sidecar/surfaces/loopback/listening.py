@@ -12,6 +12,7 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable
 
+from sidecar import shown
 from sidecar.errors import InvalidParams
 
 WANTED_DESCRIPTORS = 8192
@@ -35,7 +36,7 @@ def listening(option: str, host: str, port: int) -> socket.socket:
         family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         if not ipaddress.ip_address(address[0]).is_loopback:
             raise InvalidParams(
-                f"{option} {host} can be reached from other machines; only a loopback address is taken, as 127.0.0.1."
+                f"{option} {host} could be reached from other machines; give a loopback address, such as 127.0.0.1."
             )
         with contextlib.ExitStack() as unless_it_listens:
             listener = unless_it_listens.enter_context(socket.socket(family, kind))
@@ -45,7 +46,7 @@ def listening(option: str, host: str, port: int) -> socket.socket:
             listener.setblocking(False)
             unless_it_listens.pop_all()
     except (OSError, OverflowError, ValueError) as error:
-        raise InvalidParams(f"Cannot listen on {host}:{port}: {error}.") from error
+        raise InvalidParams(f"Cannot listen on {host}:{port}: {shown.reason(error)}.") from error
     return listener
 
 

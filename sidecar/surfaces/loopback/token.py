@@ -7,6 +7,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from sidecar import shown
 from sidecar.errors import ConfigInvalid, PermissionDenied
 from sidecar.settings.home import data_home
 
@@ -52,15 +53,18 @@ def named(path: Path) -> TokenFile:
             return TokenFile(path, _write(path), own=False)
         facts = path.stat()
         if os.name == "posix" and stat.S_IMODE(facts.st_mode) & 0o077:
-            raise PermissionDenied(f"Others can read the token file {path}; run: chmod 600 {path}")
+            raise PermissionDenied(
+                f"Others can read the token file {shown.place(path)}; run: chmod 600 {shown.place(path)}"
+            )
         token = path.read_text(encoding="ascii").strip() if facts.st_size <= MAX_BYTES else ""
     except OSError as error:
-        raise PermissionDenied(f"The token file {path} cannot be used: {error}.") from error
+        raise PermissionDenied(f"The token file {shown.place(path)} cannot be used: {shown.reason(error)}.") from error
     except UnicodeDecodeError:
         token = ""
     if len(token) < MIN_CHARACTERS or not all("!" <= letter <= "~" for letter in token):
         raise ConfigInvalid(
-            f"The token file {path} must hold one line of at least {MIN_CHARACTERS} visible ASCII characters; "
+            f"The token file {shown.place(path)} must hold one line of at least {MIN_CHARACTERS} visible ASCII "
+            f"characters; "
             "remove the file and a new one is made."
         )
     return TokenFile(path, token, own=False)
@@ -77,7 +81,9 @@ def fresh(folder: Path, port: int) -> TokenFile:
         path.unlink(missing_ok=True)  # left by a process that was killed: the port is ours now
         return TokenFile(path, _write(path), own=True)
     except OSError as error:
-        raise PermissionDenied(f"The token file {path} cannot be written: {error}.") from error
+        raise PermissionDenied(
+            f"The token file {shown.place(path)} cannot be written: {shown.reason(error)}."
+        ) from error
 
 
 def _write(path: Path) -> str:

@@ -46,15 +46,13 @@ def unauthorized() -> JsonRpcException:
     return _not_admitted(
         "UNAUTHORIZED",
         "The token is missing or wrong.",
-        "Send it as initializationOptions.token; sidecar --tcp says at its start which file holds the token.",
+        "Send it as initializationOptions.token; sidecar --tcp prints which file holds the token.",
     )
 
 
 def too_many() -> JsonRpcException:
     """Returns the answer to an `initialize` that would exceed the number of clients."""
-    return _not_admitted(
-        "TOO_MANY_CONNECTIONS", "As many clients are connected as are served at a time.", "Close one that is done."
-    )
+    return _not_admitted("TOO_MANY_CONNECTIONS", "Too many clients are connected.", "Close one of them.")
 
 
 def _not_admitted(code: str, message: str, detail: str) -> JsonRpcException:

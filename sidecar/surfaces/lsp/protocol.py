@@ -85,7 +85,7 @@ class SidecarProtocol(JsonRPCProtocol):
     def _requested(self, message: dict[str, Any]) -> None:
         request_id, method = message["id"], message["method"]
         if self.shut_down:
-            self._refuse(request_id, faults.INVALID_REQUEST, "The server is shut down; only exit is left.")
+            self._refuse(request_id, faults.INVALID_REQUEST, "The server has shut down; it accepts only exit.")
         elif method == types.INITIALIZE and self.initialized:
             self._refuse(request_id, faults.INVALID_REQUEST, "The server is initialized already.")
         elif method != types.INITIALIZE and not self.initialized:
@@ -135,7 +135,7 @@ class SidecarProtocol(JsonRPCProtocol):
     def _check_handler_result(self, future: Future[Any]) -> None:
         """Logs the error of a notification's handler, because a notification has no answer."""
         if not future.cancelled() and (error := future.exception()) is not None:
-            self._log.warning("a notification is passed over: %s", brief(error))
+            self._log.warning("a notification is ignored: %s", brief(error))
 
     # ------------------------------------------------------------ what goes out
 

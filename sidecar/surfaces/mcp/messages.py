@@ -84,7 +84,7 @@ def _unread(line: bytes) -> SessionMessage | JSONRPCError:
     except (ValueError, RecursionError):
         return refusal(PARSE_ERROR, "The line is not JSON.")
     if isinstance(body, list):
-        return refusal(INVALID_REQUEST, "Batches are not served: send one message per line.")
+        return refusal(INVALID_REQUEST, "Batches are not supported; send one message per line.")
     asked = body.get("id") if isinstance(body, dict) else None
     known = asked if isinstance(asked, int | str) and not isinstance(asked, bool) else None
     text = json.dumps(body, ensure_ascii=False)
@@ -92,9 +92,7 @@ def _unread(line: bytes) -> SessionMessage | JSONRPCError:
         return refusal(INVALID_REQUEST, "The line is JSON but not a JSON-RPC 2.0 message.", known)
     if known is not None and "method" not in body:
         return _answer(as_text(text), known)
-    half = (
-        "The message holds half of a surrogate pair (from \\ud800 to \\udfff), which is no text: send whole characters."
-    )
+    half = "The message holds half of a surrogate pair (\\ud800 to \\udfff), which is not text; send whole characters."
     return refusal(INVALID_REQUEST, half, known)
 
 

@@ -64,7 +64,7 @@ class StatusResource:
 
     async def list(self, ctx: Ctx, params: PaginatedRequestParams | None) -> ListResourcesResult:
         """Answers `resources/list`."""
-        about = "Whether the workspace is indexed and how completely, as get_index_status tells it; changes with it."
+        about = "Whether the workspace is indexed and how completely, as get_index_status returns it; kept up to date."
         return ListResourcesResult(
             resources=[Resource(uri=URI, name="index-status", description=about, mime_type="application/json")]
         )

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar import shown
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.errors import ConfigInvalid
 from sidecar.parts.lexical.bm25 import Floats
@@ -98,12 +99,14 @@ def learned(path: Path = _LEARNED) -> WeightedSum:
         weights, base = {str(n): float(w) for n, w in read["weights"].items()}, float(read["base"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigInvalid(
-            f"{path} holds no ranking weights ({error}). Write it with scripts/train/train-ranker."
+            f"{shown.place(path)} holds no ranking weights ({shown.reason(error)}). Write it with "
+            f"scripts/train/train-ranker."
         ) from error
     unknown = set(weights) - {feature.name for feature in FEATURES}
     if unknown:
         raise ConfigInvalid(
-            f"{path} has weights for unknown features ({', '.join(sorted(unknown))}). Train the ranker again."
+            f"{shown.place(path)} has weights for unknown features ({', '.join(sorted(unknown))}). Train the "
+            f"ranker again."
         )
     return WeightedSum(weights, base)
 
