@@ -161,7 +161,7 @@ class OwnFile:
             return PermissionDenied(f"{self._path} is damaged ({fault}) and cannot be set aside: {problem}.")
         return IndexCorrupt(
             f"The {self._what} in {self._path} cannot be read ({fault}). The file is now {aside.name} in the same"
-            f" folder; {rescued} of the {self._what} have been rescued and are in use. Try again."
+            f" folder; {rescued} of the {self._what} have been rescued and are in use. Ask again."
         )
 
     def _fault(self) -> str:
