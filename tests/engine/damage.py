@@ -128,7 +128,7 @@ class OneProcess:
     def __init__(self, home: Path) -> None:
         processes = multiprocessing.get_context("forkserver")
         processes.set_forkserver_preload(["tests.engine.damage"])
-        self._start = lambda: _started(processes, home)
+        self._start = partial(_started, processes, home)
         self._ours, self._process = self._start()
 
     def ask(self, what: str, root: Path, given: Mapping[str, Any]) -> Said:

@@ -275,11 +275,11 @@ def test_changed_bits_of_a_stored_text_are_never_shown(room: Room) -> None:
     assert held.count(b"delay = 2 ** attempt") == 1
     manifest.write_bytes(held.replace(b"delay = 2 ** attempt", b"delay = 2 -- attempt"))
     workspace = room.open()
-    assert "src/cookies.py" in find(workspace, "expire cookies", limit=1)
+    assert "src/cookies.py" in find(workspace, "expire cookies", top_k=1)
     with pytest.raises(IndexCorrupt, match="Run reindex_project"):
         find(workspace, "call again with backoff")
     room.close()
     workspace = room.open()
-    assert "was made anew" in index(workspace).notice
+    assert "has been rebuilt" in index(workspace).notice
     assert "src/retry.py" in find(workspace, "call again with backoff")
     assert image(workspace, store=False) == before
