@@ -24,6 +24,11 @@ MAX_PATTERNS = 200_000
 MAX_ALIKE = 500
 """The maximum number of patterns to try under one piece: more would make each path that has the piece too slow."""
 
+MAX_ALIKE_CHARS = 16 * 1024
+"""The maximum length of those patterns together: making expressions of that many characters takes some 0.2 s."""
+MAX_TRIED_CHARS = 1280 * 1024
+"""The maximum length of all patterns of one file, together, that may have to be tried."""
+
 _SPECIAL = re.compile(r"[*?\[\\]")
 _STAR_AND_LITERAL = re.compile(r"\*([^*?\[\\]+)")
 _LITERAL_AND_STAR = re.compile(r"([^*?\[\\]+)\*")
@@ -115,14 +120,22 @@ class Glob:
 def within_bounds(globs: Iterable[Glob]) -> Iterator[Glob]:
     """The same patterns, as long as they are within the limits. Raises TooManyRules."""
     alike: Counter[Piece] = Counter()
+    chars: Counter[Piece] = Counter()
     for count, glob in enumerate(globs, 1):
         if not glob.piece.decides:
             alike[glob.piece] += 1
+            chars[glob.piece] += len(glob.text)
             if alike[glob.piece] > MAX_ALIKE:
                 raise TooManyRules(f"more than {MAX_ALIKE} of its patterns have the same wildcards")
+            if chars[glob.piece] > MAX_ALIKE_CHARS:
+                raise TooManyRules(
+                    f"its patterns that have the same wildcards have more than {MAX_ALIKE_CHARS:,} characters"
+                )
         if count > MAX_PATTERNS:
             raise TooManyRules(f"it has more than {MAX_PATTERNS:,} patterns")
         yield glob
+    if chars.total() > MAX_TRIED_CHARS:
+        raise TooManyRules(f"its patterns with wildcards have more than {MAX_TRIED_CHARS:,} characters")
 
 
 @dataclass(slots=True)

@@ -80,6 +80,24 @@ def test_an_editors_session_goes_on_with_its_unsaved_text_and_its_folders(
         assert editor.stop() == 0
 
 
+def test_a_session_goes_on_when_a_cut_off_memory_file_ends_the_daemon(house: House, work: Path) -> None:
+    """SQLite maps the `-shm` file into memory: reading where the file has been cut off ends the process (SIGBUS)."""
+    house.run("index", cwd=work)
+    with house.lsp(on_request=YES) as editor:
+        editor.start(work)
+        assert first_path(editor, "convert_unit_1") == "unit1.py"
+        ended = house.pid()
+        (mapped,) = house.home.glob("indexes/*/generations/*/manifest.sqlite-shm")
+        os.truncate(mapped, 0)
+        with pytest.raises(Failed, match="please retry") as failed:
+            editor.request("sidecar/searchCode", {"query": "convert_unit_1"})
+        assert failed.value.body["code"] == "DAEMON_ENDED"
+        found = editor.request("sidecar/searchCode", {"query": "convert_unit_1"})
+        assert found["results"][0]["path"] == "unit1.py"
+        assert house.pid() != ended
+        assert editor.stop() == 0
+
+
 def test_a_build_that_dies_with_the_daemon_is_told_to_be_retried_and_then_is_done(house: House, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "large", 1500)
     with house.lsp(on_request=YES) as editor:

@@ -262,3 +262,24 @@ def test_where_the_files_of_an_open_index_are_gone_the_status_says_what_to_do(ro
     index(workspace)
     assert workspace.status().status == "ready"
     assert image(workspace, store=False) == before
+
+
+def test_changed_bits_of_a_stored_text_are_never_shown(room: Room) -> None:
+    workspace = room.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    room.close()
+    manifest = IndexLayout(room.home, str(room.root)).manifest(1)
+    write_back(manifest)
+    held = manifest.read_bytes()
+    assert held.count(b"delay = 2 ** attempt") == 1
+    manifest.write_bytes(held.replace(b"delay = 2 ** attempt", b"delay = 2 -- attempt"))
+    workspace = room.open()
+    assert "src/cookies.py" in find(workspace, "expire cookies", top_k=1)
+    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+        find(workspace, "call again with backoff")
+    room.close()
+    workspace = room.open()
+    assert "has been rebuilt" in index(workspace).notice
+    assert "src/retry.py" in find(workspace, "call again with backoff")
+    assert image(workspace, store=False) == before

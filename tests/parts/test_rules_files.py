@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import socket
@@ -17,7 +18,15 @@ from hypothesis import strategies as st
 from sidecar.model import Rule, WalkResult
 from sidecar.parts.classify import Classifier
 from sidecar.parts.ignore import parse_patterns
-from sidecar.parts.pattern_index import MAX_ALIKE, MAX_RULES_BYTES, Glob, PatternIndex, piece_of
+from sidecar.parts.pattern_index import (
+    MAX_ALIKE,
+    MAX_ALIKE_CHARS,
+    MAX_RULES_BYTES,
+    Glob,
+    PatternIndex,
+    TooManyRules,
+    piece_of,
+)
 from sidecar.parts.walk import DiskWalker, WalkOptions
 from sidecar.parts.watch import Watcher
 from sidecar.settings.load import load_settings
@@ -107,7 +116,14 @@ def test_settings_are_read_from_regular_files_only(tmp_path: Path, make: Callabl
 ALIKE = "".join(f"?{number}?\n" for number in range(10)) * (MAX_ALIKE // 10) + "?x?\n" * (MAX_ALIKE + 1)
 
 
-@pytest.mark.parametrize("text", [ALIKE, "a" * 1000 + "\n" + "secret.txt\n" * (MAX_RULES_BYTES // 11)])
+LONG = "".join(f"{'[a-z]*' * 600}?{'?' * number}\n" for number in range(50))
+"""Few lines, of which each takes as long as a thousand: 50 of them held the walk up for 2 s, 500 for 20 s."""
+LONG_APART = "".join(f"{'[a-z]*' * 600}q{number}\n" for number in range(500))
+
+
+@pytest.mark.parametrize(
+    "text", [ALIKE, LONG, LONG_APART, "a" * 1000 + "\n" + "secret.txt\n" * (MAX_RULES_BYTES // 11)]
+)
 @pytest.mark.parametrize("name", [".gitignore", ".sidecarignore"])
 def test_a_folder_with_more_rules_than_are_gone_by_is_left_out_and_told(tmp_path: Path, name: str, text: str) -> None:
     for path in ("a.py", "sub/secret.txt", "sub/b.py", "sub/inner/c.py"):
@@ -139,6 +155,30 @@ def test_attributes_beyond_the_bound_are_told_where_the_file_is(tmp_path: Path) 
     assert [(item.path, item.decision.rule) for item in walked.skipped] == [
         ("large/.gitattributes", Rule.TOO_MANY_RULES)
     ]
+
+
+@pytest.mark.parametrize("unit", ["[a-z]*", "**/", "?", "a*", "[!a]", "**/[a-z]*x/"])
+@pytest.mark.parametrize("end", ["?", "x{}*", "*.x{}"])
+def test_of_the_longest_lines_a_path_has_few_characters_tried(unit: str, end: str) -> None:
+    lines = [unit * (4000 // len(unit)) + end.format(number % 10) + "?" * (number % 7) for number in range(1000)]
+    asked: list[str] = []
+
+    def regex(text: str) -> str:
+        asked.append(text)
+        return "(?!)"
+
+    held: list[Glob] = []
+    for line in lines:
+        with contextlib.suppress(TooManyRules):
+            PatternIndex([*held, Glob(piece_of(line), False, line, regex)])
+            held.append(Glob(piece_of(line), False, line, regex))
+            continue
+        break
+    index = PatternIndex(held)
+    index.last_match("src/axe.x1", False)
+    assert sum(map(len, asked)) <= 3 * MAX_ALIKE_CHARS
+    with pytest.raises(TooManyRules):
+        PatternIndex([Glob(piece_of(line), False, line, regex) for line in lines])
 
 
 FORMS = ["secret-{}.txt", "/dir{}/x", "*.x{}", "pre{}*", "d/*.x{}", "**/x{}/*", "a{}*b", "*w{}v*", "x{}/**", "[a-f]x{}"]

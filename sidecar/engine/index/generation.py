@@ -14,7 +14,7 @@ import numpy as np
 from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.relink import link_by_hash
-from sidecar.engine.index.snapshot import Snapshots
+from sidecar.engine.index.snapshot import REBUILD, Snapshots
 from sidecar.engine.index.vector_refs import named_vectors, vectors_in
 from sidecar.engine.ingest.indexer import Indexer, Source
 from sidecar.engine.ingest.store_sync import StoreSync
@@ -27,8 +27,6 @@ from sidecar.parts.database import connect, copy_database, file_id, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
-
-REBUILD = "Run reindex_project to rebuild it."
 
 
 @dataclass(frozen=True)

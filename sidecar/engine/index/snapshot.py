@@ -6,6 +6,7 @@ so that a change of one file costs a search milliseconds. Texts stay on disk, an
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,14 +21,22 @@ from numpy.typing import NDArray
 from sidecar.engine.concurrency.memo import Memo
 from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.ingest.chunk_vector import combine
+from sidecar.engine.ingest.embedding_text import body_text
+from sidecar.engine.ingest.prepare import text_hash
 from sidecar.errors import IndexCorrupt
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
-from sidecar.parts.database import OpenedFile, blamed, connect, translated
+from sidecar.parts.database import OpenedFile, blamed, connect, find_fault, translated
 from sidecar.parts.manifest import unpack_names
+
+REBUILD = "Run reindex_project to rebuild it."
 
 Int32s = NDArray[np.int32]
 Flags = NDArray[np.bool_]
+
+
+class _ChangedText(IndexCorrupt):
+    """A stored text is not the one whose hash was stored with it."""
 
 
 class VectorSource(Protocol):
@@ -114,16 +123,22 @@ class Snapshot(Arrays):
         """The rows of these file ids, shape [n]; -1 for files that no longer exist."""
         return rows_of(self.file_ids, ids)
 
-    def stored_chunks(self, rows: Sequence[int] | Int32s) -> list[StoredChunk]:
-        """Text, kind and names of the chunks in these rows, in the same order."""
+    def stored_chunks(self, rows: Sequence[int] | Int32s, *, checked: bool = True) -> list[StoredChunk]:
+        """Text, kind and names of the chunks in these rows, in the same order.
+
+        If `checked`, raises IndexCorrupt if a text is not the one whose hash was stored with it: SQLite notices no
+        changed bit.
+        """
         wanted = [int(self.chunk_ids[r]) for r in rows]
         found: dict[int, StoredChunk] = {}
         for some in _blocks(wanted, 500):
             marks = ",".join("?" * len(some))
-            for i, text, kind, names, enclosing in self.connection.execute(
-                f"SELECT id, text, kind, names, enclosing FROM chunks WHERE id IN ({marks})", some
+            for i, text, kind, names, enclosing, digest in self.connection.execute(
+                f"SELECT id, text, kind, names, enclosing, body_hash FROM chunks WHERE id IN ({marks})", some
             ):
-                found[i] = StoredChunk(text, kind, unpack_names(names), unpack_names(enclosing))
+                found[i] = chunk = StoredChunk(text, kind, unpack_names(names), unpack_names(enclosing))
+                if checked and text_hash(body_text(chunk)) != digest:
+                    raise _ChangedText(f"A stored text has been changed. {REBUILD}")
         return [found[i] for i in wanted]
 
     def keeps_all(self, dimension: int) -> bool:
@@ -223,6 +238,10 @@ class Snapshots:
                         )
                     finally:
                         connection.execute("COMMIT")
+            except _ChangedText:
+                with contextlib.suppress(OSError):
+                    _note_of_damage(self._path).touch(mode=0o600)
+                raise
             finally:
                 self._give_back(connection)
 
@@ -278,6 +297,17 @@ class Snapshots:
             if self._named == named and (self._arrays is None or self._arrays.revision < revision):
                 self._arrays = arrays
         return arrays
+
+
+def fault_of(manifest: Path) -> str:
+    """One line on the damage of a manifest; empty if there is none. Reads all of it, but compares no text: for those,
+    it goes by what searches have found.
+    """
+    return "a stored text has been changed" if _note_of_damage(manifest).exists() else find_fault(manifest, quick=True)
+
+
+def _note_of_damage(manifest: Path) -> Path:
+    return manifest.with_suffix(".damaged")
 
 
 def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | None) -> Arrays:

@@ -7,12 +7,24 @@ separately, so renaming a file embeds none of its bodies again.
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from typing import Protocol
 
-from sidecar.model import Chunk
 from sidecar.parts.lexical.analyse import file_stem
 
 
-def body_text(chunk: Chunk) -> str:
+class WithBody(Protocol):
+    """A chunk, as parsed or as stored."""
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+
+    @property
+    def enclosing(self) -> tuple[str, ...]:
+        """The names of the definitions around it, outermost first."""
+
+
+def body_text(chunk: WithBody) -> str:
     """The chunk's text as it is, below a line of its enclosing names if it has any."""
     return f"{' '.join(chunk.enclosing)}\n{chunk.text}" if chunk.enclosing else chunk.text
 

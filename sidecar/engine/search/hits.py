@@ -151,7 +151,7 @@ def _without_twins(snapshot: SearchedSnapshot, columns: IndexColumns, shown: _Sh
     ]
     if not pairs:
         return shown
-    texts = snapshot.stored_chunks([int(shown.rows[i]) for pair in pairs for i in pair])
+    texts = snapshot.stored_chunks([int(shown.rows[i]) for pair in pairs for i in pair], checked=False)
     keep = np.ones(len(shown.rows), bool)
     for (_, worse), one, other in zip(pairs, texts[::2], texts[1::2], strict=True):
         keep[worse] &= not _alike(one.text, other.text)

@@ -14,9 +14,9 @@ from sidecar import shown
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.index.snapshot import fault_of
 from sidecar.errors import IndexCorrupt
 from sidecar.model import BuildReport
-from sidecar.parts.database import find_fault
 
 Build: TypeAlias = Callable[[Generation], BuildReport]
 """Brings a generation up to date with the files."""
@@ -43,7 +43,7 @@ def up_to_date_or_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[]
 
 
 def _fault_of(generation: Generation) -> str:
-    return find_fault(generation.writer.manifest.path, quick=True) if generation.writer is not None else ""
+    return fault_of(generation.writer.manifest.path) if generation.writer is not None else ""
 
 
 def make_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> BuildReport:
