@@ -389,9 +389,10 @@ class CollectionCounts:
 class BuildReport:
     """What creating, rebuilding or refreshing an index did.
 
-    `embedded` counts chunks that the model embedded, not those found in the embedding cache; `refined` counts chunks
-    that the model upgrade embedded; `withheld` counts files left out because of a secret, `masked` secret values hidden
-    in the stored text. `notice` says what was damaged and has been rebuilt.
+    `embedded` counts the texts of chunks that the model embedded: a text of several chunks counts once, and one found
+    in the embedding cache does not count. `refined` counts those that the model upgrade embedded. `withheld` counts
+    files left out because of a secret, `masked` secret values hidden in the stored text. `notice` says what was damaged
+    and has been rebuilt.
     """
 
     code: CollectionCounts

@@ -81,17 +81,27 @@ SLOW_TO_START = {"asyncio", "logging", "subprocess", "dataclasses", "inspect", "
 
 
 @pytest.fixture
-def with_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A home in which a daemon serves the workspace `work`, which is indexed."""
+def home_with_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home, and in it the workspace `work`, where daemons may be started."""
     monkeypatch.setenv("CI", "")
     monkeypatch.setenv("SIDECAR_DAEMON_IDLE_MINUTES", "2")
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "a.py").write_text("def open_socket():\n    return 1\n")
-    env = {**os.environ, "SIDECAR_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    for words in (("daemon", "start"), ("index", "-w", str(tmp_path / "work"))):
-        subprocess.run([sys.executable, "-m", "sidecar", *words], env=env, check=True, capture_output=True)
     yield tmp_path
-    subprocess.run([sys.executable, "-m", "sidecar", "daemon", "stop"], env=env, check=True, capture_output=True)
+    sidecar(tmp_path, "daemon", "stop")
+
+
+@pytest.fixture
+def with_daemon(home_with_work: Path) -> Path:
+    """A home in which a daemon serves the workspace `work`, which is indexed."""
+    sidecar(home_with_work, "daemon", "start")
+    sidecar(home_with_work, "index", "-w", str(home_with_work / "work"))
+    return home_with_work
+
+
+def sidecar(home: Path, *words: str) -> None:
+    env = {**os.environ, "SIDECAR_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-m", "sidecar", *words], env=env, check=True, capture_output=True)
 
 
 @pytest.mark.parametrize("words", [["--stdio"], ["mcp"], ["search", "open", "socket"], ["status"], ["--version"]])
@@ -99,3 +109,9 @@ def test_pipes_and_shell_commands_at_a_daemon_import_next_to_nothing(with_daemon
     status, packages = imported(PIPES, *words, "-w", str(with_daemon / "work"), home=with_daemon)
     assert status == (1 if words == ["--stdio"] else 0)
     assert packages & (HEAVY | SLOW_TO_START) == set()
+
+
+def test_the_pipe_that_starts_the_daemon_imports_no_more(home_with_work: Path) -> None:
+    _, packages = imported(PIPES, "mcp", "-w", str(home_with_work / "work"), home=home_with_work)
+    assert packages & (HEAVY | SLOW_TO_START) == set()
+    assert list((home_with_work / "run").glob("*.start")), "it has taken the lock of who starts the daemon"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import PermissionDenied
-from sidecar.lock_file import LockFile, is_locked, read_text
+from sidecar.lock_file import LockFile, is_locked
 
 ROOT = Path(__file__).resolve().parents[1]
 HOLD = """
@@ -47,7 +47,7 @@ def test_asking_makes_no_file_and_takes_no_text_away(path: Path) -> None:
     lock.write("me")
     lock.release()
     assert not is_locked(path)
-    assert read_text(path) == b"me"
+    assert path.read_bytes() == b"me"
 
 
 def test_the_text_is_replaced_whole_and_others_read_it(path: Path) -> None:
@@ -55,7 +55,7 @@ def test_the_text_is_replaced_whole_and_others_read_it(path: Path) -> None:
     lock.take()
     lock.write("a long text")
     lock.write("short")
-    assert read_text(path) == b"short"
+    assert path.read_bytes() == b"short"
     lock.release()
 
 

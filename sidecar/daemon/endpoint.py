@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from sidecar import shown
 from sidecar.errors import PermissionDenied, SidecarError, disk_error
-from sidecar.lock_file import read_text
 
 LONGEST_SOCKET_PATH = 100
 """Bytes. Systems allow 104 to 108 with the terminating zero."""
@@ -109,7 +108,7 @@ class Endpoint(NamedTuple):
 def read_record(lock: Path) -> Record | None:
     """Returns the record in this lock file; None when the file is missing or holds no record."""
     try:
-        told: Any = json.loads(read_text(lock))
+        told: Any = json.loads(lock.read_bytes())
         return Record(int(told["pid"]), str(told["socket"]), str(told["since"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None

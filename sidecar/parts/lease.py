@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.errors import IndexLocked, SidecarError, disk_error
-from sidecar.lock_file import LockFile, read_text
+from sidecar.lock_file import LockFile
 
 _POLL_S = 0.05
 
@@ -89,7 +89,7 @@ class Lease:
 
     def _holder(self) -> dict[str, Any]:
         try:
-            holder = json.loads(read_text(self._file.path))
+            holder = json.loads(self._file.path.read_bytes())
             return {"pid": int(holder["pid"]), "since": str(holder["since"])}
         except (OSError, ValueError, KeyError, TypeError):
             return {}

@@ -234,7 +234,7 @@ def test_a_full_disk_is_one_sentence_and_the_session_goes_on(small_disk: Path, w
     try:
         told = handshake(full, work)
         assert told.count("\n") == 1
-        assert "No space left" in told
+        assert "no space left on the disk. Free some space" in told
         assert full.processes() == {}
     finally:
         full.clear()

@@ -200,7 +200,7 @@ def test_a_file_saved_meanwhile_is_found_at_once_and_is_in_the_index_that_follow
     watched = Watched(workspace)
     workspace.create(no_progress, never_cancelled)
     tap.allowed.release(50)
-    watched.until(lambda status: len(tap.embedded) >= 50 or done(status) >= 0)
+    watched.until(lambda _: len(tap.embedded) >= 50)
     staged.write("src/late.py", "def tune_carburettor(engine):\n    return engine.mixture\n")
     for gone in ("src/cookies.py", *sorted(p.relative_to(staged.root).as_posix() for p in staged.root.rglob("*_5.py"))):
         (staged.root / gone).unlink()
@@ -344,9 +344,10 @@ def test_searches_in_this_process_answer_all_the_time(staged: Room, tap: Tap) ->
 def test_indexing_from_a_shell_waits_for_both_stages(staged: Room, tap: Tap, models: Models) -> None:
     tap.open()
     staged.watcher = False
+    staged.write("lib/copy.py", (staged.root / "src" / "cookies.py").read_text())
     said: list[tuple[int, int, str]] = []
     report = staged.open().refresh(lambda *told: said.append(told), never_cancelled)
-    assert (report.embedded, report.refined) == (60, 60)
+    assert (report.code.chunks, report.embedded, report.refined) == (61, 60, 60), "a text of two chunks counts once"
     assert f"Embedding with {SLOW}" in {message for _, _, message in said}
     assert is_refined(staged.opened[-1].status())
     assert image(staged.opened[-1]) == from_scratch(staged, models)

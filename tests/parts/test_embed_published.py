@@ -42,6 +42,13 @@ def test_every_published_model_names_its_commit_files_pooling_and_licence() -> N
         assert COMMIT.fullmatch(model.revision) or not any(file.sha256 for file in model.files.values())
 
 
+def test_the_page_about_models_says_of_each_what_the_list_says() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
+    rows = [row.split(" | ") for row in page.splitlines() if row.startswith("| [`")]
+    told = {row[0].removeprefix("| ").strip("[`]"): row[1] for row in rows}
+    assert told == {model.entry.id: model.entry.about for model in load_published(models_folder())}
+
+
 def test_hashes_and_sizes_are_those_that_the_catalog_pins() -> None:
     [small] = [model for model in load_published(models_folder()) if model.entry.id == "bge-small-en-v1.5"]
     assert small.size == 133_093_490 + 711_396

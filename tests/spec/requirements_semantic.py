@@ -1,6 +1,7 @@
 """Every sentence of the specification of pattern indexing (004) that demands something. Scheme: `requirements.py`.
 
-What it says of its author's storage, crates and folders is not demanded here: docs/ARCHITECTURE.md has the reason.
+What it says of its author's storage, crates and folders is not demanded here: it describes how the original was built,
+not what a caller of its two tools can see.
 """
 
 from __future__ import annotations
