@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 VENV := .venv
+# One more than cores, for many tests wait for processes; each may take a gigabyte.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 BIN := $(VENV)/bin
 NODE_TOOLS := tests/e2e/node_modules/.installed
 EXTENSION_TOOLS := extension/node_modules/.installed
@@ -13,6 +15,8 @@ WHEEL := extension/bundled/wheel.json
 .PHONY: help demo install check test test-python test-extension lint lint-python lint-extension lint-forge generated format \
 	extension dist constraints clean
 .DELETE_ON_ERROR:
+# Where it is set, each of thousands of processes compiles its modules anew, and pytest every test file.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    install into $(VENV), index a real codebase, ask it three questions"
@@ -90,7 +94,7 @@ test: lint generated test-python test-extension
 
 test-python: $(VENV)/.installed-dev $(NODE_TOOLS)
 	@# A file's tests stay together: they share programs that take seconds to start.
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(VSIX)
 	cd extension && npm run --silent test

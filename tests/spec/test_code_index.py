@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.spec.conftest import Drive
 from tests.spec.doors import ToolFailed
 from tests.spec.requirements import requires
@@ -40,7 +41,7 @@ def refused(drive: Drive, tool: str, **arguments: Any) -> ToolFailed:
 
 
 def waited_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
 
@@ -173,7 +174,7 @@ def test_a_second_create_while_one_runs_is_refused(another: Another) -> None:
     outcomes = []
     for future in running:
         try:
-            outcomes.append(future.result(120)["status"])
+            outcomes.append(future.result(PATIENCE_S)["status"])
         except ToolFailed as error:
             outcomes.append(error.code)
     # Two processes of the shell meet at the index's lock, or one after the other.
@@ -288,6 +289,8 @@ def test_what_waits_under_the_lazy_strategy_is_seen_by_the_next_search(another: 
         waited_for(lambda: drive("get_index_status")["pendingFiles"] == 1)
     assert drive("get_index_status")["indexingStrategy"] == "lazy"
     found = drive("search_code", query="measure_rainfall", mode="fts")
+    while found.get("notice"):  # a busy machine did not get it done within a search's patience, and the answer says so
+        found = drive("search_code", query="measure_rainfall", mode="fts")
     assert found["results"][0]["path"] == "src/late.py"
     assert drive("get_index_status")["pendingFiles"] == 0
 
