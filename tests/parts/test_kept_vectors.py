@@ -187,7 +187,7 @@ def test_a_damaged_database_is_corrupt_not_a_crash(kept: KeptVectors, path: Path
 
 
 def test_a_model_id_with_another_dimension_is_refused(kept: KeptVectors, path: Path) -> None:
-    with pytest.raises(IndexCorrupt, match="vectors of 64 numbers for model@1, not 32"):
+    with pytest.raises(IndexCorrupt, match="vectors of 64 numbers for model@1, not of 32"):
         KeptVectors.open(path, "model@1", 32)
     assert kept.count() == 0
 

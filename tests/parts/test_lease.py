@@ -73,7 +73,7 @@ def test_a_second_object_in_the_same_process_is_refused_until_the_first_releases
     first, second = Lease(tmp_path), Lease(tmp_path)
     first.acquire()
     first.acquire()
-    with pytest.raises(IndexLocked, match="This very process"):
+    with pytest.raises(IndexLocked, match="This process already"):
         second.acquire()
     first.release()
     first.release()

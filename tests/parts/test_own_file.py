@@ -58,7 +58,7 @@ def test_of_a_damaged_file_what_can_be_read_goes_on_and_the_file_itself_stays_un
     with pytest.raises(IndexCorrupt, match=r"The poems in .*The file is now \"poems\.damaged-1\.sqlite") as told:
         read_poems(poems)
     left = read_poems(poems)
-    assert f"{len(left)} of the poems could be rescued" in told.value.detail
+    assert f"{len(left)} of the poems have been rescued" in told.value.detail
     assert 15 <= len(left) < 20
     assert set(left) <= {f"{n} {LONG}" for n in range(20)}
     assert (tmp_path / "poems.damaged-1.sqlite").read_bytes() == damaged
@@ -74,7 +74,7 @@ def test_what_is_no_file_of_poems_is_set_aside_even_where_nothing_can_be_rescued
     path = tmp_path / "poems.sqlite"
     path.write_bytes(content)
     poems = poems_in(path)
-    with pytest.raises(IndexCorrupt, match="0 of the poems could be rescued"), poems.writing():
+    with pytest.raises(IndexCorrupt, match="0 of the poems have been rescued"), poems.writing():
         pass
     assert read_poems(poems) == []
     assert (tmp_path / "poems.damaged-1.sqlite").read_bytes().startswith(content)
@@ -107,7 +107,7 @@ def test_damage_that_is_met_while_the_file_is_open_is_mended_too(tmp_path: Path)
         pass
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    with pytest.raises(IndexCorrupt, match="Ask again"), poems.reading() as outer, poems.reading():
+    with pytest.raises(IndexCorrupt, match="Try again"), poems.reading() as outer, poems.reading():
         assert outer is not None
         outer.execute("SELECT sum(length(text)) FROM poems").fetchone()
     assert read_poems(poems)
@@ -149,7 +149,7 @@ def test_memories_are_found_by_their_words_after_a_rescue(tmp_path: Path) -> Non
         (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'words_data'").fetchone()
     connection.close()
     zero_page(path, root - 1)
-    with pytest.raises(IndexCorrupt, match="6 of the memories could be rescued"):
+    with pytest.raises(IndexCorrupt, match="6 of the memories have been rescued"):
         memories.find_words(["clang"], "OR", "", 10)
     assert memories.find_words(["clang"], "OR", "", 10)[1] == 6
     kept = memories.get("build/3")
@@ -172,7 +172,7 @@ def test_documents_are_found_by_their_words_after_a_rescue(tmp_path: Path) -> No
         (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'postings'").fetchone()
     connection.close()
     zero_page(path, root - 1)
-    with pytest.raises(IndexCorrupt, match="6 of the documents could be rescued"):
+    with pytest.raises(IndexCorrupt, match="6 of the documents have been rescued"):
         index.of("bucket")
     again = documents.find("kept")
     assert again is not None
