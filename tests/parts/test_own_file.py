@@ -107,7 +107,7 @@ def test_damage_that_is_met_while_the_file_is_open_is_mended_too(tmp_path: Path)
         pass
     with path.open("r+b") as file:
         file.truncate(path.stat().st_size // 2)
-    with pytest.raises(IndexCorrupt, match="Ask again"), poems.reading() as outer, poems.reading():
+    with pytest.raises(IndexCorrupt, match="Try again"), poems.reading() as outer, poems.reading():
         assert outer is not None
         outer.execute("SELECT sum(length(text)) FROM poems").fetchone()
     assert read_poems(poems)
