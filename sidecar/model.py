@@ -248,27 +248,6 @@ class Embedder(Protocol):
         """Releases the model's resources."""
 
 
-class VectorStore(Protocol):
-    """Nearest-neighbour search over vectors that SQLite also holds, so the store can be discarded and refilled at any
-    time.
-    """
-
-    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
-        """Adds vectors, shape [n, dimension], under these ids; existing ids are overwritten."""
-
-    def delete(self, collection: Collection, ids: Ids) -> None:
-        """Removes these ids; unknown ids are ignored."""
-
-    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
-        """Ids and cosine similarities (-1..1) of the `limit` nearest vectors, best first."""
-
-    def count(self, collection: Collection) -> int:
-        """The number of vectors in a collection."""
-
-    def close(self) -> None:
-        """Releases the store."""
-
-
 # ---------------------------------------------------------------- progress and cancellation
 
 

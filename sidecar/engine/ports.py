@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import (
     Chunk,
+    Collection,
     Decision,
     Embedder,
     FileContent,
@@ -25,7 +26,6 @@ from sidecar.model import (
     ParsedFile,
     SkippedPath,
     Vectors,
-    VectorStore,
     WalkResult,
 )
 from sidecar.parts.lexical.analyse import FileTerms
@@ -90,6 +90,44 @@ class Kept(Protocol):
 
     def close(self) -> None:
         """Ends this use of the cache. The file closes with its last user."""
+
+
+class VectorStore(Protocol):
+    """Nearest-neighbour search over the vectors of one generation's chunks, by slot. Thread-safe.
+
+    The embedding cache also holds the vectors, so a store can be discarded and filled again at any time. Making one is
+    cheap; the first call that concerns vectors opens it, and may then start a process or read a file. These calls raise
+    StoreFailed, DiskFull or PermissionDenied. StoreFailed with `facts["rebuild"]` true means: `discard` it, and fill it
+    again.
+    """
+
+    def is_fresh(self) -> bool:
+        """Whether it is new or was discarded, and has never been opened since: it has to be filled. Opens nothing."""
+
+    def discard(self) -> None:
+        """Deletes everything that it holds, damaged or not. It can be filled again at once. Raises nothing."""
+
+    def ids(self, collection: Collection) -> Ids:
+        """All stored ids, ascending."""
+
+    def add(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+        """Stores vectors, shape [n, dimension], under these ids; existing ids are overwritten."""
+
+    def remove(self, collection: Collection, ids: Ids) -> None:
+        """Removes these ids; unknown ids are ignored."""
+
+    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
+        """Ids and cosine similarities (-1..1) of the `limit` nearest vectors, best first. May miss some of them."""
+
+    def count(self, collection: Collection) -> int:
+        """How many vectors a collection holds."""
+
+    def close(self) -> None:
+        """Ends its processes and frees its memory. Later calls that concern vectors raise StoreFailed."""
+
+
+MakeStore: TypeAlias = Callable[[Settings, Path, int, str], VectorStore]
+"""Makes the store of a generation: settings, a folder of its own (it may not exist), dimension, and model id."""
 
 
 class Watching(Protocol):
@@ -284,10 +322,12 @@ class Parts:
     lexical: Lexical
     open_kept: Callable[[Path, str, int], Kept]
     make_embedder: Callable[[Settings], Embedder]
-    make_store: Callable[[Path, int, str], VectorStore]
+    make_store: MakeStore
     make_searcher: Callable[[], Searcher]
     make_watcher: Callable[..., Watching]
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]
     preparers: Preparers
+    vector_memory_bytes: int
+    """The memory for vectors of one open index. While all of them fit, searches do not ask the vector store."""

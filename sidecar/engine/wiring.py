@@ -11,13 +11,14 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
-from sidecar.engine.ports import Kept, Parts, Walker, Watching
+from sidecar.engine.ports import Kept, Parts, VectorStore, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Decision, FileContent, Judged, Rule, VectorStore
+from sidecar.model import Decision, FileContent, Judged, Rule
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of
@@ -72,6 +73,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_documents=lambda path: DocumentFile(path, count_words),
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
         preparers=preparers(),
+        vector_memory_bytes=MOST_BYTES,
     )
 
 
@@ -154,11 +156,11 @@ class KeptOpener:
         return self._shared.open(path, model_id, dimension)
 
 
-def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:
-    """The vector store in this folder: Chroma in a process of its own."""
+def make_store(settings: Settings, folder: Path, dimension: int, model_id: str) -> VectorStore:
+    """The vector store of one generation: Chroma in a process of its own, in this folder. No setting concerns it."""
     from sidecar.parts.vectors.chroma import ChromaStore
 
-    return ChromaStore(directory, dimension, model_id)
+    return ChromaStore(folder, dimension, model_id)
 
 
 def make_searcher(ranker: str = "") -> Searcher:

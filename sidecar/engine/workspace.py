@@ -7,7 +7,7 @@ Not here: how files become an index (`ingest/`), how the index is opened (`index
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,7 +57,7 @@ from sidecar.settings.load import Settings
 
 # A search waits this long for changes that are known but not yet applied; then it answers and says that it is stale.
 FRESHNESS_SECONDS = 2.0
-# The vector store and the watcher start after this time: a shell command usually ends before that and needs neither.
+# The watcher, and a vector store that searches need, start after this time. A shell command usually ends before that.
 STAY_SECONDS = 1.0
 _GIVE_WAY_SECONDS = 0.01
 
@@ -320,8 +320,10 @@ class IndexedWorkspace:
     def rest(self, after_s: float) -> bool:
         """Frees its memory if it has not been used for `after_s` seconds; the next use opens the index again.
 
-        Returns whether it is idle with its index closed; False while it is used or works in the background.
+        Fills the vector store first, until a use interrupts that. Returns whether it is idle with its index closed;
+        False while it is used or works in the background.
         """
+        self._fill_store(after_s)
         with self.usage.resting(after_s) as idle:
             generation = self._index.generation
             if not idle or generation is None or self._job.locked() or self._upgrade.active:
@@ -331,6 +333,17 @@ class IndexedWorkspace:
             self._index.rest()
         self._tell()
         return True
+
+    def _fill_store(self, after_s: float) -> None:
+        """Brings the vector store in line while nobody uses the workspace and nothing else is being done in it."""
+
+        def is_at_rest() -> bool:
+            return self.usage.calm(after_s) and not (self._closed or self._job.locked() or self._upgrade.active)
+
+        generation = self._index.generation
+        if generation is not None and generation.writer is not None and is_at_rest():
+            with suppress(SidecarError):  # the index was closed meanwhile, or its next use reports the fault
+                generation.writer.store_sync.fill(lambda: not is_at_rest())
 
     def close(self) -> None:
         """Stops background work and any running job, and closes everything."""

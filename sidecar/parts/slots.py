@@ -42,6 +42,12 @@ class Slots:
             ).fetchone()
         return int(count)
 
+    def count_chunks(self) -> int:
+        """How many chunks there are, with a vector or without."""
+        with self._manifest.lock, translated(self._manifest.path):
+            (count,) = self._manifest.connection.execute("SELECT count(*) FROM chunks").fetchone()
+        return int(count)
+
     def settle_pending(self, rows: Sequence[PendingSlot]) -> None:
         """Marks slots as written, except those whose chunk or path has got another vector since `take_pending`."""
         with self._manifest.transaction() as connection:

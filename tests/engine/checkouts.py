@@ -26,7 +26,7 @@ from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import SidecarError
 from sidecar.model import no_progress
-from tests.engine.kills import WORDS, DictStore
+from tests.engine.kills import WORDS
 from tests.engine.rooms import Image, Room, image
 from tests.engine.stale import Repository, differences, path_of, text_of
 from tests.patience import PATIENCE_S
@@ -90,7 +90,6 @@ def child(root: Path, home: Path, flags: dict[str, Any], said: Connection) -> No
         flags,
         Models(make_embedder),
         [],
-        make_store=lambda *_: DictStore(),
         watcher=True,
         prepares_here=True,
     )
@@ -117,7 +116,6 @@ class Switcher:
         self._folder = folder
         self._root, self._home = folder / "work", folder / "home"
         self._room = Room(Repository.make(self._root).root, folder / "scratch", {}, models, [])
-        self._room.make_store = lambda *_: DictStore()
         self._flags = {"indexingStrategy": strategy}
         self._branch = "main"
         self._processes = multiprocessing.get_context("forkserver")

@@ -248,6 +248,7 @@ class Breaker:
         models = Models(make_embedder)
         for root in (self._work, self._other):
             room = Room(root, self._home, {}, models, [])
+            room.keep_chroma()
             workspace = room.open()
             index(workspace)
             workspace.documents.create("kept", "sqlite", True, 2)

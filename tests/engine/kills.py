@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.models.loader import Models, make_embedder
-from sidecar.model import Collection, Embedder, Ids, Vectors, never_cancelled
+from sidecar.model import Embedder, Vectors, never_cancelled
 from sidecar.settings.load import Settings
 from tests.engine.rooms import Image, Room, image, index
 
@@ -55,32 +55,6 @@ class AnnouncingEmbedder:
         self._inner.close()
 
 
-class DictStore:
-    """A store in memory, for the index from scratch that nobody kills."""
-
-    def __init__(self) -> None:
-        self._held: dict[str, dict[int, NDArray[np.float32]]] = {"code": {}, "docs": {}}
-
-    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
-        self._held[collection].update(zip(ids.tolist(), vectors, strict=True))
-
-    def delete(self, collection: Collection, ids: Ids) -> None:
-        for i in ids.tolist():
-            self._held[collection].pop(i, None)
-
-    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
-        ids = np.array(list(self._held[collection]), np.int64)
-        similarities = np.array([v @ vector for v in self._held[collection].values()], np.float32)
-        best = np.argsort(-similarities)[:limit]
-        return ids[best], similarities[best]
-
-    def count(self, collection: Collection) -> int:
-        return len(self._held[collection])
-
-    def close(self) -> None:
-        pass
-
-
 @dataclass
 class Outcome:
     """What a series of kills came to."""
@@ -100,6 +74,7 @@ def child(root: Path, home: Path, flags: dict[str, Any], action: str, said: Conn
         return AnnouncingEmbedder(make_embedder(settings), announce)
 
     room = Room(root, home, flags, Models(make), [])
+    room.keep_chroma()
     workspace = room.open()
 
     def progress(done: int, total: int, message: str) -> None:
@@ -203,6 +178,7 @@ class Killer:
 
     def _check(self, in_flight: set[bytes]) -> None:
         room = Room(self._root, self._home, self._flags, Models(self._announcing(in_flight)), [])
+        room.keep_chroma()
         try:
             workspace = room.open()
             if workspace.status().status == "not_found":
@@ -232,7 +208,7 @@ class Killer:
 
     def _from_scratch(self) -> Image:
         flags = {**self._flags, "twoStage": False}
-        room = Room(self._root, self._scratch, flags, self._models, [], make_store=lambda *_: DictStore())
+        room = Room(self._root, self._scratch, flags, self._models, [])
         try:
             workspace = room.open()
             index(workspace)

@@ -1,4 +1,4 @@
-"""Real workspaces for the engine's tests: real files, the shipped model, real Chroma, every door shut."""
+"""Real workspaces for the engine's tests: real files, the shipped model, a vector store in memory, every door shut."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ import numpy as np
 
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.snapshot import Snapshot
+from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.models.loader import Models
-from sidecar.engine.ports import Preparers, Walker, Watching
-from sidecar.engine.wiring import real_parts
+from sidecar.engine.ports import MakeStore, Preparers, VectorStore, Walker, Watching
+from sidecar.engine.wiring import make_store, real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import (
     Collection,
@@ -27,7 +28,6 @@ from sidecar.model import (
     IsCancelled,
     SearchRequest,
     SkippedPath,
-    VectorStore,
     WalkResult,
     never_cancelled,
     no_progress,
@@ -35,6 +35,7 @@ from sidecar.model import (
 from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_bodies
+from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.settings.load import Settings
 from tests.engine.preparers_here import PreparersHere
 
@@ -64,16 +65,24 @@ FILES = {
 }
 
 
+def make_store_in_memory(_settings: Settings, _folder: Path, dimension: int, _model_id: str) -> VectorStore:
+    return InMemoryStore(dimension)
+
+
 @dataclass
 class Room:
-    """A workspace folder and the engine over it. Each `open()` is a new engine, as of a new process."""
+    """A workspace folder and the engine over it. Each `open()` is a new engine, as of a new process.
+
+    `vector_memory_bytes`: with 0, no vector fits, and the vector store is filled and kept open.
+    """
 
     root: Path
     home: Path
     flags: dict[str, Any]
     models: Models
     opened: list[IndexedWorkspace]
-    make_store: Callable[[Path, int, str], VectorStore] | None = None
+    make_store: MakeStore = make_store_in_memory
+    vector_memory_bytes: int = MOST_BYTES
     watcher: bool = False
     preparers: Preparers | None = None
     prepares_here: bool = False
@@ -84,8 +93,7 @@ class Room:
 
     def open(self, **changes: Any) -> IndexedWorkspace:
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
-        if self.make_store is not None:
-            parts = replace(parts, make_store=self.make_store)
+        parts = replace(parts, make_store=self.make_store, vector_memory_bytes=self.vector_memory_bytes)
         if self.before_reading is not None:
             parts = replace(parts, read_file=partial(_read_after, self.before_reading, parts.read_file))
         if self.preparers is not None:
@@ -110,6 +118,10 @@ class Room:
         )
         self.opened.append(workspace)
         return workspace
+
+    def keep_chroma(self) -> None:
+        """From the next `open()` on, the store is Chroma, and no vector fits into memory: it is kept open."""
+        self.make_store, self.vector_memory_bytes = make_store, 0
 
     def write(self, path: str, text: str) -> None:
         target = self.root / path
@@ -209,7 +221,7 @@ def image(
     *,
     store: bool = True,
 ) -> Image:
-    """Without `store` nobody asks the vector store, which is a process to start."""
+    """Without `store`, the vector store is not opened."""
     generation = workspace.index.readable()
     with generation.snapshots.open() as snapshot:
         vectors, found = snapshot.vectors(np.arange(len(snapshot.chunk_ids), dtype=np.int32))

@@ -16,7 +16,7 @@ from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.search.searcher import Searcher
-from sidecar.engine.search.source import SearchSource
+from sidecar.engine.search.source import NearestChunks, SearchSource
 from sidecar.model import (
     Collection,
     Embedder,
@@ -25,7 +25,6 @@ from sidecar.model import (
     SearchRequest,
     Stat,
     Vectors,
-    VectorStore,
     never_cancelled,
 )
 from sidecar.parts.chunk import parse_file
@@ -44,7 +43,7 @@ def shipped_model() -> OnnxEmbedder:
     return OnnxEmbedder(resolve_model(), "cpu", 1)
 
 
-def no_store() -> VectorStore | None:
+def no_store() -> NearestChunks | None:
     return None
 
 
@@ -57,7 +56,7 @@ class SmallIndex:
     snapshots: Snapshots
     lexical: LexicalIndex
     embedder: Callable[[], Embedder] = shipped_model
-    store: Callable[[], VectorStore | None] = no_store
+    store: Callable[[], NearestChunks | None] = no_store
     searcher: Searcher = field(default_factory=Searcher)
 
     def put(self, files: Mapping[str, str], *, embed: bool = True) -> None:
@@ -120,7 +119,7 @@ class SmallIndex:
         path = self.manifest.path
         return replace(self, snapshots=Snapshots(path, lambda: self.kept, PATH_WEIGHT, cache=VectorCache(most_bytes)))
 
-    def with_parts(self, embedder: Callable[[], Embedder], store: Callable[[], VectorStore | None]) -> SmallIndex:
+    def with_parts(self, embedder: Callable[[], Embedder], store: Callable[[], NearestChunks | None]) -> SmallIndex:
         return replace(self, embedder=embedder, store=store)
 
     def _embed(self, hashes: list[bytes], texts: list[str]) -> list[int]:
@@ -151,20 +150,8 @@ class ListedStore:
         self._slots, self._vectors, self._missing = slots, vectors, missing
         self.limits: list[int] = []
 
-    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
-        raise NotImplementedError
-
-    def delete(self, collection: Collection, ids: Ids) -> None:
-        raise NotImplementedError
-
     def query(self, collection: Collection, vector: Vectors, limit: int) -> tuple[Ids, Vectors]:
         self.limits.append(limit)
         cosines = self._vectors @ vector
         order = [i for i in np.argsort(-cosines, kind="stable") if int(self._slots[i]) not in self._missing][:limit]
         return self._slots[order], cosines[order]
-
-    def count(self, collection: Collection) -> int:
-        return len(self._slots)
-
-    def close(self) -> None:
-        pass

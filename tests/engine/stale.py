@@ -33,8 +33,9 @@ from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, SidecarError
 from sidecar.model import never_cancelled, no_progress
+from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.settings.load import Settings
-from tests.engine.kills import WORDS, DictStore
+from tests.engine.kills import WORDS
 from tests.engine.rooms import Image, Room, image
 from tests.patience import PATIENCE_S
 
@@ -101,6 +102,13 @@ class HeldWatcher:
         """It is told of everything as it happens."""
 
 
+class LastingStore(InMemoryStore):
+    """Holds the same after it was closed, as one on disk does."""
+
+    def close(self) -> None:
+        pass
+
+
 class Moment:
     """What a job asks before each step: does something at one of the steps, and cancels at another."""
 
@@ -157,14 +165,15 @@ class Life(RuleBasedStateMachine):
         shutil.copytree(repository.root, self._folder / "work", symlinks=True)
         self._watched = Watched()
         self._models = models
-        self._stores: dict[Path, DictStore] = {}
+        self._stores: dict[Path, LastingStore] = {}
         self.room = Room(
             self._folder / "work",
             self._folder / "home",
             {},
             models,
             [],
-            make_store=lambda folder, *_: self._store(folder),
+            make_store=self._store,
+            vector_memory_bytes=0,
             watcher=True,
             make_watcher=self._watched.make,
         )
@@ -368,12 +377,13 @@ class Life(RuleBasedStateMachine):
         else:
             self.switch()
 
-    def _store(self, folder: Path) -> DictStore:
+    def _store(self, _settings: Settings, folder: Path, dimension: int, _model_id: str) -> LastingStore:
         """The one that was left in this folder."""
         mark = folder / "made"
         if not mark.exists():
+            folder.mkdir(exist_ok=True)
             mark.touch()
-            self._stores[folder] = DictStore()
+            self._stores[folder] = LastingStore(dimension)
         return self._stores[folder]
 
     def _start(self, job: str, moment: Moment) -> Any:
@@ -416,9 +426,7 @@ class Life(RuleBasedStateMachine):
         return found
 
     def _from_nothing(self) -> Image:
-        scratch = Room(
-            self.room.root, self._folder / "scratch", {}, self._models, [], make_store=lambda *_: DictStore()
-        )
+        scratch = Room(self.room.root, self._folder / "scratch", {}, self._models, [])
         try:
             workspace = scratch.open()
             for path, text in self._buffers.items():

@@ -20,6 +20,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.model import Embedder, SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
 from sidecar.settings.load import Settings
+from tests.engine.rooms import make_store_in_memory
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
@@ -49,7 +50,8 @@ def noting_models(home: Path) -> Iterator[tuple[OpenWorkspaces, list[weakref.ref
 
 
 def parts_of(home: Path) -> Parts:
-    return real_parts({}, {}, {"SIDECAR_HOME": str(home), "HOME": str(home)})
+    parts = real_parts({}, {}, {"SIDECAR_HOME": str(home), "HOME": str(home)})
+    return replace(parts, make_store=make_store_in_memory)
 
 
 def make(folder: Path, files: int) -> str:

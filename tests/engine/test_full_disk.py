@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import DiskFull
-from tests.engine.kills import WORDS, DictStore
+from tests.engine.kills import WORDS
 from tests.engine.rooms import Room, find, image, index
 
 pytestmark = pytest.mark.process
@@ -35,7 +35,6 @@ def test_a_full_disk_is_said_and_indexing_goes_on_when_there_is_room(room: Room,
         )
         room.write(f"src/many/m{number}.py", f"def f{number}():\n{body}\n")
     room.home, roomy = small_disk, room.home
-    room.make_store = lambda *_: DictStore()
     workspace = room.open()
     with pytest.raises(DiskFull, match="Free some space"):
         index(workspace)

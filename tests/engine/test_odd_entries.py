@@ -23,7 +23,6 @@ from sidecar.model import SearchRequest, never_cancelled
 from sidecar.parts.left_out import is_at_or_below
 from sidecar.parts.manifest import read_failures, read_skips
 from sidecar.parts.paths import storable
-from sidecar.parts.vectors.exact import ExactStore
 from tests.circumstances import as_somebody
 from tests.engine.rooms import FILES, Room, find, index
 
@@ -33,12 +32,11 @@ PATH_MAX = 4095
 
 @contextmanager
 def open_room(models: Models, name: str = "work", **hooks: Any) -> Iterator[Room]:
-    """A small workspace that anybody may enter, over a store that starts no process."""
+    """A small workspace that anybody may enter."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)
         made = Room(place / name, place / "home", {}, models, [], prepares_here=True, **hooks)
-        made.make_store = lambda _directory, dimension, _model: ExactStore(dimension)
         made.root.mkdir()
         for path, text in FILES.items():
             made.write(path, text)

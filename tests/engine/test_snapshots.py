@@ -14,7 +14,7 @@ from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable, col
 from tests.engine.search_index import PATH_WEIGHT, SmallIndex, small_index
 
 PLAIN = ("file_ids", "paths", "languages", "file_collection", "file_vector", "chunk_ids", "chunk_file", "chunk_start",
-         "chunk_end", "chunk_slot", "chunk_vector", "pending_slots", "revision")  # fmt: skip
+         "chunk_end", "chunk_slot", "chunk_vector", "revision")  # fmt: skip
 
 
 def text_of(chance: random.Random) -> str:

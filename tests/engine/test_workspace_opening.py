@@ -17,8 +17,8 @@ from sidecar.engine.update.change_queue import Pending
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
-from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
-from sidecar.parts.vectors.chroma import ChromaStore
+from sidecar.model import Collection, SearchRequest, never_cancelled, no_progress
+from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.settings.load import Settings
 from tests.engine.rooms import SLOW, Room, find, image, index
 
@@ -212,6 +212,7 @@ def test_whatever_the_note_of_the_generation_in_force_says_the_index_is_found(ro
 
 
 def test_a_store_that_is_damaged_is_filled_again_without_the_model(room: Room) -> None:
+    room.keep_chroma()
     workspace = room.open()
     index(workspace)
     before = image(workspace)
@@ -232,12 +233,14 @@ def test_the_log_says_of_a_store_that_is_filled_again_what_is_the_matter_and_no_
     why = "The vector store's files hold 3 vectors, 2 of them deleted. It is filled again from the kept vectors."
     wasteful = iter([True])
 
-    def make_store(directory: Path, dimension: int, model_id: str) -> VectorStore:
-        if next(wasteful, False):
-            raise StoreFailed(why, rebuild=True)
-        return ChromaStore(directory, dimension, model_id)
+    class Wasteful(InMemoryStore):
+        def count(self, collection: Collection) -> int:
+            if next(wasteful, False):
+                raise StoreFailed(why, rebuild=True)
+            return super().count(collection)
 
-    room.make_store = make_store
+    room.make_store = lambda _settings, _folder, dimension, _model_id: Wasteful(dimension)
+    room.vector_memory_bytes = 0
     workspace = room.open()
     index(workspace)
     assert sum((held := image(workspace)).stored) == len(held.chunks)

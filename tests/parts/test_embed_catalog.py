@@ -46,9 +46,7 @@ def test_no_name_means_the_default_model() -> None:
 
 
 def test_an_unknown_model_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(
-        ModelLoadFailed, match=r"no model \"gpt-9\".*static-code-256, minilm-code-int8, minilm-"
-    ):
+    with pytest.raises(ModelLoadFailed, match=r"no model \"gpt-9\".*static-code-256, minilm-code-int8, minilm-"):
         resolve_model("gpt-9")
 
 

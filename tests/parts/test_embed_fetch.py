@@ -211,9 +211,7 @@ def test_a_later_change_of_a_file_is_refused_by_what_the_lock_remembers(hub: Hub
     folder = fetch(published(pinned=False), tmp_path, hub)
     with (folder / "tokenizer.json").open("ab") as file:
         file.write(b" ")
-    with pytest.raises(
-        ModelLoadFailed, match=r"tokenizer\.json\" is not the file of model static-hub.*download"
-    ):
+    with pytest.raises(ModelLoadFailed, match=r"tokenizer\.json\" is not the file of model static-hub.*download"):
         files_of(published(pinned=False), tmp_path).verify()
 
 

@@ -1,4 +1,4 @@
-"""Both vector stores: what they find, and what becomes of Chroma when its process, files or surroundings fail it."""
+"""What becomes of Chroma when its process, files or surroundings fail it. For every store: test_vector_stores.py."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from sidecar.errors import PermissionDenied, SidecarError, StoreFailed
-from sidecar.model import Collection, Ids, Vectors, VectorStore
+from sidecar.model import Ids, Vectors
 from sidecar.parts.blocks import FrameError
 from sidecar.parts.vectors.chroma import ChromaStore
-from sidecar.parts.vectors.exact import ExactStore
 from sidecar.parts.vectors.frames import read_frame, write_frame
 from sidecar.parts.vectors.health import find_damage, find_waste
+from sidecar.parts.vectors.in_memory import InMemoryStore
 
 pytestmark = pytest.mark.process
 
@@ -45,7 +45,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A closed store of 20,000 rows (ids 0 to 19,999), enough for Chroma to have written its HNSW files. Copy it."""
     directory = tmp_path_factory.mktemp("filled") / "chroma"
     store = ChromaStore(directory, DIMENSION, "model")
-    store.upsert("code", np.arange(ROWS), random_vectors(ROWS))
+    store.add("code", np.arange(ROWS), random_vectors(ROWS))
     store.close()
     return directory
 
@@ -62,83 +62,9 @@ def chroma(tmp_path: Path) -> Iterator[ChromaStore]:
     store.close()
 
 
-@pytest.fixture(params=["chroma", "exact"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorStore]:
-    made: VectorStore = (
-        ChromaStore(tmp_path / "chroma", DIMENSION, "model") if request.param == "chroma" else ExactStore(DIMENSION)
-    )
-    yield made
-    made.close()
-
-
-# ---------------------------------------------------------------- both stores
-
-
-def test_what_is_stored_is_found_overwritten_and_deleted_in_its_own_collection(store: VectorStore) -> None:
-    vectors = random_vectors(50)
-    big = 2**62
-    store.upsert("code", np.concatenate([np.arange(49), ids(big)]), vectors)
-    store.upsert("docs", ids(7), vectors[3:4])
-    found, similarities = store.query("code", vectors[49], 3)
-    assert found[0] == big
-    assert similarities[0] == pytest.approx(1.0, abs=1e-5)
-    assert list(similarities) == sorted(similarities, reverse=True)
-    assert similarities[1] == pytest.approx(float(vectors[int(found[1])] @ vectors[49]), abs=1e-5)
-    assert (store.count("code"), store.count("docs")) == (50, 1)
-
-    store.upsert("code", ids(0), vectors[49:50])
-    store.delete("code", ids(big, 12345))
-    assert store.count("code") == 49
-    assert store.query("code", vectors[49], 1)[0].tolist() == [0]
-    assert store.query("docs", vectors[3], 10)[0].tolist() == [7]
-
-
-def test_an_empty_collection_and_a_limit_of_nothing_answer_nothing(store: VectorStore) -> None:
-    vector = random_vectors(1)[0]
-    for limit in (0, 5):
-        found, similarities = store.query("docs", vector, limit)
-        assert (found.shape, similarities.shape) == ((0,), (0,))
-    store.upsert("docs", ids(), np.empty((0, DIMENSION), np.float32))
-    store.delete("docs", ids())
-    store.upsert("docs", ids(1), vector[None])
-    assert store.query("docs", vector, 0)[0].shape == (0,)
-    assert store.query("docs", vector, 100)[0].tolist() == [1]
-
-
-def test_a_wrong_dimension_is_refused_and_harms_nothing(store: VectorStore) -> None:
-    store.upsert("code", ids(1), random_vectors(1))
-    with pytest.raises(StoreFailed, match="dimension 16"):
-        store.upsert("code", ids(2), random_vectors(1, dimension=8))
-    with pytest.raises(StoreFailed, match="dimension 16"):
-        store.query("code", random_vectors(1, dimension=8)[0], 1)
-    assert store.count("code") == 1
-
-
-# ---------------------------------------------------------------- exact
-
-
-def test_the_exact_store_asks_its_provider_once_per_collection_and_breaks_ties_by_id() -> None:
-    asked: list[Collection] = []
-    vector = random_vectors(1)
-
-    def provide(collection: Collection) -> tuple[Ids, Vectors]:
-        asked.append(collection)
-        return ids(5, 3, 9, 1), np.repeat(vector, 4, axis=0)
-
-    store = ExactStore(DIMENSION, provide)
-    assert asked == []
-    assert store.query("code", vector[0], 3)[0].tolist() == [1, 3, 5]
-    store.delete("code", ids(1, 5))
-    assert store.ids("code").tolist() == [3, 9]
-    assert store.count("code") == 2
-    assert asked == ["code"]
-
-
-# ---------------------------------------------------------------- Chroma
-
-
 def test_chroma_finds_nearly_all_that_comparing_with_every_vector_finds(copy: Path) -> None:
-    exact = ExactStore(DIMENSION, lambda _: (np.arange(ROWS), random_vectors(ROWS)))
+    exact = InMemoryStore(DIMENSION)
+    exact.add("code", np.arange(ROWS), random_vectors(ROWS))
     store = ChromaStore(copy, DIMENSION, "model")
     queries = random_vectors(50, seed=1)
     shared = [np.intersect1d(store.query("code", q, 10)[0], exact.query("code", q, 10)[0]).size for q in queries]
@@ -148,14 +74,14 @@ def test_chroma_finds_nearly_all_that_comparing_with_every_vector_finds(copy: Pa
 
 def test_every_id_of_twenty_thousand_is_listed(copy: Path) -> None:
     store = ChromaStore(copy, DIMENSION, "model")
-    store.delete("code", ids(0))
+    store.remove("code", ids(0))
     assert np.array_equal(store.ids("code"), np.arange(1, ROWS))
     assert store.ids("docs").tolist() == []
     store.close()
 
 
 def test_what_was_stored_is_there_after_closing_and_opening_again(chroma: ChromaStore, tmp_path: Path) -> None:
-    chroma.upsert("code", ids(1, 2), random_vectors(2))
+    chroma.add("code", ids(1, 2), random_vectors(2))
     chroma.close()
     again = ChromaStore(tmp_path / "chroma", DIMENSION, "model")
     assert again.query("code", random_vectors(2)[1], 1)[0].tolist() == [2]
@@ -168,11 +94,11 @@ def test_a_search_does_not_wait_for_a_long_upsert_and_a_killed_worker_is_replace
 
     def fill() -> None:
         try:
-            chroma.upsert("code", np.arange(ROWS), vectors)
+            chroma.add("code", np.arange(ROWS), vectors)
         except SidecarError as error:
             failures.append(error)
 
-    chroma.upsert("docs", ids(1), vectors[:1])
+    chroma.add("docs", ids(1), vectors[:1])
     filling = threading.Thread(target=fill)
     filling.start()
     while chroma.count("code") == 0:
@@ -191,14 +117,43 @@ def test_a_search_does_not_wait_for_a_long_upsert_and_a_killed_worker_is_replace
     kept = chroma.ids("code")
     assert chroma.worker_pid not in (None, first)
     assert 0 < len(kept) < ROWS if failures else len(kept) == ROWS
-    chroma.upsert("code", np.arange(1000), vectors[:1000])
+    chroma.add("code", np.arange(1000), vectors[:1000])
     assert chroma.count("code") == len(np.union1d(kept, np.arange(1000)))
     assert chroma.query("code", vectors[999], 1)[0].tolist() == [999]
 
 
+def test_what_takes_the_place_of_a_discarded_store_lies_in_another_folder(copy: Path) -> None:
+    store = ChromaStore(copy, DIMENSION, "model")
+    before = store.directory
+    worker = store.count("code") and store.worker_pid
+    assert worker is not None
+    store.discard()
+    assert not before.exists()
+    assert not Path(f"/proc/{worker}").exists()
+    store.add("code", ids(1), random_vectors(1))
+    assert store.directory != before
+    store.close()
+    again = ChromaStore(copy, DIMENSION, "model")
+    assert not again.is_fresh()
+    assert again.ids("code").tolist() == [1]
+    again.close()
+
+
+def test_a_file_in_the_place_of_the_stores_folder_is_damage_that_a_discard_mends(tmp_path: Path) -> None:
+    (tmp_path / "chroma").write_text("x")
+    store = ChromaStore(tmp_path / "chroma", DIMENSION, "model")
+    with pytest.raises(StoreFailed) as caught:
+        store.count("code")
+    assert caught.value.facts["rebuild"] is True
+    store.discard()
+    assert store.is_fresh()
+    assert store.count("code") == 0
+    store.close()
+
+
 def test_a_worker_that_hangs_is_stopped_and_replaced(tmp_path: Path) -> None:
     store = ChromaStore(tmp_path / "chroma", DIMENSION, "model", call_timeout=0.5)
-    store.open()
+    store.count("code")
     assert store.worker_pid is not None
     os.kill(store.worker_pid, signal.SIGSTOP)
     with pytest.raises(StoreFailed, match="longer than"):
@@ -210,7 +165,7 @@ def test_a_worker_that_hangs_is_stopped_and_replaced(tmp_path: Path) -> None:
 
 
 def test_closing_ends_the_worker_and_later_calls_say_so(chroma: ChromaStore) -> None:
-    chroma.open()
+    chroma.count("code")
     assert chroma.worker_pid is not None
     chroma.close()
     assert chroma.worker_pid is None
@@ -247,30 +202,33 @@ def scrambled(path: Path) -> None:
 def test_torn_files_are_detected_at_open(
     copy: Path, name: str, harm: Callable[[Path], None], seen_from_outside: bool
 ) -> None:
-    assert find_damage(copy, DIMENSION) == ""
+    store = ChromaStore(copy, DIMENSION, "model")
+    assert find_damage(store.directory, DIMENSION) == ""
     (path,) = copy.rglob(name)
     harm(path)
-    assert bool(find_damage(copy, DIMENSION)) is seen_from_outside
-    store = ChromaStore(copy, DIMENSION, "model")
+    assert bool(find_damage(store.directory, DIMENSION)) is seen_from_outside
     with pytest.raises(StoreFailed, match="damaged") as caught:
-        store.open()
+        store.count("code")
     assert caught.value.facts["rebuild"] is True
     assert store.worker_pid is None
+    store.discard()
+    assert store.count("code") == 0
     store.close()
 
 
 def test_files_that_hold_mostly_deleted_vectors_are_said_to_need_a_rebuild(filled: Path) -> None:
-    assert find_waste(filled, DIMENSION, ROWS) == ""
-    assert find_waste(filled, DIMENSION, 5_000) == "20,000 vectors, 15,000 of them deleted"
+    directory = ChromaStore(filled, DIMENSION, "model").directory
+    assert find_waste(directory, DIMENSION, ROWS) == ""
+    assert find_waste(directory, DIMENSION, 5_000) == "20,000 vectors, 15,000 of them deleted"
 
 
 def test_a_store_of_mostly_deleted_vectors_says_so_and_is_not_called_damaged(copy: Path) -> None:
     store = ChromaStore(copy, DIMENSION, "model")
-    store.delete("code", np.arange(15_000))
+    store.remove("code", np.arange(15_000))
     store.close()
     again = ChromaStore(copy, DIMENSION, "model")
     with pytest.raises(StoreFailed, match="files hold 20,000 vectors, 15,000 of them deleted") as caught:
-        again.open()
+        again.count("code")
     assert caught.value.facts["rebuild"] is True
     assert "damaged" not in caught.value.message
     again.close()
@@ -282,7 +240,7 @@ def test_a_store_of_mostly_deleted_vectors_says_so_and_is_not_called_damaged(cop
 def test_a_store_made_for_another_model_or_dimension_asks_to_be_rebuilt(
     chroma: ChromaStore, tmp_path: Path, dimension: int, model: str, why: str
 ) -> None:
-    chroma.upsert("code", ids(1), random_vectors(1))
+    chroma.add("code", ids(1), random_vectors(1))
     chroma.close()
     with pytest.raises(StoreFailed, match=why) as caught:
         ChromaStore(tmp_path / "chroma", dimension, model).count("code")
@@ -291,17 +249,17 @@ def test_a_store_made_for_another_model_or_dimension_asks_to_be_rebuilt(
 
 def test_a_python_that_is_not_there_and_a_folder_that_may_not_be_made_are_named(tmp_path: Path) -> None:
     with pytest.raises(StoreFailed, match="did not start"):
-        ChromaStore(tmp_path / "chroma", DIMENSION, "model", python=str(tmp_path / "no-python")).open()
+        ChromaStore(tmp_path / "chroma", DIMENSION, "model", python=str(tmp_path / "no-python")).count("code")
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreFailed, match="is no longer what it was"):
-        ChromaStore(tmp_path / "file" / "chroma", DIMENSION, "model").open()
+        ChromaStore(tmp_path / "file" / "chroma", DIMENSION, "model").count("code")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions do not bind root")
 def test_a_folder_without_permission_is_permission_denied(tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o500)
     with pytest.raises(PermissionDenied):
-        ChromaStore(tmp_path / "locked" / "chroma", DIMENSION, "model").open()
+        ChromaStore(tmp_path / "locked" / "chroma", DIMENSION, "model").count("code")
 
 
 ROUND_TRIP = """
@@ -310,7 +268,7 @@ from pathlib import Path
 import numpy as np
 from sidecar.parts.vectors.chroma import ChromaStore
 store = ChromaStore(Path(sys.argv[1]), 4, "model")
-store.upsert("code", np.arange(4), np.eye(4, dtype=np.float32))
+store.add("code", np.arange(4), np.eye(4, dtype=np.float32))
 print(store.query("code", np.eye(4, dtype=np.float32)[2], 1)[0].tolist(), flush=True)
 if sys.argv[2] == "stay":
     sys.stdin.read()
@@ -340,7 +298,7 @@ def test_nothing_in_the_working_directory_or_the_environment_configures_chroma(t
         check=False,
     )
     assert (done.stdout, done.returncode) == ("[2]\n", 0), done.stderr
-    assert (tmp_path / "chroma" / "chroma.sqlite3").is_file()
+    assert list((tmp_path / "chroma").rglob("chroma.sqlite3"))
 
 
 def test_the_worker_ends_when_its_parent_is_killed(tmp_path: Path) -> None:

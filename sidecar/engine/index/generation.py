@@ -15,14 +15,15 @@ from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.relink import link_by_hash
 from sidecar.engine.index.snapshot import REBUILD, Snapshots
+from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.index.vector_refs import named_vectors, vectors_in
 from sidecar.engine.ingest.indexer import Indexer, Source
 from sidecar.engine.ingest.store_sync import StoreSync
 from sidecar.engine.models.facts import ModelFacts
-from sidecar.engine.ports import Kept, Parts
+from sidecar.engine.ports import Kept, Parts, VectorStore
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
-from sidecar.model import Collection, Embedder, VectorStore
+from sidecar.model import Collection, Embedder
 from sidecar.parts.database import connect, copy_database, file_id, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
 from sidecar.parts.slots import Slots
@@ -51,7 +52,8 @@ class Generation:
     """Whether the embedding cache had been replaced when the generation was opened, so that vectors may be missing."""
 
     def store(self) -> VectorStore | None:
-        """The vector store, or None if the generation is read-only or the store is not usable yet."""
+        """The vector store; None if it is closed, is still being filled or has failed, or the generation is
+        read-only."""
         return self.writer.store_sync.store() if self.writer else None
 
     def close(self, *, clean: bool = True) -> None:
@@ -76,7 +78,8 @@ class Writer:
         manifest is closed without the mark.
         """
         self.store_sync.close()
-        if clean:
+        # A store that nobody has opened since an unclean end stays suspect.
+        if clean and not self.store_sync.is_unverified():
             with contextlib.suppress(SidecarError), self.manifest.transaction():
                 self.manifest.set_meta(clean=1)
         self.manifest.close()
@@ -232,24 +235,26 @@ class Generations:
         read_only_reason: str = "",
     ) -> Generation:
         path = self._directory.manifest(number)
-        snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close)
+        cache = VectorCache(self._parts.vector_memory_bytes)
+        snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close, cache)
 
         def embedder() -> Embedder:
             return self._embedder(model)
 
-        writer = None if read_only_reason else self._writer(path, settings, model, kept, embedder, was_clean)
+        writer = None if read_only_reason else self._writer(number, settings, model, kept, embedder, cache, was_clean)
         return Generation(number, model, kept, snapshots, embedder, writer, read_only_reason)
 
     def _writer(
         self,
-        path: Path,
+        number: int,
         settings: Settings,
         model: ModelFacts,
         kept: Kept,
         embedder: Callable[[], Embedder],
+        cache: VectorCache,
         was_clean: bool,
     ) -> Writer:
-        manifest = Manifest(path)
+        manifest = Manifest(self._directory.manifest(number))
         try:
             with manifest.transaction():
                 manifest.set_meta(clean=0)
@@ -257,17 +262,14 @@ class Generations:
             manifest.close()
             raise
 
-        def make_store(directory: Path) -> VectorStore:
-            return self._parts.make_store(directory, model.dimension, model.model_id)
+        def make_store() -> VectorStore:
+            return self._parts.make_store(settings, self._directory.store(number), model.dimension, model.model_id)
+
+        def fits_in_memory(chunks: int) -> bool:
+            return cache.has_room(chunks, model.dimension)
 
         store_sync = StoreSync(
-            self._root,
-            path.parent / "store",
-            Slots(manifest),
-            kept,
-            model.path_weight,
-            make_store,
-            check_first=not was_clean,
+            self._root, Slots(manifest), kept, model.path_weight, make_store, fits_in_memory, check_first=not was_clean
         )
 
         def on_commit() -> None:

@@ -1,7 +1,7 @@
 """Where one workspace's index lies on disk, which generation is current, and how the index is deleted.
 
 <home>/vectors/vectors.sqlite   shared by all indexes
-<home>/indexes/<id>/  lock  config.json  current  generations/<n>/{manifest.sqlite, store/<k>/}
+<home>/indexes/<id>/  lock  config.json  current  generations/<n>/{manifest.sqlite, store/}
                       memories/memories.sqlite  documents/documents.sqlite
 
 Memories and documents outlive the index, because they cannot be made again from the files.
@@ -87,6 +87,11 @@ class IndexLayout:
     def manifest(self, number: int) -> Path:
         """The manifest file of a generation, whether or not it exists."""
         return self.generation(number) / "manifest.sqlite"
+
+    def store(self, number: int) -> Path:
+        """The folder for a generation's vector store, whether or not it exists. What it contains is the store's
+        affair."""
+        return self.generation(number) / "store"
 
     def new_generation(self) -> int:
         """Creates an empty folder for a new generation and returns its number. Raises DiskFull or PermissionDenied."""

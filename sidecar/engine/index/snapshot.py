@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -92,7 +92,6 @@ class Arrays:
     kinds: list[str]
     chunk_slot: Annotated[Ids, _Column("chunks", "slot", np.int64)]
     chunk_vector: Annotated[Ids, _Column("chunks", "vector_id", np.int64)]
-    pending_slots: Ids
     memo: Memo = field(default_factory=Memo)
 
 
@@ -104,6 +103,11 @@ def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
 
 
 _FILE_COLUMNS, _CHUNK_COLUMNS = _columns("files"), _columns("chunks")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PendingSlots:
+    slots: Ids
 
 
 @dataclass(kw_only=True, eq=False)
@@ -140,6 +144,12 @@ class Snapshot(Arrays):
                 if checked and text_hash(body_text(chunk)) != digest:
                     raise _ChangedText(f"A stored text has been changed. {REBUILD}")
         return [found[i] for i in wanted]
+
+    def pending_slots(self) -> Ids:
+        """The slots whose vectors are out of date in the vector store, ascending."""
+        # Read only on request: an index whose searches do not ask the store may have one for each chunk.
+        select = "SELECT slot FROM pending_slots ORDER BY slot"
+        return self.memo.get(_PendingSlots, lambda: _PendingSlots(_ints(self.connection.execute(select)))).slots
 
     def keeps_all(self, dimension: int) -> bool:
         """Whether the vectors of all chunks fit into memory."""
@@ -317,8 +327,7 @@ def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | N
         known = _nothing()
     alive, files = _load_files(connection, known)
     chunks = _load_chunks(connection, known, alive, files["file_ids"])
-    pending = _ints(connection.execute("SELECT slot FROM pending_slots ORDER BY slot").fetchall())
-    return Arrays(revision=revision, pending_slots=pending, memo=memo, **files, **chunks)
+    return Arrays(revision=revision, memo=memo, **files, **chunks)
 
 
 def _without_vectors(arrays: Arrays) -> Arrays:
@@ -340,7 +349,6 @@ def _nothing() -> Arrays:
         kinds=[],
         chunk_file=np.zeros(0, np.int32),
         chunk_kind=np.zeros(0, np.int16),
-        pending_slots=np.zeros(0, np.int64),
         **empty,
     )
 
@@ -434,8 +442,8 @@ def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
     return np.where(sorted_ids[at] == ids, at, -1).astype(np.int32)
 
 
-def _ints(rows: Sequence[tuple[Any, ...]], index: int = 0) -> Ids:
-    return np.fromiter((r[index] for r in rows), np.int64, len(rows))
+def _ints(rows: Iterable[tuple[Any, ...]], index: int = 0) -> Ids:
+    return np.fromiter((r[index] for r in rows), np.int64)
 
 
 def _blocks(items: list[int], size: int) -> Iterator[list[int]]:

@@ -1,30 +1,31 @@
 """Brings the vector store in line with the manifest, on a thread of its own, slot by slot as slots become pending.
 
-It makes no vectors. Whatever happens to the store, it is refilled from the embedding cache without the model.
+The store is open only while searches need it, that is, while the vectors do not all fit into memory, or while it is
+filled at rest (docs/decisions/0012). It makes no vectors. Whatever happens to the store, it is refilled from the
+embedding cache without the model.
 """
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
 from sidecar import shown
 from sidecar.engine.ingest.chunk_vector import combine
-from sidecar.engine.ports import Kept
+from sidecar.engine.ports import Kept, VectorStore
 from sidecar.errors import SidecarError, StoreFailed
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
-from sidecar.model import VectorStore
+from sidecar.model import Collection, IsCancelled
 from sidecar.parts.manifest import COLLECTIONS
 from sidecar.parts.slots import PendingSlot, Slots
 
 _BATCH = 2000
 _TRIES = 3
+_LOOK_S = 0.1
 # The store serves one call at a time, and writing even a few rows takes as long as several searches. So a few rows wait
 # for more, and for the end of the search that usually follows a change.
 _CALM_SECONDS = 0.4
@@ -34,67 +35,101 @@ _LONGEST_WAIT = 3.0
 class StoreSync:
     """Owns the vector store of one generation and the thread that fills it. Thread-safe.
 
-    With `check_first`, the store's contents are compared with the manifest when it is opened, as after an unclean end.
+    `fits_in_memory` says whether searches compare so many vectors without the store. With `check_first`, the store's
+    contents are compared with the manifest when it is opened, as after an unclean end.
     """
 
     def __init__(
         self,
         root: str,
-        directory: Path,
         slots: Slots,
         kept: Kept,
         path_weight: float,
-        make_store: Callable[[Path], VectorStore],
+        make_store: Callable[[], VectorStore],
+        fits_in_memory: Callable[[int], bool],
         check_first: bool,
     ) -> None:
         self._log = workspace_log(__name__, root)
-        self._directory = directory
         self._slots = slots
         self._kept = kept
         self._path_weight = path_weight
         self._make_store = make_store
+        self._fits_in_memory = fits_in_memory
         self._check_first = check_first
         self._store: VectorStore | None = None
+        self._opened = False
         self._usable = False
         self._note = ""
+        self._may_start = False
+        self._wanted = False
         self._wake = threading.Event()
         self._idle = threading.Event()
         self._hurry = threading.Event()
         self._stop = threading.Event()
         self._flags = make_lock(Rank.STORE_SYNC)
-        self._number = max((int(p.name) for p in directory.glob("*") if p.name.isdigit()), default=1)
         self._thread: threading.Thread | None = None
 
+    def keep_up(self) -> None:
+        """From now on, opens the store as soon as searches need it, and keeps it in line with the manifest."""
+        self._may_start = True
+        self._start_if_needed()
+
     def start(self) -> None:
-        """Starts the thread; further calls do nothing."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="sidecar-store", daemon=True)
-            self._thread.start()
+        """Opens the store even if no search needs it, and keeps it in line with the manifest."""
+        with self._flags:
+            if self._stop.is_set() or self._wanted:
+                return
+            self._wanted = True
+            self._idle.clear()
+            self._wake.set()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="sidecar-store", daemon=True)
+                self._thread.start()
 
     def wake(self) -> None:
         """Announces new pending slots."""
+        if self._may_start:
+            self._start_if_needed()
         with self._flags:
-            self._idle.clear()
-            self._wake.set()
+            if self._wanted:
+                self._idle.clear()
+                self._wake.set()
 
     def drain(self, timeout: float | None = None) -> bool:
         """Waits until no slot is pending, or the store has been given up. Returns False if that takes longer than
-        `timeout` seconds."""
+        `timeout` seconds, and True at once if the store is not kept open."""
+        if not self._wanted:
+            return True
         if not (self._idle.is_set() or self._hurry.is_set()):
             self._hurry.set()
             self._wake.set()
         return self._idle.wait(timeout)
 
     def is_behind(self) -> bool:
-        """Whether the store has pending slots to take in, or has to be created or checked first. Cheap, and starts
-        nothing."""
-        if self._thread is not None and not self._idle.is_set():
+        """Whether searches need the store, and it has pending slots to take in, or has to be filled or checked first.
+        Cheap, and starts nothing."""
+        if self._wanted and not self._idle.is_set():
             return True
-        return self._check_first or not (self._directory / str(self._number)).exists() or self._slots.any_pending()
+        return self._is_needed() and self._is_incomplete()
+
+    def fill(self, cancelled: IsCancelled) -> None:
+        """Fills the store even if no search needs it; then closes it again. Waits for it, and ends early if
+        cancelled."""
+        if self._wanted or not self._is_incomplete():
+            return
+        self.start()
+        while not self.drain(_LOOK_S) and not cancelled():
+            pass
+        if not self._is_needed():
+            self._let_go()
 
     def store(self) -> VectorStore | None:
         """The store once it agrees with the manifest in all but pending slots; None until then and after a failure."""
         return self._store if self._usable else None
+
+    def is_unverified(self) -> bool:
+        """Whether the store's contents must still be compared with the manifest before they can be trusted."""
+        return self._check_first and not self._is_fresh()
 
     @property
     def note(self) -> str:
@@ -106,35 +141,64 @@ class StoreSync:
         self._stop.set()
         self._wake.set()
         self._usable = False
-        if self._thread is not None:
-            self._thread.join()
+        thread = self._thread
+        if thread is not None:
+            thread.join()
         self._close_store()
+
+    # ------------------------------------------------------------ when it is open
+
+    def _is_needed(self) -> bool:
+        return not self._fits_in_memory(self._slots.count_chunks())
+
+    def _is_incomplete(self) -> bool:
+        return self._check_first or self._is_fresh() or self._slots.any_pending()
+
+    def _is_fresh(self) -> bool:
+        return (self._store or self._make_store()).is_fresh()
+
+    def _start_if_needed(self) -> None:
+        if not self._wanted and self._is_needed():
+            self.start()
+
+    def _let_go(self) -> None:
+        """Has the thread close the store. What is pending stays pending."""
+        with self._flags:
+            self._wanted = self._usable = False
+            self._hurry.clear()
+            self._idle.set()
+            self._wake.set()
 
     # ------------------------------------------------------------ the thread
 
     def _run(self) -> None:
         tries = 0
-        self._wake.set()
         while self._wait():
-            try:
-                self._open()
-                self._feed()
-                tries = 0
-            except StoreFailed as error:
-                tries += 1
-                self._fail(error, tries)
-            except SidecarError as error:
-                tries = _TRIES
-                self._fail(StoreFailed(error.message), tries)
-            except OSError as error:
-                tries += 1
-                self._fail(StoreFailed(f"Its folder cannot be used: {shown.reason(error)}.", rebuild=True), tries)
-            except Exception as error:
-                # If the thread ended here, callers of `drain` would wait for ever.
-                tries = _TRIES
-                self._log.exception("filling the vector store")
-                self._fail(StoreFailed(f"It cannot be filled ({type(error).__name__}: {shown.reason(error)})."), tries)
+            if self._wanted:
+                tries = self._try(tries)
+            if not self._wanted:
+                self._close_store()
         self._idle.set()
+
+    def _try(self, failed: int) -> int:
+        """Opens and feeds the store after so many failed tries. Returns the new number of failed tries in a row."""
+        try:
+            self._open()
+            self._feed()
+        except StoreFailed as error:
+            failed += 1
+            self._fail(error, failed)
+        except SidecarError as error:
+            failed = _TRIES
+            self._fail(StoreFailed(error.message), failed)
+        except Exception as error:
+            # If the thread ended here, callers of `drain` would wait for ever.
+            failed = _TRIES
+            self._log.exception("filling the vector store")
+            self._fail(StoreFailed(f"It cannot be filled ({type(error).__name__}: {shown.reason(error)})."), failed)
+        else:
+            failed = 0
+        return failed
 
     def _wait(self) -> bool:
         # `close` sets `_stop`, then `_wake`; `_gather` may already have cleared that `_wake`.
@@ -144,50 +208,42 @@ class StoreSync:
         return not self._stop.is_set()
 
     def _open(self) -> None:
-        if self._store is not None:
+        if self._opened:
             return
-        directory = self._directory / str(self._number)
-        fresh = not directory.exists()
-        directory.mkdir(parents=True, exist_ok=True)
-        store = self._make_store(directory)
-        try:
-            store.count(COLLECTIONS[0])
-            if fresh:
-                self._slots.refill_pending()
-            elif self._check_first:
-                self._reconcile(store)
-        except BaseException:
-            store.close()
-            raise
-        self._store, self._check_first = store, False
+        store = self._store = self._store or self._make_store()
+        fresh = store.is_fresh()
+        store.count(COLLECTIONS[0])
+        if fresh:
+            self._slots.refill_pending()
+        elif self._check_first:
+            self._reconcile(store)
+        self._opened, self._check_first = True, False
         self._usable = not fresh
         self._note = ""
 
     def _reconcile(self, store: VectorStore) -> None:
-        """Makes pending whatever the store lacks or has too much of. Raises StoreFailed if it differs but cannot list
-        its ids."""
-        listing: Callable[..., object] | None = getattr(store, "ids", None)
-        for number, name in enumerate(COLLECTIONS):
+        """Makes pending whatever the store lacks or has too much of."""
+        for number, collection in enumerate(COLLECTIONS):
             expected = set(self._slots.slots_in_store(number))
-            if listing is None:
-                if store.count(name) != len(expected):
-                    raise StoreFailed("The vector store lacks vectors or has too many.", rebuild=True)
-                continue
-            held = {int(i) for i in np.asarray(listing(name))}
+            held = set(store.ids(collection).tolist())
             self._slots.mark_pending(held ^ expected, number)
 
     def _feed(self) -> None:
         assert self._store is not None
-        while not self._stop.is_set():
+        while self._wanted and not self._stop.is_set():
             self._gather()
             rows = self._slots.take_pending(_BATCH)
             if not rows:
-                break
-            for number, name in enumerate(COLLECTIONS):
-                self._write(self._store, name, [r for r in rows if r[1] == number])
+                self._settle()
+                return
+            for number, collection in enumerate(COLLECTIONS):
+                self._write(self._store, collection, [row for row in rows if row[1] == number])
             self._slots.settle_pending(rows)
-        self._usable = True
+
+    def _settle(self) -> None:
+        """Notes that nothing was pending, unless more has been announced since."""
         with self._flags:
+            self._usable = self._wanted and not self._stop.is_set()
             if not self._wake.is_set():
                 self._hurry.clear()
                 self._idle.set()
@@ -201,38 +257,33 @@ class StoreSync:
                 return
             self._wake.clear()
 
-    def _write(self, store: VectorStore, collection: str, rows: list[PendingSlot]) -> None:
-        name = COLLECTIONS[0] if collection == "code" else COLLECTIONS[1]
+    def _write(self, store: VectorStore, collection: Collection, rows: list[PendingSlot]) -> None:
         gone = np.array([r[0] for r in rows if r[2] == 0], np.int64)
         there = np.array([(r[0], r[2], r[3]) for r in rows if r[2]], np.int64).reshape(-1, 3)
         if len(gone):
-            store.delete(name, gone)
+            store.remove(collection, gone)
         if len(there):
             body, found = self._kept.get(there[:, 1])
             path, _ = self._kept.get(there[:, 2])
             vectors = combine(body, path, self._path_weight)
-            store.upsert(name, there[found, 0], vectors[found])
+            store.add(collection, there[found, 0], vectors[found])
 
     def _fail(self, error: StoreFailed, tries: int) -> None:
-        self._usable = False
+        self._usable = self._opened = False
         # If a refill is due, the problem is not a missing answer, so the error's standard sentence is left out.
         refill = bool(error.facts.get("rebuild"))
         self._note = error.detail if refill else error.message
         self._log.warning("%s", self._note)
-        self._close_store()
-        if refill:
-            self._discard()
+        if refill and self._store is not None:
+            self._store.discard()
+        else:
+            self._close_store()
         if tries < _TRIES and not self._stop.is_set():
             self._wake.set()
         else:
             self._idle.set()
 
     def _close_store(self) -> None:
-        store, self._store = self._store, None
+        store, self._store, self._opened = self._store, None, False
         if store is not None:
             store.close()
-
-    def _discard(self) -> None:
-        """Deletes the store's directory. Its replacement gets a new number: no directory is used twice."""
-        shutil.rmtree(self._directory / str(self._number), ignore_errors=True)
-        self._number += 1

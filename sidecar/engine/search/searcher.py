@@ -162,7 +162,7 @@ class Searcher:
                 nearest, notice = _nearest(source, columns, query, alpha, cancelled)
             if nearest is not None:
                 with clock.stage("vector"):
-                    nearest.begin(source.store(), request.collection, allowed)
+                    nearest.begin(source.store, request.collection, allowed)
             alpha = alpha if nearest is not None else 0.0
         with clock.stage("lexical"):
             wanted = alpha < 1

@@ -87,7 +87,7 @@ def _answer(
     for number, collection in enumerate(COLLECTIONS):
         columns = columns_of(snapshot, number)
         nearest = VectorSearch(snapshot, columns, vector, cancelled)
-        nearest.begin(source.store(), collection, allowed & columns.in_collection)
+        nearest.begin(source.store, collection, allowed & columns.in_collection)
         rows = nearest.closest()
         near += zip(nearest.similarities.chunks[rows].tolist(), rows.tolist(), strict=True)
     close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)

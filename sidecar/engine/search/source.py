@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import Memo
-from sidecar.model import Embedder, Ids, Vectors, VectorStore
+from sidecar.model import Collection, Embedder, Ids, Vectors
 from sidecar.parts.lexical.bm25 import Floats
 
 Rows = NDArray[np.int32]
@@ -38,6 +38,14 @@ class StoredText(Protocol):
         """The names of the definitions around the chunk, outermost first."""
 
 
+class NearestChunks(Protocol):
+    """What a search asks of the vector store."""
+
+    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, Floats]:
+        """Slots and cosines (-1..1) of the `limit` chunks nearest to a vector of shape [dimension], best first. Raises
+        StoreFailed."""
+
+
 class SearchedSnapshot(Protocol):
     """One commit of an index, with the memo of its revision.
 
@@ -59,7 +67,6 @@ class SearchedSnapshot(Protocol):
     kinds: list[str]
     chunk_slot: Ids
     chunk_vector: Ids
-    pending_slots: Ids
     memo: Memo
 
     def chunk_rows(self, ids: Ids) -> Rows:
@@ -75,6 +82,9 @@ class SearchedSnapshot(Protocol):
         """The vectors of these chunk rows, shape [n, dimension], and flags that say which exist; the others are
         zero."""
 
+    def pending_slots(self) -> Ids:
+        """The slots whose vectors are out of date in the vector store, ascending."""
+
     def keeps_all(self, dimension: int) -> bool:
         """Whether the vectors of all chunks, of this dimension, fit into the memory set aside for them."""
 
@@ -88,9 +98,9 @@ class SearchSource:
     """A snapshot, the model that made its vectors, and the store that holds them.
 
     `embedder` loads the model if necessary and raises ModelLoadFailed. `store` returns None while the vector store
-    cannot be used.
+    cannot be used; it is called only if the vectors do not fit into memory.
     """
 
     snapshot: SearchedSnapshot
     embedder: Callable[[], Embedder]
-    store: Callable[[], VectorStore | None]
+    store: Callable[[], NearestChunks | None]

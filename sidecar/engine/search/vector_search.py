@@ -3,8 +3,10 @@ the chunks that the vector store proposes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +14,9 @@ from numpy.typing import NDArray
 from sidecar.engine.concurrency.background import beside
 from sidecar.engine.search.rank.chunk_scores import Similarities
 from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable
-from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
+from sidecar.engine.search.source import Flags, NearestChunks, Rows, SearchedSnapshot
 from sidecar.errors import Cancelled, StoreFailed
-from sidecar.model import Collection, Ids, IsCancelled, VectorStore
+from sidecar.model import Collection, Ids, IsCancelled
 from sidecar.parts.lexical.bm25 import Floats
 
 DEPTH = 200
@@ -64,21 +66,22 @@ class VectorSearch:
         self._floor = 0.0
         self._question: _Question | None = None
 
-    def begin(self, store: VectorStore | None, collection: Collection, allowed: Flags) -> None:
+    def begin(self, store: Callable[[], NearestChunks | None], collection: Collection, allowed: Flags) -> None:
         """Starts the search among the `allowed` chunk rows. If their vectors do not fit into memory, it asks the store,
         which works in a process of its own while the caller does something else.
 
         The store's graph misses many of the chunks that are closest to a question in words (docs/decisions/0010), so it
-        is asked only where it must be.
+        is asked only where it must be. `store` is not even called otherwise.
         """
         embedded = allowed & (self._snapshot.chunk_vector > 0)
-        wanted, stale = int(embedded.sum()), self._stale()
+        wanted = int(embedded.sum())
+        asked = None if wanted <= EXACT or self._in_memory() else store()
+        stale = np.zeros(0, np.int32) if asked is None else self._stale()
         answer = None
-        few = wanted <= EXACT or self._in_memory()
-        if store is not None and not few and len(stale) <= max(_STALE, wanted // 2):
+        if asked is not None and len(stale) <= max(_STALE, wanted // 2):
             share = wanted / max(1, self._columns.chunk_count)
             limit = min(MOST, int(_ASKED / share) + len(stale))
-            answer = beside(lambda: store.query(collection, self._vector, limit))
+            answer = beside(partial(asked.query, collection, self._vector, limit))
         self._question = _Question(embedded, wanted, stale, answer)
 
     def closest(self) -> Rows:
@@ -128,8 +131,9 @@ class VectorSearch:
 
     def _stale(self) -> Rows:
         """Chunk rows whose slot in the store holds an older vector, or none."""
-        rows = self._slots().rows(self._snapshot.pending_slots) if len(self._snapshot.pending_slots) else None
-        return np.zeros(0, np.int32) if rows is None else rows[rows >= 0]
+        pending = self._snapshot.pending_slots()
+        rows = self._slots().rows(pending) if len(pending) else np.zeros(0, np.int32)
+        return rows[rows >= 0]
 
     def _take_answer(self, asked: _Question) -> bool:
         """Takes over the store's answer. False if the store was not asked, failed, or returned too few usable

@@ -66,8 +66,8 @@ class Builder:
     ) -> BuildReport:
         """Walks the workspace, plans and carries out the plan.
 
-        With `wait_for_store`, also waits until the vector store is filled. Raises Cancelled, after which committed work
-        stays, and IndexLocked if the generation is read-only.
+        With `wait_for_store`, also waits until the vector store is filled, if searches need it. Raises Cancelled, after
+        which committed work stays, and IndexLocked if the generation is read-only.
         """
         started = time.monotonic()
         writer = _writer(generation)
@@ -79,12 +79,12 @@ class Builder:
         plan = make_plan(walked, *known, self._buffers.keys())
         plan = self._with_buffers(plan, settings)
         if wait_for_store and (plan.changed or plan.removed):
-            writer.store_sync.start()
+            writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
         writer.finish()
-        # The store's process takes a second to start, so a run that changed nothing does not start it.
+        # The store takes a second to open, so a run that changed nothing does not open it.
         if wait_for_store and writer.store_sync.is_behind():
-            writer.store_sync.start()
+            writer.store_sync.keep_up()
             total = len(plan.changed) + plan.unchanged
             self._activity.reporting(progress)(total, total, "Filling the vector store")
             while not writer.store_sync.drain(0.2):

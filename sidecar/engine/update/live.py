@@ -24,9 +24,9 @@ class LiveUpdate:
     """Runs while a generation is open for writing.
 
     `apply` writes pending changes into a generation and returns those that are committed; `start` has the others tried
-    again. `warm` prepares for the first saved file. It is called, and the watcher and the vector store are started,
-    only after `stay_seconds`: a short command ends before that. The applier's thread never takes the index's gate, so a
-    thread that holds the gate may wait for it.
+    again. `warm` prepares for the first saved file. It is called, the watcher is started, and the vector store is
+    started if searches need it, only after `stay_seconds`: a short command ends before that. The applier's thread never
+    takes the index's gate, so a thread that holds the gate may wait for it.
     """
 
     def __init__(
@@ -241,7 +241,7 @@ class LiveUpdate:
             generation, applier = index.generation, self._applier
             if self._ended or generation is None or generation.writer is None or applier is None:
                 return
-            generation.writer.store_sync.start()
+            generation.writer.store_sync.keep_up()
             self._warm()
             if self._watcher is None:
                 self._watch(applier)

@@ -221,9 +221,9 @@ class ModelUpgrade:
             return changed_over
 
     def _make_ready(self, fresh: Generation, stop: IsCancelled) -> None:
-        """Fills the vector store and loads what the first search would otherwise wait for."""
+        """Loads what the first search would otherwise wait for, and fills the vector store if searches need it."""
         assert fresh.writer is not None
-        fresh.writer.store_sync.start()
+        fresh.writer.store_sync.keep_up()
         while not fresh.writer.store_sync.drain(_LOOK_S):
             if stop():
                 raise Cancelled

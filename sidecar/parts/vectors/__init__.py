@@ -1,3 +1,1 @@
-"""Nearest-neighbour search: `chroma` runs Chroma in a worker process; `exact` compares with every vector in memory and
-serves tests.
-"""
+"""Nearest-neighbour search: `chroma` runs Chroma in a worker process, `in_memory` compares with every vector."""

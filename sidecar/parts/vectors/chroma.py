@@ -2,12 +2,14 @@
 
 This module starts the worker, talks to it, notices its death, and checks the store's files before they are loaded. It
 never imports chromadb; `chroma_worker.py` does. Chroma never has the only copy of a vector: StoreFailed with
-`facts["rebuild"]` true means that the directory has to be deleted and filled again from the embedding cache.
+`facts["rebuild"]` true means that the store has to be discarded and filled again from the embedding cache.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -39,23 +41,25 @@ _WORKER = "sidecar.parts.vectors.chroma_worker"
 
 
 class ChromaStore:
-    """`model.VectorStore` over one directory, which only this object uses while it lives. Thread-safe.
+    """`ports.VectorStore` in one folder, which only this object uses while it lives. Thread-safe.
 
-    The worker starts at the first call (which takes about a second) or by `open`. Calls are served one at a time,
-    searches first. They raise StoreFailed, or DiskFull and PermissionDenied if that is the cause. Timeouts are in
-    seconds.
+    The worker starts at the first call that concerns vectors (which takes about a second). Calls are served one at a
+    time, searches first. They raise StoreFailed, or DiskFull and PermissionDenied if that is the cause. Timeouts are in
+    seconds. Chroma's files lie in a numbered subfolder, and a discarded store continues under the next number: no
+    folder is used twice, because a worker that is still dying may write into the old one.
     """
 
     def __init__(
         self,
-        directory: Path,
+        folder: Path,
         dimension: int,
         model_id: str,
         python: str = sys.executable,
         call_timeout: float = 60.0,
         open_timeout: float = 180.0,
     ) -> None:
-        self._directory = directory
+        self._folder = folder
+        self._number = max(_numbers(folder), default=1)
         self._dimension = dimension
         self._made_for = {"model": model_id, "dimension": dimension, "schema": SCHEMA_VERSION}
         self._python = python
@@ -72,12 +76,28 @@ class ChromaStore:
         worker = self._worker
         return worker.pid if worker is not None and worker.alive else None
 
-    def open(self) -> None:
-        """Starts the worker and checks the store now instead of at the first call."""
-        with self._fair_slots.take(urgent=True):
-            self._ready_worker()
+    @property
+    def directory(self) -> Path:
+        """The folder with Chroma's files. It exists once the store has been opened."""
+        return self._folder / str(self._number)
 
-    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+    def is_fresh(self) -> bool:
+        """Whether it is new or was discarded, and has never been opened since. Starts nothing."""
+        return not os.path.lexists(self.directory)
+
+    def discard(self) -> None:
+        """Ends the worker and deletes all files. Raises nothing: what cannot be deleted is left behind, unused."""
+        with self._fair_slots.take(urgent=True):
+            if self._worker is not None:
+                self._worker.end(timeout=5.0)
+                self._worker = None
+            for number in _numbers(self._folder):
+                _remove(self._folder / str(number))
+            if self._folder.exists() and not self._folder.is_dir():
+                _remove(self._folder)
+            self._number += 1
+
+    def add(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
         """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed on another
         shape.
         """
@@ -89,12 +109,12 @@ class ChromaStore:
         while start < len(ids):
             part = slice(start, start + (_UPSERT_ROWS if self._searched else _UPSERT_ROWS_UNSEARCHED))
             start = part.stop
-            self._call("upsert", collection, [_int64(ids[part]), vectors[part].astype(np.float32, copy=False)])
+            self._call("add", collection, [_int64(ids[part]), vectors[part].astype(np.float32, copy=False)])
 
-    def delete(self, collection: Collection, ids: Ids) -> None:
-        """Deletes these ids; unknown ids are no error."""
+    def remove(self, collection: Collection, ids: Ids) -> None:
+        """Removes these ids; unknown ids are no error."""
         for start in range(0, len(ids), _DELETE_ROWS):
-            self._call("delete", collection, [_int64(ids[start : start + _DELETE_ROWS])])
+            self._call("remove", collection, [_int64(ids[start : start + _DELETE_ROWS])])
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
         """The ids and cosine similarities (float32, -1 to 1) of at most `limit` vectors close to `vector`, best first.
@@ -119,7 +139,7 @@ class ChromaStore:
         return int(header["count"])
 
     def ids(self, collection: Collection) -> Ids:
-        """Every stored id in ascending order, for comparison with the ids that should be stored."""
+        """Every stored id, ascending."""
         pages: list[Ids] = [np.empty(0, np.int64)]
         offset = 0
         while True:
@@ -165,13 +185,13 @@ class ChromaStore:
     def _start(self) -> _Worker:
         """Starts a worker if the store's files look whole. Raises StoreFailed or PermissionDenied."""
         try:
-            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-            damage = find_damage(self._directory, self._dimension)
+            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            damage = find_damage(self.directory, self._dimension)
             if damage:
                 raise _damaged(damage)
-            return _Worker(self._python, self._directory)
+            return _Worker(self._python, self.directory)
         except PermissionError as error:
-            why = f"The vector store in {self._directory} cannot be opened: {error.strerror}."
+            why = f"The vector store in {self._folder} cannot be opened: {error.strerror}."
             raise PermissionDenied(why) from error
         except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
             raise _damaged(f"{error.filename} is no longer what it was") from error
@@ -184,7 +204,7 @@ class ChromaStore:
         """
         try:
             header, _ = worker.ask({"made_for": self._made_for}, [], self._open_timeout)
-            waste = find_waste(self._directory, self._dimension, sum(header["counts"].values()))
+            waste = find_waste(self.directory, self._dimension, sum(header["counts"].values()))
             if waste:
                 raise _to_be_refilled(f"'s files hold {waste}")
         except SidecarError:
@@ -309,6 +329,20 @@ class _Worker:
             lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             return f" ({lines[-1][:300]})" if lines else ""
         return ""
+
+
+def _numbers(folder: Path) -> list[int]:
+    """The numbers of the subfolders that hold, or once held, Chroma's files."""
+    return [int(path.name) for path in folder.glob("*") if path.name.isdecimal()]
+
+
+def _remove(path: Path) -> None:
+    """Deletes a file or a folder as far as possible."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def _int64(ids: Ids) -> Ids:

@@ -100,14 +100,14 @@ class ChromaDirectory:
                 collection.query(query_embeddings=vector, n_results=1, include=["distances"])
         return counts
 
-    def upsert(self, request: dict[str, Any], arrays: Arrays) -> Reply:
+    def add(self, request: dict[str, Any], arrays: Arrays) -> Reply:
         """Stores the vectors [rows, dimension] under the ids [rows]; a known id is overwritten."""
         ids, vectors = arrays
         self._of(request).upsert(_names(ids), embeddings=np.array(vectors))
         return {}, []
 
-    def delete(self, request: dict[str, Any], arrays: Arrays) -> Reply:
-        """Deletes the ids; unknown ids are no error."""
+    def remove(self, request: dict[str, Any], arrays: Arrays) -> Reply:
+        """Removes the ids; unknown ids are no error."""
         self._of(request).delete(ids=_names(arrays[0]))
         return {}, []
 
@@ -173,7 +173,7 @@ def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies:
         return 1
     write_frame(replies, {"counts": counts})
     calls: dict[str, Callable[[dict[str, Any], Arrays], Reply]] = {
-        name: getattr(store, name) for name in ("upsert", "delete", "query", "count", "ids")
+        name: getattr(store, name) for name in ("add", "remove", "query", "count", "ids")
     }
     while (frame := read_frame(requests)) is not None:
         request, arrays = frame

@@ -1,34 +1,47 @@
-"""Vector search by comparing with every vector in memory. The engine does not use it: tests compare Chroma with it.
+"""A vector store in memory, which compares with every vector and is gone with its process.
 
-Stores nothing on disk. A search costs dimension x rows multiplications (about 15 ms for 100,000 rows of 384 numbers).
+`wiring.py` does not offer it to users: below a bound, searches compare exactly anyway (docs/decisions/0010), and above
+it, memory is what Chroma saves. Tests use it, and it shows what a store needs.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.errors import StoreFailed
-from sidecar.locks import Rank, make_rlock
+from sidecar.locks import Rank, make_lock
 from sidecar.model import Collection, Ids, Vectors
 
 
-class ExactStore:
-    """`model.VectorStore` in memory. Thread-safe.
+class InMemoryStore:
+    """`ports.VectorStore` in memory. Thread-safe.
 
-    `provide` returns the first content of a collection: ids and vectors of shape [len(ids), dimension]. It is called
-    once for each collection, when that is first used.
+    A search costs dimension x rows multiplications (about 15 ms for 100,000 rows of 384 numbers).
     """
 
-    def __init__(self, dimension: int, provide: Callable[[Collection], tuple[Ids, Vectors]] | None = None) -> None:
+    def __init__(self, dimension: int) -> None:
         self._dimension = dimension
-        self._provide = provide
         self._rows: dict[Collection, _Rows] = {}
-        self._lock = make_rlock(Rank.VECTOR_STORE)
+        self._closed = False
+        self._lock = make_lock(Rank.VECTOR_STORE)
 
-    def upsert(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+    def is_fresh(self) -> bool:
+        """Whether nothing has been added since it was made or discarded."""
+        with self._lock:
+            return not self._rows
+
+    def discard(self) -> None:
+        """Forgets all vectors."""
+        with self._lock:
+            self._rows = {}
+
+    def ids(self, collection: Collection) -> Ids:
+        """Every id, ascending."""
+        with self._lock:
+            return np.sort(self._of(collection).content()[0])
+
+    def add(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
         """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed on another
         shape.
         """
@@ -37,18 +50,17 @@ class ExactStore:
                 f"Got vectors of shape {vectors.shape} for {len(ids)} ids; this index has dimension {self._dimension}."
             )
         with self._lock:
-            self._of(collection).put(ids, vectors)
+            rows = self._rows[collection] = self._of(collection)
+            rows.put(ids, _unit(vectors))
 
-    def delete(self, collection: Collection, ids: Ids) -> None:
-        """Deletes these ids; unknown ids are no error."""
+    def remove(self, collection: Collection, ids: Ids) -> None:
+        """Removes these ids; unknown ids are no error."""
         with self._lock:
             self._of(collection).drop(ids)
 
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
-        """The ids and similarities (float32, -1 to 1) of the `limit` closest vectors, best first, ties in order of id.
-
-        The similarity is the dot product, which is the cosine for normalised vectors. Raises StoreFailed if `vector`
-        does not have shape [dimension].
+        """The ids and cosine similarities (float32, -1 to 1) of the `limit` closest vectors, best first, ties in order
+        of id. Raises StoreFailed if `vector` does not have shape [dimension].
         """
         if vector.shape != (self._dimension,):
             raise StoreFailed(
@@ -56,7 +68,7 @@ class ExactStore:
             )
         with self._lock:
             ids, vectors = self._of(collection).content()
-            similarities = vectors @ vector.astype(np.float32, copy=False)
+            similarities = vectors @ _unit(vector[None])[0]
             best = _best(ids, similarities, limit)
             return ids[best], np.clip(similarities[best], -1.0, 1.0)
 
@@ -65,25 +77,17 @@ class ExactStore:
         with self._lock:
             return len(self._of(collection).content()[0])
 
-    def ids(self, collection: Collection) -> Ids:
-        """Every id in ascending order."""
-        with self._lock:
-            return np.sort(self._of(collection).content()[0])
-
     def close(self) -> None:
-        """Forgets all vectors."""
+        """Forgets all vectors. Later calls raise StoreFailed."""
         with self._lock:
-            self._rows.clear()
+            self._rows = {}
+            self._closed = True
 
     def _of(self, collection: Collection) -> _Rows:
-        """The rows of the collection, with their first content."""
-        rows = self._rows.get(collection)
-        if rows is None:
-            rows = _Rows(self._dimension)
-            if self._provide is not None:
-                rows.put(*self._provide(collection))
-            self._rows[collection] = rows
-        return rows
+        """The rows of the collection. Raises StoreFailed after `close`."""
+        if self._closed:
+            raise StoreFailed("It has been closed.")
+        return self._rows.get(collection) or _Rows(self._dimension)
 
 
 class _Rows:
@@ -124,6 +128,12 @@ class _Rows:
             room = max(needed, len(self._ids) * 3 // 2) - len(self._ids)
             self._ids = np.concatenate([self._ids, np.empty(room, np.int64)])
             self._vectors = np.concatenate([self._vectors, np.empty((room, self._vectors.shape[1]), np.float32)])
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    """The vectors, shape [n, dimension], with length 1; a zero vector stays zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
 def _best(ids: Ids, similarities: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
