@@ -103,7 +103,7 @@ def learned(path: Path = _LEARNED) -> WeightedSum:
     unknown = set(weights) - {feature.name for feature in FEATURES}
     if unknown:
         raise ConfigInvalid(
-            f"{path} has weights for unknown features ({', '.join(sorted(unknown))}). Train the ranker again."
+            f"{path} has weights for unknown features ({', '.join(sorted(unknown))}); train the ranker again."
         )
     return WeightedSum(weights, base)
 
