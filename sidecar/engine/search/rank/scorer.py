@@ -105,8 +105,12 @@ def learned(path: Path = _LEARNED) -> WeightedSum:
     unknown = set(weights) - {feature.name for feature in FEATURES}
     if unknown:
         raise ConfigInvalid(
+<<<<<<< HEAD
             f"{shown.place(path)} has weights for unknown features ({', '.join(sorted(unknown))}). Train the "
             f"ranker again."
+=======
+            f"{path} has weights for unknown features ({', '.join(sorted(unknown))}); train the ranker again."
+>>>>>>> scripts
         )
     return WeightedSum(weights, base)
 
