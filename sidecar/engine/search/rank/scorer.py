@@ -105,12 +105,8 @@ def learned(path: Path = _LEARNED) -> WeightedSum:
     unknown = set(weights) - {feature.name for feature in FEATURES}
     if unknown:
         raise ConfigInvalid(
-<<<<<<< HEAD
-            f"{shown.place(path)} has weights for unknown features ({', '.join(sorted(unknown))}). Train the "
+            f"{shown.place(path)} has weights for unknown features ({', '.join(sorted(unknown))}); train the "
             f"ranker again."
-=======
-            f"{path} has weights for unknown features ({', '.join(sorted(unknown))}); train the ranker again."
->>>>>>> scripts
         )
     return WeightedSum(weights, base)
 
