@@ -161,7 +161,7 @@ def test_weights_are_chosen_by_name_or_file_and_bad_ones_are_refused(tmp_path: P
     assert choose(str(file)) == WeightedSum({"best_chunk": 2.0}, 1.0)
     for text in ('{"base": 1, "weights": {"best_guess": 2}}', '{"weights": []}', "{"):
         file.write_text(text)
-        with pytest.raises(ConfigInvalid, match="[Tt]rain"):
+        with pytest.raises(ConfigInvalid, match=r"[Tt]rain"):
             choose(str(file))
 
 
