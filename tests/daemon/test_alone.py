@@ -176,7 +176,7 @@ def test_a_script_whose_daemon_died_for_good_is_served(house: House, work: Path)
         assert served.get("/code/search", q="convert_unit_1").json["results"][0]["path"] == "unit1.py"
         status, told = served.end()
     assert status == 0
-    assert "working without one" in told
+    assert "working without the daemon" in told
     place_of(house).starting.rmdir()
 
 
