@@ -24,6 +24,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts 
 
 _TESTS = Path(__file__).parent
 _PROGRAMS = frozenset({"daemon", "e2e", "spec"})
+"""Folders whose tests all need real programs."""
+_PROGRAM_FIXTURES = frozenset({"served", "server", "siege", "told"})
+"""Fixtures, most of them a module's, that start one. Give these names to no others."""
 _STARTS_A_PROCESS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
 
 
@@ -32,10 +35,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole folders whose subject are real programs."""
+    """Marks what starts programs, and lets the files with slow tests begin: no worker is left with one at the end."""
     for item in items:
-        if item.path.relative_to(_TESTS).parts[0] in _PROGRAMS:
+        in_programs = item.path.relative_to(_TESTS).parts[0] in _PROGRAMS
+        if in_programs or _PROGRAM_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("process")
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 class _Watch:
