@@ -145,14 +145,14 @@ FORMS = ["secret-{}.txt", "/dir{}/x", "*.x{}", "pre{}*", "d/*.x{}", "**/x{}/*", 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_of_a_hundred_thousand_lines_only_those_are_tried_that_may_match(form: str) -> None:
+def test_of_twenty_thousand_lines_only_those_are_tried_that_may_match(form: str) -> None:
     asked: list[str] = []
 
     def regex(text: str) -> str:
         asked.append(text)
         return "(?!)"
 
-    lines = [form.format(number) for number in range(100_000)]
+    lines = [form.format(number) for number in range(20_000)]
     index = PatternIndex([Glob(piece_of(line), False, line, regex) for line in lines])
     for number in range(300):
         index.last_match(f"src/module/file_{number}.py", False)
