@@ -13,6 +13,8 @@ WHEEL := extension/bundled/wheel.json
 .PHONY: help demo install check test test-python test-extension lint lint-python lint-extension lint-forge generated format \
 	extension dist constraints clean
 .DELETE_ON_ERROR:
+# Where it is set, each of thousands of processes compiles its modules anew, and pytest every test file.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    install into $(VENV), index a real codebase, ask it three questions"

@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts 
 _TESTS = Path(__file__).parent
 _PROGRAMS = frozenset({"daemon", "e2e", "spec"})
 """Folders whose tests all need real programs."""
-_PROGRAM_FIXTURES = frozenset({"served", "server", "siege", "told"})
+_PROGRAM_FIXTURES = frozenset({"house", "served", "server", "siege", "told"})
 """Fixtures, most of them a module's, that start one. Give these names to no others."""
 _STARTS_A_PROCESS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
 
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what starts programs, and lets the files with slow tests begin: no worker is left with one at the end."""
     for item in items:
-        in_programs = item.path.relative_to(_TESTS).parts[0] in _PROGRAMS
+        in_programs = any(item.path.is_relative_to(_TESTS / folder) for folder in _PROGRAMS)
         if in_programs or _PROGRAM_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("process")
     slow = {item.path for item in items if item.get_closest_marker("slow")}

@@ -146,6 +146,7 @@ def test_a_workspace_below_the_top_of_a_repository_obeys_the_files_above_it(tric
     assert paths(DiskWalker(str(tricky / folder), options).walk().files) == expected
 
 
+@pytest.mark.process
 def test_every_path_is_decided_as_the_walk_decided_it(tricky: Path) -> None:
     judge = walker(tricky)
     result = judge.walk()
@@ -157,12 +158,14 @@ def test_every_path_is_decided_as_the_walk_decided_it(tricky: Path) -> None:
         assert expected.indexed == (path in offered)
 
 
+@pytest.mark.process
 def test_a_file_is_found_alone_as_in_the_walk(tricky: Path) -> None:
     judge = walker(tricky)
     for file in judge.walk().files[::7]:
         assert judge.found(file.path) == file
 
 
+@pytest.mark.process
 def test_a_subtree_is_the_walk_cut_to_one_folder(tricky: Path) -> None:
     judge = walker(tricky)
     whole = judge.walk()

@@ -21,6 +21,7 @@ from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.service import Done, Service
 from sidecar.tools.spec import ToolSpec
 
+pytestmark = pytest.mark.process
 EXAMPLES = 40
 AWKWARD = (
     "", " ", "\n", "\0", ".", "..", "../..", "/", "/etc/passwd", "a/../../b", "net.py", "./net.py", "net.py/", "C:\\x",

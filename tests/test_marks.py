@@ -1,0 +1,61 @@
+"""What starts a process is marked so: `make check` leaves it out, and fails a test that starts one without the mark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = """
+import subprocess, sys, pytest
+
+def start():
+    subprocess.run([sys.executable, "-c", ""], check=True)
+
+@pytest.fixture(scope="module")
+def program():
+    start()
+
+def test_starts_one():
+    start()
+
+def test_has_a_modules_fixture_start_one(program):
+    pass
+
+@pytest.fixture(scope="module")
+def served():
+    start()
+
+@pytest.mark.process
+def test_with_the_mark():
+    start()
+
+def test_with_a_fixture_that_is_known_to_start_one(served):
+    pass
+
+def test_without_one():
+    pass
+"""
+
+
+@pytest.mark.process
+def test_a_process_without_the_mark_fails_the_test_whether_it_or_a_fixture_starts_it(tmp_path: Path) -> None:
+    (tmp_path / "test_some.py").write_text(TESTS)
+    line = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", os.devnull, "--rootdir", str(tmp_path)]
+    line += ["--forbid-processes", "-rA", "--tb=line", str(tmp_path)]
+    told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    outcomes = dict(reversed(one.split(" ")[:2]) for one in told.splitlines() if one.split(" ")[0] in OUTCOMES)
+    assert {name.rpartition("::")[2]: outcome for name, outcome in outcomes.items()} == {
+        "test_starts_one": "FAILED",
+        "test_has_a_modules_fixture_start_one": "ERROR",
+        "test_with_the_mark": "PASSED",
+        "test_with_a_fixture_that_is_known_to_start_one": "PASSED",
+        "test_without_one": "PASSED",
+    }, told
+
+
+OUTCOMES = {"PASSED", "FAILED", "ERROR"}
