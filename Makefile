@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 VENV := .venv
+# One more than cores, for many tests wait for processes; each may take a gigabyte.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 BIN := $(VENV)/bin
 NODE_TOOLS := tests/e2e/node_modules/.installed
 EXTENSION_TOOLS := extension/node_modules/.installed
@@ -92,7 +94,7 @@ test: lint generated test-python test-extension
 
 test-python: $(VENV)/.installed-dev $(NODE_TOOLS)
 	@# A file's tests stay together: they share programs that take seconds to start.
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(VSIX)
 	cd extension && npm run --silent test

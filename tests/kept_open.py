@@ -1,4 +1,4 @@
-"""Opens every door of sidecar, indexes and searches through it, keeps all open side by side, and searches once more.
+"""Opens every door of sidecar at once, indexes and searches through each, keeps all open, and searches once more.
 
 `python -m tests.kept_open WORK HOMES SECONDS`. Libraries that report home do it on a timer: a program that answers and
 ends is gone before.
@@ -14,14 +14,16 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.network_tour import framed, lsp
+from tests.patience import PATIENCE_S
 
 SIDECAR = (sys.executable, "-P", "-m", "sidecar")
-LIMIT_S = 420
+LIMIT_S = int(PATIENCE_S)
 """For all of it, so that nothing is left running where a door does not answer."""
 MARK = b"def open_socket"
 """In every answer to a search."""
@@ -51,7 +53,11 @@ class Door:
     def __init__(self, work: Path, home: Path | None, *words: str) -> None:
         self.work = work
         self.alone = home is not None
-        ours = {"SIDECAR_CONFIRM": "never", **({"SIDECAR_HOME": str(home)} if home else {})}
+        ours = {
+            "SIDECAR_CONFIRM": "never",
+            "SIDECAR_DAEMON_PATIENCE_S": str(PATIENCE_S),
+            **({"SIDECAR_HOME": str(home)} if home else {}),
+        }
         self._env = {**os.environ, **CONTRARY, **ours}
         self._command = [*SIDECAR, *words, *(["--standalone"] if home else [])]
 
@@ -140,6 +146,10 @@ def shell(door: Door) -> Iterator[Search]:
     yield lambda: door.run("search", "open a socket", "-m", "vector")
 
 
+def call(search: Search) -> None:
+    search()
+
+
 def give_up(*_: object) -> None:
     raise TimeoutError(f"the doors took longer than {LIMIT_S} s")
 
@@ -161,13 +171,14 @@ def main() -> None:
             script(Door(work, None, "serve", "--json")),
             script(Door(work, homes / "script", "serve", "--json", "--model", "minilm-code-int8")),
         ]
-        with ExitStack() as open_doors:
-            searches = [open_doors.enter_context(door) for door in doors]
-            for search in searches:
-                search()
+        # The stack within the pool: where a door fails, all are closed, and no thread waits for one any more.
+        with ThreadPoolExecutor(len(doors)) as pool, ExitStack() as open_doors:
+            searches = list(pool.map(open_doors.enter_context, doors))
+            for _ in pool.map(call, searches):
+                pass
             time.sleep(seconds)
-            for search in searches:
-                search()
+            for _ in pool.map(call, searches):
+                pass
     finally:
         with_daemon.run("daemon", "stop")
 

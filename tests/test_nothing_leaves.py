@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.network_tour import in_empty_network
+from tests.patience import PATIENCE_S
 from tests.tracing import Deed, Trace, traced, why_not
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT_OPEN_S = 60
-LIMIT_S = 540
 pytestmark = [
     pytest.mark.process,
     pytest.mark.slow,
@@ -71,7 +71,7 @@ def kept_open(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Trace]:
     env = everyday(folder)
     work, homes = workspace(folder / "work"), folder / "homes"
     line = [sys.executable, "-m", "tests.kept_open", str(work), str(homes), str(KEPT_OPEN_S)]
-    return folder, traced(line, folder / "trace", ROOT, env, LIMIT_S)
+    return folder, traced(line, folder / "trace", ROOT, env, 2 * PATIENCE_S)
 
 
 def test_every_door_and_every_worker_is_watched(kept_open: tuple[Path, Trace]) -> None:

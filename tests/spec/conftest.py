@@ -25,7 +25,12 @@ from tests.spec import doors
 from tests.spec.doors import Answer
 
 ROOT = Path(__file__).resolve().parents[2]
-WITH_A_DAEMON = {"CI": "", "XDG_RUNTIME_DIR": "", "PYTHONPATH": str(ROOT)}
+WITH_A_DAEMON = {
+    "CI": "",
+    "XDG_RUNTIME_DIR": "",
+    "PYTHONPATH": str(ROOT),
+    "SIDECAR_DAEMON_PATIENCE_S": str(PATIENCE_S),
+}
 DOORS = ("direct", "cli", "lsp", "mcp", "mcp_stateless", "rest")
 """Modules of `tests/spec/doors`: a door joins by its name here."""
 

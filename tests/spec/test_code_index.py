@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.spec.conftest import Drive
 from tests.spec.doors import ToolFailed
 from tests.spec.requirements import requires
@@ -40,7 +41,7 @@ def refused(drive: Drive, tool: str, **arguments: Any) -> ToolFailed:
 
 
 def waited_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
 
@@ -173,7 +174,7 @@ def test_a_second_create_while_one_runs_is_refused(another: Another) -> None:
     outcomes = []
     for future in running:
         try:
-            outcomes.append(future.result(120)["status"])
+            outcomes.append(future.result(PATIENCE_S)["status"])
         except ToolFailed as error:
             outcomes.append(error.code)
     # Two processes of the shell meet at the index's lock, or one after the other.
