@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from sidecar.daemon.handshake import Handshake
@@ -20,6 +21,7 @@ from sidecar.tools.sessions import Sessions
 from sidecar.tools.shared import SharedEngine, View
 
 logger = logging.getLogger("sidecar.daemon")
+_IMPORTING = ThreadPoolExecutor(1, "importing")
 
 
 class Handlers:
@@ -31,7 +33,7 @@ class Handlers:
 
     async def lsp(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
         """Serves an editor."""
-        run, server = await _imported("sidecar.surfaces.lsp.run", "sidecar.surfaces.lsp.server")
+        run, server = await imported("sidecar.surfaces.lsp.run", "sidecar.surfaces.lsp.server")
         _check_flags(greeting)
 
         def service(editor: Mapping[str, object]) -> Service:
@@ -43,7 +45,7 @@ class Handlers:
     async def mcp(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
         """Serves an agent."""
         _check_flags(greeting)
-        stdio, server = await _imported("sidecar.surfaces.mcp.stdio", "sidecar.surfaces.mcp.server")
+        stdio, server = await imported("sidecar.surfaces.mcp.stdio", "sidecar.surfaces.mcp.server")
         service = self._service(greeting)
         try:
             made = server.make_server(
@@ -71,7 +73,7 @@ class Handlers:
     async def rest(self, connection: socket.socket, greeting: Handshake, welcome: Welcome) -> None:
         """Serves scripts on the listening socket that the client hands over, until the client closes its connection."""
         _check_flags(greeting)
-        run, serve = await _imported("sidecar.surfaces.http.run", "sidecar.daemon.serve")
+        run, serve = await imported("sidecar.surfaces.http.run", "sidecar.daemon.serve")
         service = self._service(greeting)
         loop = asyncio.get_running_loop()
         try:
@@ -98,14 +100,17 @@ class Handlers:
         )
 
 
-async def _imported(*names: str) -> list[Any]:
-    """Imports modules in another thread.
+async def imported(*names: str) -> list[Any]:
+    """Imports modules in another thread, and returns them.
 
-    A protocol's library takes half a second to import, and the event loop must serve the other sessions.
+    A protocol's library takes half a second to import, and the event loop must serve the other sessions. All imports
+    use one thread: in two, Python gives up on modules that import one another.
     """
     import importlib
 
-    return await asyncio.get_running_loop().run_in_executor(None, lambda: [importlib.import_module(n) for n in names])
+    return await asyncio.get_running_loop().run_in_executor(
+        _IMPORTING, lambda: [importlib.import_module(name) for name in names]
+    )
 
 
 def _check_flags(greeting: Handshake) -> None:
