@@ -289,6 +289,8 @@ def test_what_waits_under_the_lazy_strategy_is_seen_by_the_next_search(another: 
         waited_for(lambda: drive("get_index_status")["pendingFiles"] == 1)
     assert drive("get_index_status")["indexingStrategy"] == "lazy"
     found = drive("search_code", query="measure_rainfall", mode="fts")
+    while found.get("notice"):  # a busy machine did not get it done within a search's patience, and the answer says so
+        found = drive("search_code", query="measure_rainfall", mode="fts")
     assert found["results"][0]["path"] == "src/late.py"
     assert drive("get_index_status")["pendingFiles"] == 0
 
