@@ -222,6 +222,22 @@ def test_while_lost_vectors_are_made_again_the_status_says_so(room: Room) -> Non
     assert workspace.status().warning == ""
 
 
+def test_an_index_that_lacks_the_vectors_of_paths_is_not_yet_whole(room: Room) -> None:
+    room.flags["indexingStrategy"] = "lazy"
+    workspace = room.open()
+    index(workspace)
+    room.close()
+    layout = IndexLayout(room.home, str(room.root))
+    with sqlite3.connect(layout.manifest(1)) as connection:
+        connection.execute("UPDATE files SET path_vector = 0 WHERE path = 'src/retry.py'")
+    connection.close()
+    workspace = room.open()
+    status = workspace.status()
+    assert (status.status, status.coverage < 1) == ("incomplete", True)
+    find(workspace, "expire cookies")
+    whole_again(workspace)
+
+
 # ---------------------------------------------------------------- damage that nobody has met yet
 
 

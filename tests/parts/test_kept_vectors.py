@@ -282,7 +282,7 @@ def written_back(store: KeptVectors, path: Path) -> None:
 
 def test_of_a_damaged_file_every_vector_that_can_be_read_is_taken_over(path: Path) -> None:
     other = KeptVectors.open(path, "model@2", 32)
-    other.add(hashes(0, 10), np.ones((10, 32), np.float32))
+    other.add(hashes(0, 10), np.full((10, 32), 32**-0.5, np.float32))
     store = KeptVectors.open(path, "model@1", DIMENSION)
     rows = vectors(3000)
     ids = np.array(store.add(hashes(0, 3000), rows))
@@ -308,6 +308,20 @@ def test_of_a_damaged_file_every_vector_that_can_be_read_is_taken_over(path: Pat
     assert other.count() == 10
     other.close()
     assert sorted(p.name for p in path.parent.iterdir()) == ["vectors.sqlite"]
+
+
+def test_a_vector_of_which_only_a_part_is_left_is_not_taken_over(path: Path) -> None:
+    store = KeptVectors.open(path, "model@1", DIMENSION)
+    rows = vectors(2000)
+    store.add(hashes(0, 2000), rows)
+    written_back(store, path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE vectors SET vector = substr(vector, 1, 60) || zeroblob(68) WHERE id % 10 = 0")
+    connection.close()
+    path.with_suffix(".damaged").touch()
+    again = KeptVectors.open(path, "model@1", DIMENSION)
+    assert again.count() == 1800
+    again.close()
 
 
 def test_whoever_still_has_the_damaged_file_open_does_no_harm_to_the_new_one(path: Path) -> None:

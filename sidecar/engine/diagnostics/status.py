@@ -90,7 +90,8 @@ class Reporter:
     def _describe(self, answer: StatusAnswer, generation: Generation, problem: str) -> StatusAnswer:
         meta = read_meta(self._directory.manifest(generation.number))
         with generation.snapshots.open() as snapshot:
-            embedded = int((snapshot.chunk_vector != 0).sum())
+            # A chunk's vector is final only if its file's path has one too.
+            embedded = int(((snapshot.chunk_vector != 0) & (snapshot.file_vector[snapshot.chunk_file] != 0)).sum())
             files = np.bincount(snapshot.file_collection, minlength=2)
             chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
             languages = Counter(snapshot.languages)

@@ -22,6 +22,8 @@ from sidecar.parts.database import readable_rows
 
 HASH_BYTES = 16
 _RESCUE_S = 10.0
+_ROUNDING = 0.002
+"""How far from 1 rounding to float16 may take the length of a vector."""
 _JOURNALS = ("-wal", "-shm", "")
 _PUT = "INSERT INTO vectors(model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 ADVICE = "Run reindex_project: it makes the vectors again, and nothing is lost but time."
@@ -140,11 +142,11 @@ def _rescued_models(old: sqlite3.Connection, into: sqlite3.Connection) -> dict[i
 
 
 def _is_vector(key: object, blob: object, dimension: int) -> bool:
-    """Whether a row holds what a row must hold. A broken page gives numbers that are not finite, or all zero."""
+    """Whether a row holds what a row must hold. The length of a vector is 1; that of a broken page is not."""
     if not (isinstance(key, bytes) and isinstance(blob, bytes)) or len(key) != HASH_BYTES or len(blob) != 2 * dimension:
         return False
-    numbers = np.frombuffer(blob, "<f2")
-    return bool(np.isfinite(numbers).all() and numbers.any())
+    length = np.linalg.norm(np.frombuffer(blob, "<f2").astype(np.float32))
+    return bool(abs(length - 1) < _ROUNDING)
 
 
 def _remove(path: Path) -> None:
