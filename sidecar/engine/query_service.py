@@ -55,25 +55,25 @@ class QueryService:
         """Searches code or docs. Raises DocsIndexNotFound if docs are searched and none are indexed, and what `search/`
         raises.
         """
-        generation = self._index.readable()
+        generation = self._live_update.readable()
         if request.mode != "fts" and request.alpha > 0:
             self._index.check_model(generation)
             # Known changes can be applied while the vectors are being read.
             self._preload(generation, request.collection, cancelled)
         notice = self._freshen(generation)
-        answer = self._index.on_current(lambda current: self._search(current, request, cancelled))
+        answer = self._live_update.on_current(lambda current: self._search(current, request, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
         matches = compile_glob(pattern)
-        notice = self._freshen(self._index.readable())
+        notice = self._freshen(self._live_update.readable())
         paths = sorted(self._on_source(lambda source: [p for p in source.snapshot.paths if matches(p)]))
         return PathsAnswer(tuple(paths[:limit]), len(paths), notice)
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """Definitions by name: exact, by its beginning, or by the words it consists of."""
-        notice = self._freshen(self._index.readable())
+        notice = self._freshen(self._live_update.readable())
         answer = self._on_source(lambda source: find_symbols(source.snapshot, name, kinds, limit))
         return replace(answer, notice=notice)
 
@@ -81,13 +81,13 @@ class QueryService:
         """Chunks similar to the one at these lines of `path`, which is relative to the root. Scores are similarities,
         0-1.
         """
-        notice = self._freshen(self._index.readable())
+        notice = self._freshen(self._live_update.readable())
         answer = self._on_source(lambda source: find_similar(source, path, line, end_line, limit, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
         """Chunks of code and docs by meaning alone, with a similarity of at least `threshold` (0-1)."""
-        generation = self._index.readable()
+        generation = self._live_update.readable()
         self._index.check_model(generation)
         notice = self._freshen(generation)
         answer = self._on_source(lambda source: find_closest(source, query, limit, threshold, cancelled))
@@ -116,7 +116,7 @@ class QueryService:
             with _source_of(generation) as source:
                 return read(source)
 
-        return self._index.on_current(on_generation)
+        return self._live_update.on_current(on_generation)
 
     def _freshen(self, generation: Generation) -> str:
         """Waits a bounded time for known changes. Returns one line if the answer may be stale or partial."""

@@ -17,6 +17,7 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.models.loader import Models
 from sidecar.engine.ports import Preparers, Walker, Watching
+from sidecar.engine.update.live import LiveTimes
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import (
@@ -82,7 +83,8 @@ class Room:
     make_watcher: Callable[..., Watching] | None = None
     around_walking: Callable[[], AbstractContextManager[object]] | None = None
 
-    def open(self, **changes: Any) -> IndexedWorkspace:
+    def open(self, *, models: Models | None = None, **times: float) -> IndexedWorkspace:
+        """`times` are those of `LiveTimes`, in seconds."""
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
         if self.make_store is not None:
             parts = replace(parts, make_store=self.make_store)
@@ -98,15 +100,13 @@ class Room:
             parts = replace(parts, make_walker=partial(_Followed, self.after_walking, parts.make_walker))
         if self.around_walking is not None:
             parts = replace(parts, make_walker=partial(_Within, self.around_walking, parts.make_walker))
-        facts = changes.pop("models", self.models)
         workspace = IndexedWorkspace(
             str(self.root),
             IndexLayout(self.home, str(self.root)),
             parts,
-            facts.embedder,
-            facts.facts,
+            models or self.models,
             Lease,
-            **{"stay_seconds": 0.0 if self.watcher else 1e6, "freshness_seconds": 30.0, **changes},
+            LiveTimes(**{"stay": 0.0 if self.watcher else 1e6, "freshness": 30.0, **times}),
         )
         self.opened.append(workspace)
         return workspace

@@ -33,6 +33,7 @@ from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, SidecarError
 from sidecar.model import never_cancelled, no_progress
+from sidecar.parts.watch import Changes
 from sidecar.settings.load import Settings
 from tests.engine.kills import WORDS, DictStore
 from tests.engine.rooms import Image, Room, image
@@ -41,8 +42,6 @@ from tests.patience import PATIENCE_S
 FOLDERS = 8
 FILES = 24
 _OLD_S = 1_700_000_000
-
-Report = Callable[[Iterable[str], Iterable[str]], None]
 
 
 def text_of(number: int) -> str:
@@ -57,48 +56,70 @@ def path_of(number: int) -> str:
 
 @dataclass
 class Watched:
-    """The watchers of one room, at most one of which runs."""
+    """The watchers of one workspace, at most one of which runs."""
 
-    report: Report | None = None
-    strategy: str = ""
+    running: HeldWatcher | None = None
     changed: threading.Condition = field(default_factory=threading.Condition)
 
-    def make(self, root: str, settings: Settings, report: Report) -> HeldWatcher:
-        return HeldWatcher(self, settings.indexing_strategy, report)
+    def make(self, root: str, settings: Settings) -> HeldWatcher:
+        return HeldWatcher(self, settings.indexing_strategy)
 
-    def tell(self, paths: Iterable[str], folders: Iterable[str] = (), *, head_moved: bool = False) -> None:
-        """As the real one does: under git only that HEAD has moved."""
-        report = self.report
-        if report is None:
+    def report(self, paths: Iterable[str], folders: Iterable[str] = (), *, head_moved: bool = False) -> None:
+        """As the real one does: under git only that HEAD has moved. Returns once the change has been noted."""
+        watcher = self.running
+        if watcher is None:
             return
-        if head_moved:
-            report(() if self.strategy == "git" else paths, ("",))
-        elif self.strategy != "git":
-            report(paths, folders)
+        if watcher.strategy == "git":
+            paths, folders = (), ()
+        if changes := Changes(frozenset(paths), frozenset(folders), head_moved):
+            watcher.report(changes)
 
 
 class HeldWatcher:
     note = ""
 
-    def __init__(self, watched: Watched, strategy: str, report: Report) -> None:
-        self._watched, self._strategy, self._report = watched, strategy, report
+    def __init__(self, watched: Watched, strategy: str) -> None:
+        self.strategy = strategy
+        self._watched = watched
+        self._reported: list[Changes] = []
+        self._stopped = self._waited_for = False
 
     @property
     def active(self) -> bool:
-        return self._watched.report is self._report
+        return self._watched.running is self
 
     def start(self) -> None:
         with self._watched.changed:
-            self._watched.report, self._watched.strategy = self._report, self._strategy
+            self._watched.running = self
             self._watched.changed.notify_all()
+
+    def next(self) -> Changes | None:
+        with self._watched.changed:
+            self._waited_for = True
+            self._watched.changed.notify_all()
+            self._watched.changed.wait_for(lambda: self._reported or self._stopped)
+            self._waited_for = False
+            return None if self._stopped else self._reported.pop(0)
+
+    def report(self, changes: Changes) -> None:
+        with self._watched.changed:
+            self._reported.append(changes)
+            self._watched.changed.notify_all()
+            noted = self._watched.changed.wait_for(
+                lambda: self._stopped or (self._waited_for and not self._reported), PATIENCE_S
+            )
+        assert noted, "nobody takes what the watcher reports"
 
     def stop(self) -> None:
         with self._watched.changed:
+            self._stopped = True
             if self.active:
-                self._watched.report = None
+                self._watched.running = None
+            self._watched.changed.notify_all()
 
-    def look(self) -> None:
-        """It is told of everything as it happens."""
+    def look(self) -> Changes:
+        """It reports everything as it happens."""
+        return Changes()
 
 
 class Moment:
@@ -215,14 +236,14 @@ class Life(RuleBasedStateMachine):
         self._branch = "other" if self._branch == "main" else "main"
         self.room.git("checkout", "-qf", self._branch)
         self._uncommitted = True  # what git does not know stays
-        self._watched.tell([path_of(0), "fresh"], ["fresh"], head_moved=True)
+        self._watched.report([path_of(0), "fresh"], ["fresh"], head_moved=True)
 
     @rule()
     def commit(self) -> None:
         self.room.git("add", "-A")
         self.room.git("commit", "-qm", "more", "--allow-empty")
         self._uncommitted = False
-        self._watched.tell([], head_moved=True)
+        self._watched.report([], head_moved=True)
 
     @rule(folder=st.integers(0, FOLDERS - 1))
     def write_rules(self, folder: int) -> None:
@@ -387,7 +408,7 @@ class Life(RuleBasedStateMachine):
 
     def report(self, paths: list[str], folders: Iterable[str] = ()) -> None:
         self._uncommitted = True
-        self._watched.tell(paths, folders)
+        self._watched.report(paths, folders)
 
     def _wake_anew(self) -> None:
         self._buffers.clear()
@@ -397,7 +418,7 @@ class Life(RuleBasedStateMachine):
         """Waits for the watcher where one is on its way, so that every run of the model is the same."""
         with self._watched.changed:
             ready = self._watched.changed.wait_for(
-                lambda: self.workspace._live_update._applier is None or self._watched.report is not None, PATIENCE_S
+                lambda: self.workspace._live_update._applier is None or self._watched.running is not None, PATIENCE_S
             )
         assert ready, "the watcher never came"
 

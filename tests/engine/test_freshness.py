@@ -21,6 +21,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DiskFull, IndexLocked
 from sidecar.model import IsCancelled, SearchRequest, Workspace, never_cancelled
 from tests.engine.rooms import Room, find, index
+from tests.engine.targets import FakeTarget
 
 pytestmark = pytest.mark.process
 
@@ -34,9 +35,9 @@ def notice(workspace: Workspace, query: str = "expire cookies") -> str:
 
 def dirty(workspace: IndexedWorkspace) -> list[str]:
     """What a process that is killed now leaves to the next one."""
-    writer = workspace.index.writable().writer
-    assert writer is not None
-    return writer.manifest.dirty()
+    generation = workspace.index.written()
+    assert generation is not None and generation.writer is not None
+    return generation.writer.manifest.dirty()
 
 
 def test_a_fresh_answer_says_nothing(room: Room) -> None:
@@ -72,7 +73,7 @@ def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_on
 
 
 def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue) -> ChangeApplier:
-    applier = ChangeApplier("/work", queue, apply, "realtime", lambda names: None, lambda names: None, lambda: None)
+    applier = ChangeApplier("/work", queue, FakeTarget(apply), "realtime", lambda: None)
     applier.start()
     return applier
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -19,11 +19,12 @@ from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileNotFound
 from sidecar.model import IsCancelled, SearchRequest, never_cancelled, no_progress
-from sidecar.parts.watch import Changes, Notifier, Watcher
+from sidecar.parts.watch import Notifier, Watcher, WatchTimes
 from sidecar.settings.load import Settings
 from tests.engine.checkouts import Switcher
 from tests.engine.rooms import FILES, Room, find, index
-from tests.engine.stale import Life, Moment, Report, Repository
+from tests.engine.stale import Life, Moment, Repository
+from tests.engine.targets import FakeTarget
 
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
@@ -126,8 +127,10 @@ def test_nothing_leaves_the_queue_but_what_was_not_noted_again_since_it_was_look
 
 
 @contextlib.contextmanager
-def keeping(queue: ChangeQueue, apply: object, on_change: object = lambda: None) -> Iterator[ChangeApplier]:
-    applier = ChangeApplier("/work", queue, apply, "realtime", lambda _: None, lambda _: None, on_change)  # type: ignore[arg-type]
+def applying(
+    queue: ChangeQueue, apply: Callable[[Pending, IsCancelled], Pending], on_change: Callable[[], None] = lambda: None
+) -> Iterator[ChangeApplier]:
+    applier = ChangeApplier("/work", queue, FakeTarget(apply), "realtime", on_change)
     applier.start()
     try:
         yield applier
@@ -137,17 +140,17 @@ def keeping(queue: ChangeQueue, apply: object, on_change: object = lambda: None)
 
 def test_a_batch_that_the_end_of_the_thread_interrupts_still_waits() -> None:
     queue = ChangeQueue()
-    applying = threading.Event()
+    began = threading.Event()
 
     def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
-        applying.set()
+        began.set()
         while not cancelled():
             pass
         raise Cancelled
 
-    with keeping(queue, apply) as applier:
+    with applying(queue, apply) as applier:
         applier.add(["a.py"])
-        assert applying.wait(30)
+        assert began.wait(30)
     assert queue.pending() == Pending({"a.py"})
 
 
@@ -161,7 +164,7 @@ def test_what_cannot_be_applied_now_is_applied_when_it_can_be_though_nobody_sear
         applied.set()
         return pending
 
-    with keeping(queue, apply) as applier:
+    with applying(queue, apply) as applier:
         applier.add(["a.py"], [EVERYTHING])
         assert applier.flush(30) is False
         assert queue.pending() == Pending(rescan={EVERYTHING})
@@ -180,7 +183,7 @@ def test_one_path_that_cannot_be_dealt_with_does_not_hold_up_the_others() -> Non
             raise ValueError("a path that no database takes")
         return pending
 
-    with keeping(queue, apply) as applier:
+    with applying(queue, apply) as applier:
         applier.add(["bad\udcff.py", "good.py"])
         applier.flush(30)
         assert applier.flush(30) is True
@@ -193,10 +196,10 @@ def test_a_listener_that_fails_ends_no_keeping_up() -> None:
 
     def fail() -> None:
         told.append(1)
-        if threading.current_thread().name == "sidecar-keeper":
+        if threading.current_thread().name == "sidecar-apply":
             raise BrokenPipeError("the editor went away")
 
-    with keeping(queue, lambda pending, _: pending, fail) as applier:
+    with applying(queue, lambda pending, _: pending, fail) as applier:
         for path in ("a.py", "b.py"):
             applier.add([path])
             assert applier.flush(30) is True
@@ -229,12 +232,9 @@ def polled(room: Room) -> IndexedWorkspace:
     def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
         raise OSError("OS file watch limit reached")
 
-    def make(root: str, settings: Settings, report: Report) -> Watcher:
-        def tell(changes: Changes) -> None:
-            report(changes.paths, ("",) if changes.head_moved else changes.rescan)
-
+    def make(root: str, settings: Settings) -> Watcher:
         strategy: Literal["files", "git"] = "git" if settings.indexing_strategy == "git" else "files"
-        return Watcher(root, tell, lambda _: False, strategy, poll_seconds=3600.0, make_notifier=refuse)
+        return Watcher(root, lambda _: False, strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse)
 
     room.watcher, room.make_watcher = True, make
     workspace = room.open()

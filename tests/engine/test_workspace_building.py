@@ -113,7 +113,7 @@ def test_a_cancelled_creation_is_incomplete_and_can_be_continued(room: Room) -> 
 
 def test_what_was_cancelled_goes_on_when_somebody_searches_and_not_by_itself(room: Room) -> None:
     others = set(threading.enumerate())
-    workspace = room.open(stay_seconds=0.0)
+    workspace = room.open(stay=0.0)
     with pytest.raises(Cancelled):
         workspace.create(no_progress, lambda: True)
     assert "sidecar-keeper" not in {thread.name for thread in set(threading.enumerate()) - others}

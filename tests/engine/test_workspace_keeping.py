@@ -133,7 +133,7 @@ def test_in_lazy_mode_too_it_is_found_by_the_first_search_or_said_to_be_missing(
     index(room.open())
     room.close()
     room.write("src/engine.py", NEW)
-    hurried = room.open(freshness_seconds=0.0)
+    hurried = room.open(freshness=0.0)
     assert "may be stale" in hurried.search(SearchRequest("tune carburettor"), never_cancelled).notice
     room.close()
     assert find(room.open(), "tune carburettor")[0] == "src/engine.py"
@@ -187,7 +187,7 @@ def test_an_answer_that_may_be_stale_says_so(room: Room) -> None:
     room.write("src/engine.py", NEW)
     answered = threading.Event()
     room.before_reading = lambda path: path == "src/engine.py" and answered.wait(60)
-    workspace = room.open(freshness_seconds=0.0)
+    workspace = room.open(freshness=0.0)
     answer = workspace.search(SearchRequest("expire cookies"), never_cancelled)
     answered.set()
     assert "may be stale" in answer.notice
@@ -217,7 +217,7 @@ def test_looking_at_everything_again_is_no_pending_file(room: Room) -> None:
     room.flags["indexingStrategy"] = "lazy"
     index(room.open())
     room.close()
-    workspace = room.open(freshness_seconds=0.0)
+    workspace = room.open(freshness=0.0)
     find(workspace, "expire cookies")
     assert workspace.status().pending_files == 0
 

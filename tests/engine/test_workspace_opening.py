@@ -8,19 +8,21 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from sidecar.engine.concurrency.rwlock import RwLock
-from sidecar.engine.update.change_queue import Pending
-from sidecar.engine.update.live import LiveUpdate
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
+from sidecar.engine.update.activity import Activity
+from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
 from sidecar.model import SearchRequest, VectorStore, never_cancelled, no_progress
 from sidecar.parts.vectors.chroma import ChromaStore
+from sidecar.parts.watch import Changes
 from sidecar.settings.load import Settings
 from tests.engine.rooms import SLOW, Room, find, image, index
+from tests.engine.targets import FakeTarget
 
 pytestmark = pytest.mark.process
 
@@ -311,17 +313,17 @@ class SlowWatcher:
     def stop(self) -> None:
         self.deeds.append("stopped")
 
-    def refresh(self) -> None:
-        pass
+    def next(self) -> None:
+        """Nothing changes."""
 
-    def look(self) -> None:
-        pass
+    def look(self) -> Changes:
+        return Changes()
 
 
 def test_a_watcher_that_starts_while_the_workspace_is_closed_is_stopped(room: Room) -> None:
     watcher = SlowWatcher()
     room.make_watcher = lambda *_: watcher
-    workspace = room.open(stay_seconds=0.0)
+    workspace = room.open(stay=0.0)
     index(workspace)
     assert watcher.starting.wait(60)
     closing = threading.Thread(target=workspace.close)
@@ -336,19 +338,11 @@ def test_an_end_for_good_amid_a_start_leaves_no_thread_behind() -> None:
         live_update.end(for_good=True)
         return []
 
-    writer = SimpleNamespace(manifest=SimpleNamespace(dirty=dirty))
-    index: Any = SimpleNamespace(gate=threading.RLock(), generation=SimpleNamespace(writer=writer))
-    live_update = LiveUpdate(
-        root="/nowhere",
-        index=lambda: index,
-        settings=Settings,
-        make_watcher=SlowWatcher,
-        apply=lambda *_: Pending(),
-        on_change=lambda: None,
-        write_lock=RwLock(),
-        stay_seconds=0.0,
-        freshness_seconds=1.0,
-    )
+    generation = SimpleNamespace(writer=SimpleNamespace(manifest=SimpleNamespace(dirty=dirty)))
+    index: Any = SimpleNamespace(gate=threading.RLock(), written=lambda: generation)
+    parts, upgrade = cast(Any, None), cast(Any, None)
+    files = WorkspaceFiles("/nowhere", {}, parts, Settings)
+    live_update = LiveUpdate(files, index, FakeTarget(), upgrade, Activity(lambda: None), LiveTimes(stay=0.0))
     before = threading.enumerate()
     live_update.start(reconcile=True)
     assert [thread for thread in threading.enumerate() if thread not in before] == []

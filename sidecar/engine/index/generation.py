@@ -116,7 +116,7 @@ class Generations:
     def make(self, settings: Settings, model: ModelFacts) -> Generation:
         """Makes a new, empty generation, which does not become the current one."""
         number = self._directory.new_generation()
-        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        kept = self.open_vectors(model)
         facts = {
             "root": self._root,
             **_facts_of(model),
@@ -136,7 +136,7 @@ class Generations:
         number = self._directory.new_generation()
         path = self._directory.manifest(number)
         copy_database(self._directory.manifest(old.number), path)
-        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        kept = self.open_vectors(model)
         fresh = self._assemble(number, settings, model, kept, was_clean=True)
         assert fresh.writer is not None
         link_by_hash(fresh.writer.manifest, kept, **_facts_of(model))
@@ -152,7 +152,7 @@ class Generations:
             raise IndexCorrupt(f"Its manifest is missing. {REBUILD}")
         meta = self.check(number)
         model, clean = self._described(meta)
-        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        kept = self.open_vectors(model)
         generation = None
         try:
             generation = self._assemble(
@@ -165,6 +165,10 @@ class Generations:
             kept.close() if generation is None else generation.close(clean=False)
             raise
         return generation
+
+    def open_vectors(self, model: ModelFacts) -> Kept:
+        """The embedding cache for a model, to be closed by the caller."""
+        return self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
 
     def _described(self, meta: Mapping[str, object]) -> tuple[ModelFacts, bool]:
         """Its model, and whether it was closed properly. Raises IndexCorrupt if the manifest does not say."""
