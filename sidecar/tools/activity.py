@@ -184,11 +184,11 @@ class ActivityLog:
     capacity: int = DEFAULT_CAPACITY
     changed: Callable[[], None] = lambda: None
     now: Callable[[], float] = time.time
-    revision: int = 0
-    forgotten: int = 0
-    _calls: OrderedDict[int, Call] = field(default_factory=OrderedDict)
-    _made: int = 0
-    _lock: Lock = field(default_factory=partial(make_lock, Rank.CALL_LOG))
+    revision: int = field(default=0, init=False)
+    forgotten: int = field(default=0, init=False)
+    _calls: OrderedDict[int, Call] = field(default_factory=OrderedDict, init=False)
+    _made: int = field(default=0, init=False)
+    _lock: Lock = field(default_factory=partial(make_lock, Rank.CALL_LOG), init=False)
 
     def begin(self, session: int, agent: str, door: Door, tool: str, workspace: str, asked: str) -> int:
         """Records a call and returns its id, for `update`. Returns 0 when the log is off."""

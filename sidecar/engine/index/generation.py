@@ -46,7 +46,7 @@ class Generation:
     embedder: Callable[[], Embedder]
     writer: Writer | None
     read_only_reason: str = ""
-    preloaded: set[Collection] = field(default_factory=set, compare=False)
+    preloaded: set[Collection] = field(default_factory=set, init=False, compare=False)
     """The collections whose vectors are already in memory. The first search of a collection reads them."""
     relinked: bool = False
     """Whether the embedding cache had been replaced when the generation was opened, so that vectors may be missing."""
