@@ -23,6 +23,7 @@ from sidecar.engine.update.staleness import RunningJob, one_line, stale_notice
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, ModelLoadFailed
 from sidecar.model import (
     Collection,
+    Embedder,
     IsCancelled,
     PathsAnswer,
     SearchAnswer,
@@ -56,12 +57,17 @@ class QueryService:
         raises.
         """
         generation = self._live_update.readable()
+        failed: ModelLoadFailed | None = None
         if request.mode != "fts" and request.alpha > 0:
             self._index.check_model(generation)
             # Known changes can be applied while the vectors are being read.
-            self._preload(generation, request.collection, cancelled)
+            failed = self._preload(generation, request.collection, cancelled)
         notice = self._freshen(generation)
-        answer = self._live_update.on_current(lambda current: self._search(current, request, cancelled))
+
+        def search(current: Generation) -> SearchAnswer:
+            return self._search(current, request, cancelled, failed if current is generation else None)
+
+        answer = self._live_update.on_current(search)
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
@@ -93,23 +99,33 @@ class QueryService:
         answer = self._on_source(lambda source: find_closest(source, query, limit, threshold, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
-    def _search(self, generation: Generation, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        with _source_of(generation) as source:
+    def _search(
+        self, generation: Generation, request: SearchRequest, cancelled: IsCancelled, failed: ModelLoadFailed | None
+    ) -> SearchAnswer:
+        """`failed`: why the model of this generation could not be loaded a moment ago; it is not tried again."""
+        with _source_of(generation, failed) as source:
             if request.collection == "docs" and not (source.snapshot.file_collection == 1).any():
                 raise DocsIndexNotFound("No .md or .txt file is in the index.")
             answer = self._searcher.search(source, request, cancelled)
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
 
-    def _preload(self, generation: Generation, collection: Collection, cancelled: IsCancelled) -> None:
-        """Reads a collection's vectors into memory, once per open generation; again if it was cancelled or failed.
+    def _preload(
+        self, generation: Generation, collection: Collection, cancelled: IsCancelled
+    ) -> ModelLoadFailed | None:
+        """Loads the model and reads a collection's vectors into memory, once per open generation; again if it was
+        cancelled or failed.
 
-        An error is ignored here: the search itself then fails with it, and reports it.
+        Returns why the model could not be loaded, if so. Damage is ignored: the search itself meets it, and reports it.
         """
         if collection in generation.preloaded:
-            return
-        with suppress(ModelLoadFailed, IndexCorrupt), _source_of(generation) as source:
-            self._searcher.preload(source, collection, cancelled)
-            generation.preloaded.add(collection)
+            return None
+        try:
+            with suppress(IndexCorrupt), _source_of(generation) as source:
+                self._searcher.preload(source, collection, cancelled)
+                generation.preloaded.add(collection)
+        except ModelLoadFailed as error:
+            return error
+        return None
 
     def _on_source(self, read: Callable[[SearchSource], T]) -> T:
         def on_generation(generation: Generation) -> T:
@@ -130,6 +146,11 @@ class QueryService:
 
 
 @contextmanager
-def _source_of(generation: Generation) -> Iterator[SearchSource]:
+def _source_of(generation: Generation, failed: ModelLoadFailed | None = None) -> Iterator[SearchSource]:
+    def embedder() -> Embedder:
+        if failed is not None:
+            raise failed
+        return generation.embedder()
+
     with generation.snapshots.open() as snapshot:
-        yield SearchSource(snapshot, generation.embedder, generation.store)
+        yield SearchSource(snapshot, embedder, generation.store)

@@ -19,7 +19,7 @@ from sidecar.engine.models.loader import Models
 from sidecar.engine.ports import Preparers, Walker, Watching
 from sidecar.engine.update.live import LiveTimes
 from sidecar.engine.wiring import real_parts
-from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.engine.workspace import IndexedWorkspace, WorkspaceModels
 from sidecar.model import (
     Collection,
     Decision,
@@ -83,7 +83,7 @@ class Room:
     make_watcher: Callable[..., Watching] | None = None
     around_walking: Callable[[], AbstractContextManager[object]] | None = None
 
-    def open(self, *, models: Models | None = None, **times: float) -> IndexedWorkspace:
+    def open(self, *, models: WorkspaceModels | None = None, **times: float) -> IndexedWorkspace:
         """`times` are those of `LiveTimes`, in seconds."""
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
         if self.make_store is not None:
