@@ -19,7 +19,7 @@ from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileNotFound
 from sidecar.model import IsCancelled, SearchRequest, never_cancelled, no_progress
-from sidecar.parts.watch import Notifier, Watcher, WatchTimes
+from sidecar.parts.watch import Changes, Notifier, Watcher, WatchTimes
 from sidecar.settings.load import Settings
 from tests.engine.checkouts import Switcher
 from tests.engine.rooms import FILES, Room, find, index
@@ -204,6 +204,55 @@ def test_a_listener_that_fails_ends_no_keeping_up() -> None:
             applier.add([path])
             assert applier.flush(30) is True
     assert len(told) == 4
+
+
+class Reports:
+    """A watcher with so many changes to report, which is stopped after the last."""
+
+    active, note = True, ""
+
+    def __init__(self, *paths: str) -> None:
+        self._paths = list(paths)
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        self._paths.clear()
+
+    def next(self) -> Changes | None:
+        return Changes(frozenset({self._paths.pop(0)})) if self._paths else None
+
+    def look(self) -> Changes:
+        return Changes()
+
+
+def test_a_listener_that_fails_does_not_end_the_watching() -> None:
+    queue = ChangeQueue()
+
+    def fail() -> None:
+        raise BrokenPipeError("the editor went away")
+
+    applier = ChangeApplier("/work", queue, FakeTarget(), "lazy", fail)
+    applier.follow(Reports("a.py", "b.py"))
+    applier.stop()
+    assert queue.pending() == Pending({"a.py", "b.py"})
+
+
+def test_a_listener_may_stop_what_reports_to_it() -> None:
+    queue, stopped = ChangeQueue(), threading.Event()
+    watcher = Reports("a.py", "b.py")
+
+    def stop() -> None:
+        watcher.stop()
+        applier.stop()
+        stopped.set()
+
+    applier = ChangeApplier("/work", queue, FakeTarget(), "lazy", stop)
+    applier.follow(watcher)
+    assert stopped.wait(30)
+    applier.stop()
+    assert queue.pending() == Pending({"a.py"})
 
 
 # ---------------------------------------------------------------- what nobody reports
