@@ -64,7 +64,10 @@ class IndexHandle:
         return self._directory.current() is not None
 
     def readable(self) -> Generation:
-        """The current generation, opened if necessary. Raises IndexNotFound or IndexCorrupt."""
+        """The current generation, opened if necessary. Raises IndexNotFound or IndexCorrupt.
+
+        Whoever serves a workspace calls `LiveUpdate.readable`, which also keeps it in step with the files.
+        """
         with self.gate:
             self._leave_outdated()
             if self.generation is None:
