@@ -124,15 +124,15 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
         decision = classifier.decide(path, content.text, content.encoding)
         if not decision.indexed:
             return Judged(decision, "")
-        told = examine(path, content.text)
-        if told.withheld:
-            return Judged(Decision(Rule.SECRET_CONTENT, told.withheld), "")
-        if not told.masked:
-            return Judged(decision, told.text)
-        more = ["and more"] if told.masked > len(told.reasons) else []
-        hidden = f"{told.masked} values hidden in the index: {', '.join([*told.reasons, *more])}"
+        examined = examine(path, content.text)
+        if examined.withheld:
+            return Judged(Decision(Rule.SECRET_CONTENT, examined.withheld), "")
+        if not examined.masked:
+            return Judged(decision, examined.text)
+        more = ["and more"] if examined.masked > len(examined.reasons) else []
+        hidden = f"{examined.masked} values hidden in the index: {', '.join([*examined.reasons, *more])}"
         detail = "; ".join(filter(None, (decision.detail, hidden)))
-        return Judged(Decision(Rule.INDEXED, detail), told.text, told.masked)
+        return Judged(Decision(Rule.INDEXED, detail), examined.text, examined.masked)
 
     return check
 

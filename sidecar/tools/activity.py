@@ -271,8 +271,8 @@ def outcome_of(result: Mapping[str, Any]) -> dict[str, Any]:
     if rows is not None:
         paths = dict.fromkeys(path for row in rows if (path := _path_of(row)))
         facts |= {"results": len(rows), "paths": tuple(paths)[:MOST_PATHS]}
-    told = result.get("notice") or (result.get("message") if facts["state"] == "refused" else "")
-    return {**facts, "message": shown.short(str(told or ""), _MOST_TEXT)}
+    said = result.get("notice") or (result.get("message") if facts["state"] == "refused" else "")
+    return {**facts, "message": shown.short(str(said or ""), _MOST_TEXT)}
 
 
 def iso(seconds: float) -> str:

@@ -188,7 +188,7 @@ class IndexHandle:
         while True:
             number = self._current()
             try:
-                return self._generations.open(number, self._settings(), read_only_reason=self._hindrance())
+                return self._generations.open(number, self._settings(), read_only_reason=self._read_only_reason())
             except IndexCorrupt:
                 # Another process may have swapped generations after `_current` was read.
                 if self._directory.current() == number:
@@ -216,7 +216,7 @@ class IndexHandle:
         if replaced or generation.kept.damaged:
             self._close_generation(clean=not generation.kept.damaged)
 
-    def _hindrance(self) -> str:
+    def _read_only_reason(self) -> str:
         """Tries to take the lease. Returns why that failed, as one line; empty if it succeeded."""
         self.kept_up_elsewhere = False
         try:

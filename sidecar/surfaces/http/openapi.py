@@ -30,7 +30,7 @@ REQUEST_FAULTS: Mapping[int, str] = {
     504: "A tool that only reads did not answer in time.",
 }
 CONFLICT = 409
-HOUSE, FAMILY = "Error", "FamilyError"
+OWN, FAMILY = "Error", "FamilyError"
 ASKS = "A conflict; or a person must be asked: then `question` says what, and the header brings the answer."
 
 ERROR_SCHEMA = {
@@ -145,7 +145,7 @@ def _responses(tool: ToolSpec, statuses: list[int]) -> dict[str, Any]:
     responses: dict[str, Any] = {
         "200": {"description": "The tool's result.", "content": {"application/json": {"schema": schema}}}
     }
-    kind = HOUSE if tool.dialect.error_body is None else FAMILY
+    kind = OWN if tool.dialect.error_body is None else FAMILY
     return {**responses, **{str(status): {"$ref": f"#/components/responses/{kind}{status}"} for status in statuses}}
 
 
@@ -153,7 +153,7 @@ def _failures(statuses: list[int]) -> Iterator[tuple[str, Any]]:
     """Yields a response for each status, in sidecar's own spelling and in that of a family that has one of its own."""
     for status in statuses:
         said = ASKS if status == CONFLICT else REQUEST_FAULTS.get(status, "The tool failed; the body says why.")
-        for kind, body in ((HOUSE, {"$ref": "#/components/schemas/Error"}), (FAMILY, {"type": "object"})):
+        for kind, body in ((OWN, {"$ref": "#/components/schemas/Error"}), (FAMILY, {"type": "object"})):
             yield f"{kind}{status}", {"description": said, "content": {"application/json": {"schema": body}}}
 
 
@@ -162,7 +162,7 @@ def _own_paths() -> Iterator[tuple[str, Any]]:
     for path, summary in about.items():
         responses: dict[str, Any] = {
             "200": {"description": summary, "content": {"application/json": {"schema": {"type": "object"}}}},
-            **{str(status): {"$ref": f"#/components/responses/{HOUSE}{status}"} for status in (401, 403, 405)},
+            **{str(status): {"$ref": f"#/components/responses/{OWN}{status}"} for status in (401, 403, 405)},
         }
         name = path.strip("/").replace(".", "_") or "root"
         yield path, {"get": {"operationId": f"about_{name}", "summary": summary, "responses": responses}}
