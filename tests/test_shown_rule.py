@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "sidecar"
-DOORS = sorted(path for room in ("surfaces", "daemon", "tools") for path in (PACKAGE / room).rglob("*.py"))
+DOORS = sorted(path for project in ("surfaces", "daemon", "tools") for path in (PACKAGE / project).rglob("*.py"))
 STREAM = re.compile(r"(std)?(out|err)|_?stream")
 VISIBLE = re.compile(r"(shown|style)\.\w+\(")
 BYTES = {"surfaces/lsp/channel.py"}

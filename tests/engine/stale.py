@@ -36,7 +36,7 @@ from sidecar.model import never_cancelled, no_progress
 from sidecar.parts.watch import Changes
 from sidecar.settings.load import Settings
 from tests.engine.kills import WORDS, DictStore
-from tests.engine.rooms import Image, Room, image
+from tests.engine.projects import Image, Project, image
 from tests.patience import PATIENCE_S
 
 FOLDERS = 8
@@ -146,21 +146,21 @@ class Repository:
 
     @classmethod
     def make(cls, root: Path) -> Repository:
-        room = Room(root, root, {}, None, [])  # type: ignore[arg-type]  # only its files and its git are of use
+        project = Project(root, root, {}, None, [])  # type: ignore[arg-type]  # only its files and its git are of use
         root.mkdir()
         for number in range(FILES):
-            room.write(path_of(number), text_of(number))
-        room.write("README.md", "# Example\n\nCookies expire.\n")
-        room.git("init", "-q", "-b", "main")
-        room.git("add", ".")
-        room.git("commit", "-qm", "one")
-        room.git("checkout", "-qb", "other")
+            project.write(path_of(number), text_of(number))
+        project.write("README.md", "# Example\n\nCookies expire.\n")
+        project.git("init", "-q", "-b", "main")
+        project.git("add", ".")
+        project.git("commit", "-qm", "one")
+        project.git("checkout", "-qb", "other")
         for number in range(0, FILES, 3):
-            (root / path_of(number)).unlink() if number % 2 else room.write(path_of(number), text_of(number + 500))
-            room.write(f"fresh/mod{number}.py", text_of(number + 900))
-        room.git("add", "-A")
-        room.git("commit", "-qm", "two")
-        room.git("checkout", "-q", "main")
+            (root / path_of(number)).unlink() if number % 2 else project.write(path_of(number), text_of(number + 500))
+            project.write(f"fresh/mod{number}.py", text_of(number + 900))
+        project.git("add", "-A")
+        project.git("commit", "-qm", "two")
+        project.git("checkout", "-q", "main")
         return cls(root)
 
 
@@ -179,7 +179,7 @@ class Life(RuleBasedStateMachine):
         self._watched = Watched()
         self._models = models
         self._stores: dict[Path, DictStore] = {}
-        self.room = Room(
+        self.project = Project(
             self._folder / "work",
             self._folder / "home",
             {},
@@ -195,29 +195,29 @@ class Life(RuleBasedStateMachine):
         self._branch = "main"
         self._clock = 0
         self._uncommitted = False
-        self.workspace: IndexedWorkspace = self.room.open()
+        self.workspace: IndexedWorkspace = self.project.open()
 
     # ------------------------------------------------------------ what happens to the files
 
     @rule(number=_NUMBERS, text=st.integers(0, 99), old=st.booleans())
     def write(self, number: int, text: int, old: bool) -> None:
         path = path_of(number)
-        if (self.room.root / path).is_dir():
+        if (self.project.root / path).is_dir():
             return
-        self.room.write(path, text_of(text))
+        self.project.write(path, text_of(text))
         if old:
             self._clock += 1
-            os.utime(self.room.root / path, (_OLD_S + self._clock, _OLD_S + self._clock))
+            os.utime(self.project.root / path, (_OLD_S + self._clock, _OLD_S + self._clock))
         self.report([path])
 
     @rule(number=_NUMBERS)
     def delete(self, number: int) -> None:
-        (self.room.root / path_of(number)).unlink(missing_ok=True)
+        (self.project.root / path_of(number)).unlink(missing_ok=True)
         self.report([path_of(number)])
 
     @rule(number=_NUMBERS, to=_NUMBERS)
     def rename(self, number: int, to: int) -> None:
-        source, target = self.room.root / path_of(number), self.room.root / path_of(to)
+        source, target = self.project.root / path_of(number), self.project.root / path_of(to)
         if source.exists():
             target.parent.mkdir(exist_ok=True)
             source.replace(target)
@@ -225,7 +225,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(folder=st.integers(0, FOLDERS - 1))
     def move_folder(self, folder: int) -> None:
-        source, target = self.room.root / f"pkg{folder}", self.room.root / f"moved{folder}"
+        source, target = self.project.root / f"pkg{folder}", self.project.root / f"moved{folder}"
         if source.is_dir() and not target.exists():
             source.rename(target)
             self.report([source.name, target.name], [source.name, target.name])
@@ -234,20 +234,20 @@ class Life(RuleBasedStateMachine):
     def switch(self) -> None:
         """Many files at once, and HEAD with them."""
         self._branch = "other" if self._branch == "main" else "main"
-        self.room.git("checkout", "-qf", self._branch)
+        self.project.git("checkout", "-qf", self._branch)
         self._uncommitted = True  # what git does not know stays
         self._watched.report([path_of(0), "fresh"], ["fresh"], head_moved=True)
 
     @rule()
     def commit(self) -> None:
-        self.room.git("add", "-A")
-        self.room.git("commit", "-qm", "more", "--allow-empty")
+        self.project.git("add", "-A")
+        self.project.git("commit", "-qm", "more", "--allow-empty")
         self._uncommitted = False
         self._watched.report([], head_moved=True)
 
     @rule(folder=st.integers(0, FOLDERS - 1))
     def write_rules(self, folder: int) -> None:
-        self.room.write(".sidecarignore", f"pkg{folder}/\n")
+        self.project.write(".sidecarignore", f"pkg{folder}/\n")
         self.report([".sidecarignore"])
 
     @rule(number=_NUMBERS, text=st.integers(100, 199))
@@ -312,7 +312,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.room.close()
+        self.project.close()
         self._wake_anew()
 
     @rule()
@@ -323,7 +323,7 @@ class Life(RuleBasedStateMachine):
         if generation is not None and generation.writer is not None:
             generation.writer.store_sync.close()
         self.workspace._index._release()
-        self.room.opened.remove(self.workspace)
+        self.project.opened.remove(self.workspace)
         self._wake_anew()
 
     @precondition(lambda self: Path(self.workspace.config().config_path).exists())
@@ -353,7 +353,7 @@ class Life(RuleBasedStateMachine):
             else:
                 self._judge(self)
         finally:
-            self.room.close()
+            self.project.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def compare(self) -> None:
@@ -412,7 +412,7 @@ class Life(RuleBasedStateMachine):
 
     def _wake_anew(self) -> None:
         self._buffers.clear()
-        self.workspace = self.room.open()
+        self.workspace = self.project.open()
 
     def _settle_in(self) -> None:
         """Waits for the watcher where one is on its way, so that every run of the model is the same."""
@@ -428,17 +428,17 @@ class Life(RuleBasedStateMachine):
 
     def _on_disk(self) -> dict[str, bytes]:
         """As a walk finds it, unsaved text included."""
-        walker = self.workspace._parts.make_walker(str(self.room.root), self.workspace.settings())
+        walker = self.workspace._parts.make_walker(str(self.project.root), self.workspace.settings())
         files = walker.walk(never_cancelled).files
-        found = {f.path: hashlib.sha256((self.room.root / f.path).read_bytes()).digest() for f in files}
+        found = {f.path: hashlib.sha256((self.project.root / f.path).read_bytes()).digest() for f in files}
         for path, text in self._buffers.items():
             if walker.decide(path).indexed:
                 found[path] = hashlib.sha256(text.encode()).digest()
         return found
 
     def _from_nothing(self) -> Image:
-        scratch = Room(
-            self.room.root, self._folder / "scratch", {}, self._models, [], make_store=lambda *_: DictStore()
+        scratch = Project(
+            self.project.root, self._folder / "scratch", {}, self._models, [], make_store=lambda *_: DictStore()
         )
         try:
             workspace = scratch.open()

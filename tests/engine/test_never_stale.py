@@ -22,7 +22,7 @@ from sidecar.model import IsCancelled, SearchRequest, never_cancelled, no_progre
 from sidecar.parts.watch import Changes, Notifier, Watcher, WatchTimes
 from sidecar.settings.load import Settings
 from tests.engine.checkouts import Switcher
-from tests.engine.rooms import FILES, Room, find, index
+from tests.engine.projects import FILES, Project, find, index
 from tests.engine.stale import Life, Moment, Repository
 from tests.engine.targets import FakeTarget
 
@@ -82,7 +82,7 @@ def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_
     def look() -> None:
         life.switch()
         life.workspace.find_paths("**/*", 1)
-        life.room.write("pkg0/saved.py", NEW)
+        life.project.write("pkg0/saved.py", NEW)
         life.buffer(0, 100)
         life.report(["pkg0/saved.py"])
         answer = life.workspace.search(SearchRequest("carburettor", mode="fts"), never_cancelled)
@@ -108,7 +108,7 @@ def test_lives_differ_where_a_change_is_never_reported(repository: Repository, m
     life = Life(repository, models)
     life.first()
     life.search()
-    life.room.write("pkg0/unseen.py", NEW)
+    life.project.write("pkg0/unseen.py", NEW)
     with pytest.raises(AssertionError, match="unseen"):
         life.teardown()
 
@@ -266,16 +266,16 @@ def paths(workspace: IndexedWorkspace) -> tuple[str, ...]:
 
 @pytest.mark.process
 @pytest.mark.parametrize("strategy", ["realtime", "lazy"])
-def test_before_anything_watches_every_search_looks_for_itself(room: Room, strategy: str) -> None:
-    room.flags["indexingStrategy"] = strategy
-    workspace = room.open()
+def test_before_anything_watches_every_search_looks_for_itself(project: Project, strategy: str) -> None:
+    project.flags["indexingStrategy"] = strategy
+    workspace = project.open()
     index(workspace)
     assert find(workspace, "expire cookies")
-    room.write("src/engine.py", NEW)
+    project.write("src/engine.py", NEW)
     assert find(workspace, "tune carburettor")[0] == "src/engine.py"
 
 
-def polled(room: Room) -> IndexedWorkspace:
+def polled(project: Project) -> IndexedWorkspace:
     """A workspace that the system refuses to watch, and that nobody looks at for an hour."""
 
     def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
@@ -285,8 +285,8 @@ def polled(room: Room) -> IndexedWorkspace:
         strategy: Literal["files", "git"] = "git" if settings.indexing_strategy == "git" else "files"
         return Watcher(root, lambda _: False, strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse)
 
-    room.watcher, room.make_watcher = True, make
-    workspace = room.open()
+    project.watcher, project.make_watcher = True, make
+    workspace = project.open()
     watched = threading.Event()
     workspace.on_change(lambda status: watched.set() if status.watcher_active else None)
     index(workspace)
@@ -297,24 +297,24 @@ def polled(room: Room) -> IndexedWorkspace:
 
 @pytest.mark.process
 @pytest.mark.parametrize("strategy", ["realtime", "lazy"])
-def test_where_files_are_polled_a_search_looks_for_itself(room: Room, strategy: str) -> None:
-    room.flags["indexingStrategy"] = strategy
-    workspace = polled(room)
+def test_where_files_are_polled_a_search_looks_for_itself(project: Project, strategy: str) -> None:
+    project.flags["indexingStrategy"] = strategy
+    workspace = polled(project)
     assert "file watch limit" in workspace.status().warning
-    room.write("src/engine.py", NEW)
+    project.write("src/engine.py", NEW)
     answer = workspace.search(SearchRequest("tune carburettor"), never_cancelled)
     assert (answer.hits[0].path, answer.notice) == ("src/engine.py", "")
 
 
 @pytest.mark.process
-def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(room: Room) -> None:
-    room.flags["indexingStrategy"] = "git"
-    room.git("init", "-b", "main")
-    workspace = polled(room)
-    room.write("src/engine.py", NEW)
+def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(project: Project) -> None:
+    project.flags["indexingStrategy"] = "git"
+    project.git("init", "-b", "main")
+    workspace = polled(project)
+    project.write("src/engine.py", NEW)
     assert "src/engine.py" not in find(workspace, "tune carburettor")
-    room.git("add", ".")
-    room.git("commit", "-m", "one")
+    project.git("add", ".")
+    project.git("commit", "-m", "one")
     assert find(workspace, "tune carburettor")[0] == "src/engine.py"
 
 
@@ -322,22 +322,22 @@ def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(room: Ro
 
 
 @pytest.mark.parametrize("count", [2, 8], ids=["inline", "in stages"])
-def test_a_new_file_that_goes_after_a_run_has_read_it_is_not_indexed(room: Room, count: int) -> None:
+def test_a_new_file_that_goes_after_a_run_has_read_it_is_not_indexed(project: Project, count: int) -> None:
     """Its going leaves no row by which that run could see it."""
     names = [f"late/n{number}.py" for number in range(count)]
 
     def go(path: str) -> None:
-        first = room.root / names[0]
+        first = project.root / names[0]
         if path == names[1] and first.exists():
             first.unlink()
             with contextlib.suppress(FileNotFound):  # it was never indexed
                 workspace.reindex_file(names[0])
 
-    room.before_reading = go
-    workspace = room.open()
+    project.before_reading = go
+    workspace = project.open()
     index(workspace)
     for name in names:
-        room.write(name, NEW)
+        project.write(name, NEW)
     index(workspace)
-    assert not (room.root / names[0]).exists()
+    assert not (project.root / names[0]).exists()
     assert set(paths(workspace)) == {*FILES, *names[1:]}

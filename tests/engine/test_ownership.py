@@ -12,7 +12,7 @@ from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
-from tests.engine.rooms import Room
+from tests.engine.projects import Project
 from tests.test_layers import circles
 
 _NOT_HELD = (type, types.ModuleType, types.FrameType, types.BuiltinFunctionType)
@@ -76,8 +76,8 @@ def circles_of_modules(edges: dict[str, set[str]]) -> list[str]:
 
 
 @pytest.fixture
-def workspace(room: Room) -> IndexedWorkspace:
-    return room.open()
+def workspace(project: Project) -> IndexedWorkspace:
+    return project.open()
 
 
 def test_no_object_of_an_open_workspace_holds_its_holder(workspace: IndexedWorkspace) -> None:

@@ -10,18 +10,18 @@ from sidecar.errors import Cancelled, ModelLoadFailed
 from sidecar.model import Embedder, SearchRequest, never_cancelled
 from sidecar.settings.load import Settings
 
-from .rooms import FILES, Room, find, index
+from .projects import FILES, Project, find, index
 
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def workspace(room: Room) -> IndexedWorkspace:
+def workspace(project: Project) -> IndexedWorkspace:
     for path, text in FILES.items():
-        room.write(path, text)
-    index(room.open())
-    room.close()
-    return room.open()
+        project.write(path, text)
+    index(project.open())
+    project.close()
+    return project.open()
 
 
 def preloaded(workspace: IndexedWorkspace) -> set[str]:
@@ -72,10 +72,12 @@ class Unloadable:
         """None is."""
 
 
-def test_a_search_tries_once_to_load_a_model_that_cannot_be_loaded(room: Room, workspace: IndexedWorkspace) -> None:
+def test_a_search_tries_once_to_load_a_model_that_cannot_be_loaded(
+    project: Project, workspace: IndexedWorkspace
+) -> None:
     workspace.close()
-    models = Unloadable(room.models)
-    unloadable = room.open(models=models)
+    models = Unloadable(project.models)
+    unloadable = project.open(models=models)
     answer = unloadable.search(SearchRequest("cookies"), never_cancelled)
     assert (answer.mode, models.attempts) == ("fts", 1)
     assert "The model's file is missing" in answer.notice

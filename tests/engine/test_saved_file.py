@@ -8,7 +8,7 @@ import pytest
 
 from sidecar.model import StatusAnswer
 from tests.engine.passed_modules import Passed
-from tests.engine.rooms import Room, find, index
+from tests.engine.projects import Project, find, index
 from tests.test_layers import may_import
 
 pytestmark = pytest.mark.process
@@ -24,23 +24,23 @@ STATIONS = (
 
 
 @pytest.fixture
-def passed(room: Room) -> Passed:
+def passed(project: Project) -> Passed:
     """What a file passes that is saved while the watcher runs."""
     trace = Passed(*STATIONS)
     seen: queue.Queue[StatusAnswer] = queue.Queue()
-    room.watcher = True
+    project.watcher = True
     with trace.recording():
-        workspace = room.open()
+        workspace = project.open()
         workspace.on_change(seen.put)
         index(workspace)
         while not seen.get(timeout=60).watcher_active:
             pass
         find(workspace, "anything")
         trace.recorded = True
-        room.write("src/saved.py", "def tune_carburettor(engine):\n    return engine.mixture\n")
+        project.write("src/saved.py", "def tune_carburettor(engine):\n    return engine.mixture\n")
         while trace.missed():
             seen.get(timeout=60)
-        room.close()
+        project.close()
     return trace
 
 

@@ -66,7 +66,7 @@ FILES = {
 
 
 @dataclass
-class Room:
+class Project:
     """A workspace folder and the engine over it. Each `open()` is a new engine, as of a new process."""
 
     root: Path
