@@ -77,6 +77,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
 PURE_TABLES = {"model.py", "parts/chunk/tables.py", "parts/languages.py", "parts/deny.py", "settings/declare.py"}
 MAX_MODULE_LINES = 600
 MAX_FUNCTION_LINES = 60
+MAX_CONSTRUCTOR_PARAMETERS = 7
 
 
 def name_of(path: Path) -> str:
@@ -124,17 +125,20 @@ def package_of(module: str) -> str:
     return ".".join(parts[:2]) if parts[0] in {"parts", "surfaces", "engine"} else parts[0]
 
 
+def may_import(module: str, target: str) -> bool:
+    """Whether `target` is in the layer of `module` or below it."""
+    allowed = next((names for prefix, names in ALLOWED if within(module, prefix)), ())
+    own = module and within(target, package_of(module))
+    return bool(not target or own or any(within(target, prefix) for prefix in allowed))
+
+
 def test_every_module_imports_only_what_its_layer_may() -> None:
-    wrong = []
-    for path in MODULES:
-        module = name_of(path)
-        allowed = next((names for prefix, names in ALLOWED if within(module, prefix)), ())
-        for target, typing_only in imports_of(path):
-            if typing_only:
-                continue
-            own = module and within(target, package_of(module))
-            if target and not own and not any(within(target, prefix) for prefix in allowed):
-                wrong.append(f"{module} imports {target}")
+    wrong = [
+        f"{module} imports {target}"
+        for path in MODULES
+        for target, typing_only in imports_of(path)
+        if not typing_only and not may_import(module := name_of(path), target)
+    ]
     assert wrong == []
 
 
@@ -210,6 +214,43 @@ def too_long(name: str, text: str) -> Iterator[str]:
 def length(node: ast.stmt) -> int:
     """Its lines, the first one and the last one included."""
     return (node.end_lineno or 0) - node.lineno + 1
+
+
+def test_no_constructor_takes_more_than_seven_parameters() -> None:
+    """Values may have as many fields as the thing has facts; what behaves is built of few collaborators."""
+    long = [
+        f"{name_of(path)}.{node.name} takes {count}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and (count := constructor_parameters(node)) > MAX_CONSTRUCTOR_PARAMETERS
+    ]
+    assert long == []
+
+
+def constructor_parameters(node: ast.ClassDef) -> int:
+    """How many parameters the constructor takes besides self.
+
+    0 for values: frozen dataclasses, dataclasses without methods, and classes without an `__init__` of their own.
+    """
+    methods = [part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for method in methods:
+        if method.name == "__init__":
+            taken = method.args
+            return len(taken.posonlyargs) + len(taken.args) + len(taken.kwonlyargs) - 1
+    decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+    if not methods or not any(d.startswith("dataclass") and "frozen=True" not in d for d in decorators):
+        return 0
+    fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+    return sum("ClassVar" not in ast.unparse(f.annotation) and "init=False" not in ast.unparse(f) for f in fields)
+
+
+def test_the_count_of_parameters_sees_constructors_written_and_generated() -> None:
+    written = "class A:\n def __init__(self, a, /, b, *, c=1): ..."
+    generated = "@dataclass(eq=False)\nclass B:\n a: int\n b: int = field(init=False)\n def act(self): ..."
+    value = "@dataclass(frozen=True)\nclass C:\n a: int\n def __bool__(self): ..."
+    record = "@dataclass\nclass D:\n a: int"
+    classes = [ast.parse(text).body[0] for text in (written, generated, value, record)]
+    assert [constructor_parameters(node) for node in classes if isinstance(node, ast.ClassDef)] == [3, 1, 0, 0]
 
 
 @pytest.mark.process

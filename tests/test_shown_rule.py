@@ -11,7 +11,7 @@ from sidecar import errors, shown
 from sidecar.errors import FileNotFound, SidecarError
 
 PACKAGE = Path(__file__).resolve().parents[1] / "sidecar"
-DOORS = sorted(path for room in ("surfaces", "daemon", "tools") for path in (PACKAGE / room).rglob("*.py"))
+DOORS = sorted(path for project in ("surfaces", "daemon", "tools") for path in (PACKAGE / project).rglob("*.py"))
 STREAM = re.compile(r"(std)?(out|err)|_?stream")
 VISIBLE = re.compile(r"(shown|style)\.\w+\(")
 BYTES = {"surfaces/lsp/channel.py"}

@@ -161,9 +161,9 @@ class Client:
             from sidecar.daemon.run import run_daemon
 
             return run_daemon(self.place, self._env, ready_fd)
-        told, text = getattr(self, f"_{action}")(lines)
-        out.write(shown.as_json(told, indent=2, ascii_only=True) + "\n" if as_json else shown.visible(text))
-        return 0 if told.get("running", True) or action == "stop" else NotFound.exit_status
+        answer, text = getattr(self, f"_{action}")(lines)
+        out.write(shown.as_json(answer, indent=2, ascii_only=True) + "\n" if as_json else shown.visible(text))
+        return 0 if answer.get("running", True) or action == "stop" else NotFound.exit_status
 
     def _start(self, _: int) -> tuple[dict[str, Any], str]:
         running = self._ask("status")
@@ -172,25 +172,29 @@ class Client:
                 self._daemon.attach(Handshake("control", pid=os.getpid())).connection.close()
             except NotReachedError as error:
                 raise DaemonUnavailable(str(error)) from error
-        told = self._ask("status") or {}
+        answer = self._ask("status") or {}
         word = "started" if running is None else "runs already"
-        return {"running": True, "started": running is None, **told}, f"The daemon {word}: process {told.get('pid')}.\n"
+        return {
+            "running": True,
+            "started": running is None,
+            **answer,
+        }, f"The daemon {word}: process {answer.get('pid')}.\n"
 
     def _stop(self, _: int) -> tuple[dict[str, Any], str]:
-        told = self._ask("stop")
-        pid = told["pid"] if told else self._unreachable_pid()
+        answer = self._ask("stop")
+        pid = answer["pid"] if answer else self._unreachable_pid()
         if pid is None:
             return {"running": False, "stopped": False}, "No daemon is running.\n"
-        self._wait_for_end(pid, told is not None)
+        self._wait_for_end(pid, answer is not None)
         return {"running": False, "stopped": True, "pid": pid}, f"The daemon has ended: process {pid}.\n"
 
     def _status(self, _: int) -> tuple[dict[str, Any], str]:
-        told = self._ask("status")
-        if told is None:
+        answer = self._ask("status")
+        if answer is None:
             pid = self._unreachable_pid()
             why = "No daemon is running." if pid is None else f"The daemon does not answer: process {pid}."
             return {"running": False, "pid": pid}, why + "\n"
-        return {"running": True, **told}, status_text(told)
+        return {"running": True, **answer}, status_text(answer)
 
     def _logs(self, lines: int) -> tuple[dict[str, Any], str]:
         path = self.place.home / "logs" / "daemon.log"
@@ -213,17 +217,17 @@ class Client:
             connection.settimeout(STOPPING_S)
             try:
                 connection.sendall(word.encode() + b"\n")
-                told = json.loads(read_line(connection) or b"null")
+                answer = json.loads(read_line(connection) or b"null")
             except (OSError, ValueError):
                 return None
-        return told if isinstance(told, dict) else None
+        return answer if isinstance(answer, dict) else None
 
     def _unreachable_pid(self) -> int | None:
         """Returns the process id of a daemon that is alive but does not answer, else None."""
         record = self.place.record()
         return record.pid if record is not None and is_locked(self.place.lock) else None
 
-    def _wait_for_end(self, pid: int, told: bool) -> None:
+    def _wait_for_end(self, pid: int, asked: bool) -> None:
         """Waits until the daemon's lock is free.
 
         A daemon that was not reached, or that does not end in time, gets SIGTERM and then SIGKILL. Raises
@@ -231,7 +235,7 @@ class Client:
         """
         import signal
 
-        if told and self._is_free_within(STOPPING_S):
+        if asked and self._is_free_within(STOPPING_S):
             return
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
@@ -249,18 +253,19 @@ class Client:
         return True
 
 
-def status_text(told: Mapping[str, Any]) -> str:
+def status_text(answer: Mapping[str, Any]) -> str:
     """Returns the daemon's status as lines for a person."""
     lines = [
-        f"process   {told['pid']}, version {told['version']}, since {told['since']}",
-        f"memory    {told['memoryBytes'] / 1e6:.0f} MB",
-        f"data      {told['home']}",
-        f"socket    {told['socket']}",
-        f"log       {told['log']}",
-        f"ends      after {told['idleMinutes']:g} minutes without a session",
-        f"sessions  {len(told['sessions'])}",
+        f"process   {answer['pid']}, version {answer['version']}, since {answer['since']}",
+        f"memory    {answer['memoryBytes'] / 1e6:.0f} MB",
+        f"data      {answer['home']}",
+        f"socket    {answer['socket']}",
+        f"log       {answer['log']}",
+        f"ends      after {answer['idleMinutes']:g} minutes without a session",
+        f"sessions  {len(answer['sessions'])}",
     ]
     lines += [
-        f"  {one['kind']:<4} process {one['pid']} in {one['folder']}, since {one['since']}" for one in told["sessions"]
+        f"  {one['kind']:<4} process {one['pid']} in {one['folder']}, since {one['since']}"
+        for one in answer["sessions"]
     ]
     return "\n".join(map(shown.line, lines)) + "\n"

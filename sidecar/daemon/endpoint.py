@@ -108,8 +108,8 @@ class Endpoint(NamedTuple):
 def read_record(lock: Path) -> Record | None:
     """Returns the record in this lock file; None when the file is missing or holds no record."""
     try:
-        told: Any = json.loads(lock.read_bytes())
-        return Record(int(told["pid"]), str(told["socket"]), str(told["since"]))
+        stored: Any = json.loads(lock.read_bytes())
+        return Record(int(stored["pid"]), str(stored["socket"]), str(stored["since"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -143,8 +143,8 @@ def is_own_peer(connection: socket.socket) -> bool:
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
         return True
-    told = connection.getsockopt(socket.SOL_SOCKET, option, 12)
-    return int.from_bytes(told[4:8], "little") == os.geteuid()
+    credentials = connection.getsockopt(socket.SOL_SOCKET, option, 12)
+    return int.from_bytes(credentials[4:8], "little") == os.geteuid()
 
 
 def private_folder(folder: Path) -> None:

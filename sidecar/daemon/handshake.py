@@ -50,10 +50,10 @@ class Handshake(NamedTuple):
     @classmethod
     def of(cls, line: bytes) -> Handshake:
         """Parses a greeting. Raises ValueError when the line is not a greeting."""
-        told = json.loads(line)
-        if not isinstance(told, dict) or told.get("kind") not in ("lsp", "mcp", "call", "rest", "control"):
+        message = json.loads(line)
+        if not isinstance(message, dict) or message.get("kind") not in ("lsp", "mcp", "call", "rest", "control"):
             raise ValueError("no greeting")
-        return cls(**{name: told[name] for name in cls._fields if name in told})
+        return cls(**{name: message[name] for name in cls._fields if name in message})
 
 
 def of_here(kind: Kind, env: Mapping[str, str], *, workspace: str | None = None, **more: Any) -> Handshake:
@@ -87,12 +87,12 @@ def greet(connection: socket.socket, greeting: Handshake, timeout_s: float) -> d
     connection.settimeout(None)
     if not line:
         return None
-    told = json.loads(line)
-    if not isinstance(told, dict) or not isinstance(told.get("error", {}), dict):
+    message = json.loads(line)
+    if not isinstance(message, dict) or not isinstance(message.get("error", {}), dict):
         raise ValueError("no answer to a greeting")
-    if "error" in told:
-        raise error_of(told["error"])
-    return told
+    if "error" in message:
+        raise error_of(message["error"])
+    return message
 
 
 def read_line(connection: socket.socket) -> bytes:
@@ -109,10 +109,10 @@ def read_line(connection: socket.socket) -> bytes:
     return bytes(held)
 
 
-def error_of(told: Mapping[str, Any]) -> SidecarError:
+def error_of(message: Mapping[str, Any]) -> SidecarError:
     """Returns the SidecarError that the daemon has sent; `Internal` for an unknown code."""
-    kind = _kinds(SidecarError).get(str(told.get("code")), Internal)
-    return kind(str(told.get("detail", "")), **dict(told.get("facts", {})))
+    kind = _kinds(SidecarError).get(str(message.get("code")), Internal)
+    return kind(str(message.get("detail", "")), **dict(message.get("facts", {})))
 
 
 def _kinds(base: type[SidecarError]) -> dict[str, type[SidecarError]]:

@@ -58,8 +58,8 @@ class PipedSession(Replay):
 class Pipe:
     """One client's pipe.
 
-    `attach` returns a connection to a daemon, or raises NotReachedError or SidecarError. `was_told` says whether the
-    last daemon left in order.
+    `attach` returns a connection to a daemon, or raises NotReachedError or SidecarError. `left_in_order` says whether
+    the last daemon left in order.
     """
 
     def __init__(
@@ -67,13 +67,13 @@ class Pipe:
         script: PipedSession,
         make_cutter: Callable[[], Cutter],
         attach: Callable[[], socket.socket],
-        was_told: Callable[[], bool],
+        left_in_order: Callable[[], bool],
         fds: tuple[int, int],
     ) -> None:
         self._script = script
         self._make_cutter = make_cutter
         self._attach = attach
-        self._was_told = was_told
+        self._left_in_order = left_in_order
         self._fd_in, self._fd_out = fds
         self._state = make_condition(Rank.PIPE)
         self._writing = make_lock(Rank.PIPE_WRITING)
@@ -138,7 +138,7 @@ class Pipe:
             self._script.from_client(raw, body)
             if self._script.over:
                 self._leave()
-            self._tell(self._script.lost() if stage == "end" else self._script.without_daemon())
+            self._send_down(self._script.lost() if stage == "end" else self._script.without_daemon())
         if stage == "end":
             return None
         try:
@@ -146,7 +146,7 @@ class Pipe:
         except (NotReachedError, SidecarError) as error:
             if not stage and body:
                 self._script.from_client(raw, body)
-            self._tell(self._script.lost(str(error)))
+            self._send_down(self._script.lost(str(error)))
             return None
         if stage:
             return None
@@ -187,14 +187,14 @@ class Pipe:
             return
         young = time.monotonic() - self._attached_at < STEADY_S
         self._quick_deaths = self._quick_deaths + 1 if young else 0
-        at_once = not self._was_told() and self._quick_deaths < QUICK_DEATHS
-        self._tell(self._script.lost("" if at_once else "The next message starts a new one. Please try again."))
+        at_once = not self._left_in_order() and self._quick_deaths < QUICK_DEATHS
+        self._send_down(self._script.lost("" if at_once else "The next message starts a new one. Please try again."))
         if at_once:
             try:
                 self._begin_again()
             except (NotReachedError, SidecarError) as error:
                 sys.stderr.write(shown.line(f"sidecar: {error}") + "\n")
-                self._tell(self._script.lost(str(error)))
+                self._send_down(self._script.lost(str(error)))
 
     # ------------------------------------------------------------ both
 
@@ -223,7 +223,7 @@ class Pipe:
             if message is not None:
                 self._write(message)
 
-    def _tell(self, frames: list[bytes]) -> None:
+    def _send_down(self, frames: list[bytes]) -> None:
         for frame in frames:
             self._write(frame)
 

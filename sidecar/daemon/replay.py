@@ -132,23 +132,23 @@ class Replay:
         has no answer yet is kept for the next daemon, unless `why` says that none can be reached.
         """
         self._life += 1
-        told: list[Message] = []
+        messages: list[Message] = []
         for key, request in list(self._in_flight.items()):
             if request.get("method") in self.standing or (self._begins(request) and not why):
                 continue
             del self._in_flight[key]
-            told.append(self.failed(request, why))
+            messages.append(self.failed(request, why))
         for identifier in self._asked.values():
-            told.append({"jsonrpc": "2.0", "method": self.cancel_method, "params": {self.cancel_key: identifier}})
+            messages.append({"jsonrpc": "2.0", "method": self.cancel_method, "params": {self.cancel_key: identifier}})
         self._asked.clear()
-        told.extend(self.unfinished())
-        return [self.frame(message) for message in told]
+        messages.extend(self.unfinished())
+        return [self.frame(message) for message in messages]
 
     def failed(self, request: Message, why: str) -> Message:
         """Returns the error that answers a request of the client which the dead daemon did not answer."""
         error = DaemonEnded(why or "It has been started again. Please try again.")
-        told = {"code": self.error_number, "message": error.message, "data": error.as_dict()}
-        return {"jsonrpc": "2.0", "id": request["id"], "error": told}
+        failure = {"code": self.error_number, "message": error.message, "data": error.as_dict()}
+        return {"jsonrpc": "2.0", "id": request["id"], "error": failure}
 
     def opening(self) -> Iterator[bytes]:
         """Yields the frames that begin the session with a new daemon.

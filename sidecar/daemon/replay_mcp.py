@@ -95,8 +95,8 @@ class Hello:
     def known(self) -> dict[str, Any]:
         """Returns the stored answers; empty when the file is missing or damaged."""
         with contextlib.suppress(OSError, ValueError, RecursionError):
-            told = json.loads(self._path.read_bytes())
-            return told if isinstance(told, dict) else {}
+            stored = json.loads(self._path.read_bytes())
+            return stored if isinstance(stored, dict) else {}
         return {}
 
     def learn(self, protocol: str, result: dict[str, Any]) -> None:

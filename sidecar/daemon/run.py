@@ -48,7 +48,7 @@ def run_daemon(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) ->
     except (SidecarError, OSError) as error:
         if ready_fd is None:
             raise
-        _tell(ready_fd, {"error": getattr(error, "message", str(error))})
+        _report(ready_fd, {"error": getattr(error, "message", str(error))})
         return getattr(error, "exit_status", 1)
     if listener is None:
         return 0
@@ -61,14 +61,14 @@ def _up(place: Endpoint, env: Mapping[str, str], ready_fd: int | None) -> tuple[
     private_folder(place.folder)
     lock = LockFile(place.lock)
     if not _take(lock, place, 2 * patience(env)):
-        _tell(ready_fd, {"ok": True})
+        _report(ready_fd, {"ok": True})
         return None
     _log(place, quiet=ready_fd is not None)
     os.chdir(place.home)
     listener, path = _listen(place, env)
     record = {"pid": os.getpid(), "socket": str(path), "since": datetime.now(UTC).isoformat(timespec="seconds")}
     lock.write(json.dumps(record))
-    _tell(ready_fd, {"ok": True})
+    _report(ready_fd, {"ok": True})
     logger.info("version %s serves %s at %s", place.version, place.home, path)
     return lock, listener, idle_s
 
@@ -222,7 +222,7 @@ def _take_prints() -> None:
     threading.Thread(target=copy, name="sidecar-prints", daemon=True).start()
 
 
-def _tell(ready_fd: int | None, value: Mapping[str, object]) -> None:
+def _report(ready_fd: int | None, value: Mapping[str, object]) -> None:
     if ready_fd is None:
         return
     with contextlib.suppress(OSError):

@@ -87,12 +87,12 @@ def receive_listener(session: socket.socket) -> tuple[socket.socket, str]:
 
     Raises OSError and ValueError.
     """
-    told, descriptors, _, _ = socket.recv_fds(session, 4096, 1)
+    received, descriptors, _, _ = socket.recv_fds(session, 4096, 1)
     if len(descriptors) != 1:
         raise OSError("the client sent no listening socket")
     listener = socket.socket(fileno=descriptors[0])
     listener.setblocking(False)
-    return listener, str(json.loads(told)["token"])
+    return listener, str(json.loads(received)["token"])
 
 
 def application(service: Service, root: str, listener: socket.socket, secret: str, sessions: Sessions) -> Guard:
@@ -123,8 +123,8 @@ def _next(attach: Callable[[], socket.socket], listener: socket.socket, waking: 
 def _announce(serving: Serving, root: str, url: str, held: token.TokenFile) -> None:
     """Says where the server listens; it accepts connections already. Only a terminal is shown the token itself."""
     if serving.as_json:
-        told = {"url": url, "tokenFile": str(held.path), "mcp": url + MCP, "workspace": root, "pid": os.getpid()}
-        serving.stdout.write(shown.as_json(told, ascii_only=True) + "\n")
+        address = {"url": url, "tokenFile": str(held.path), "mcp": url + MCP, "workspace": root, "pid": os.getpid()}
+        serving.stdout.write(shown.as_json(address, ascii_only=True) + "\n")
         serving.stdout.flush()
         return
     secret = f" ({held.token})" if serving.stderr.isatty() else ""

@@ -138,8 +138,10 @@ class DaemonServer:
             if not isinstance(error, SidecarError):
                 client_log("sidecar.daemon", connection).exception("a session failed")
             if not welcomed:
-                told = error if isinstance(error, SidecarError) else Internal("`sidecar daemon logs` shows the cause.")
-                await _answer(connection, {"error": told.as_dict()})
+                reported = (
+                    error if isinstance(error, SidecarError) else Internal("`sidecar daemon logs` shows the cause.")
+                )
+                await _answer(connection, {"error": reported.as_dict()})
         finally:
             connection.close()
 

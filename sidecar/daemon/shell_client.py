@@ -59,16 +59,16 @@ class ShellClient:
         """Sends a request, handles progress and questions, and returns the result."""
         self._send(asked)
         while True:
-            told = json.loads(self._line(cancelled))
-            if "progress" in told:
-                progress(*told["progress"])
-            elif "question" in told:
-                question: Any = SimpleNamespace(**told["question"])
+            message = json.loads(self._line(cancelled))
+            if "progress" in message:
+                progress(*message["progress"])
+            elif "question" in message:
+                question: Any = SimpleNamespace(**message["question"])
                 self._send({"answer": ask(question)})
-            elif "error" in told:
-                raise error_of(told["error"])
+            elif "error" in message:
+                raise error_of(message["error"])
             else:
-                return told["reply"]
+                return message["reply"]
 
     def _line(self, cancelled: IsCancelled) -> bytes:
         """Returns the next line. Sends a cancellation to the daemon if one comes while it waits."""

@@ -87,20 +87,20 @@ class ShellSession:
             if running:
                 await asyncio.wait(running)
 
-    def _take(self, told: Mapping[str, Any]) -> None:
+    def _take(self, received: Mapping[str, Any]) -> None:
         """Handles one line of the client. A call while another one runs is ignored."""
-        if "cancel" in told:
+        if "cancel" in received:
             self._stop.set()
-        elif "answer" in told:
+        elif "answer" in received:
             if self._answer is not None and not self._answer.done():
-                self._answer.set_result(told["answer"])
+                self._answer.set_result(received["answer"])
         elif self._running is None or self._running.done():
             self._stop.clear()
-            self._running = self._loop.create_task(self._work(told))
+            self._running = self._loop.create_task(self._work(received))
 
-    async def _work(self, told: Mapping[str, Any]) -> None:
+    async def _work(self, received: Mapping[str, Any]) -> None:
         try:
-            done = await (self._call(told["call"]) if "call" in told else self._refresh(told["refresh"]))
+            done = await (self._call(received["call"]) if "call" in received else self._refresh(received["refresh"]))
             await self._send({"reply": Reply.of(done)._asdict()})
         except SidecarError as error:
             await self._send({"error": error.as_dict()})

@@ -148,18 +148,18 @@ class Daemon:
             os.close(writing)
         try:
             os.waitpid(pid, 0)
-            told = _read_all(reading, 3 * self.patience_s)
+            line = _read_all(reading, 3 * self.patience_s)
         finally:
             os.close(reading)
-        if told is None:
+        if line is None:
             raise NotReachedError(f"The daemon did not start within {3 * self.patience_s:.0f} s.")
-        if not told:
+        if not line:
             raise NotReachedError("The daemon ended while it was starting. `sidecar daemon logs` shows the cause.")
         try:
-            answer = json.loads(told)
+            answer = json.loads(line)
         except ValueError as error:
             raise NotReachedError(
-                f"The daemon was expected to report that it is ready, but sent {told[:80]!r}."
+                f"The daemon was expected to report that it is ready, but sent {line[:80]!r}."
             ) from error
         if isinstance(answer, dict) and "error" in answer:
             raise NotReachedError(str(answer["error"]))

@@ -26,7 +26,7 @@ from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.index.snapshot import Snapshots
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.models.loader import Models, make_embedder
-from sidecar.engine.update.backfill import count_gathered
+from sidecar.engine.update.backfill import count_backfilled
 from sidecar.engine.wiring import KeptOpener, make_store
 from sidecar.errors import SidecarError
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
@@ -157,7 +157,7 @@ def check_index(settings: Settings, home: Path, root: str) -> Check:
         wanted = ModelChoice(lambda: settings, models.embedder, models.facts).next(own)
         if wanted is None:
             return Check("index", True, f"answers from {_plain(own)}")
-        done, total = _gathered(directory, manifest, wanted)
+        done, total = _backfilled(directory, manifest, wanted)
     finally:
         models.close()
     share = f"{_plain(wanted)}: {done * 100 // max(1, total)} % of {total:,} chunks"
@@ -168,11 +168,11 @@ def _plain(model: ModelFacts) -> str:
     return model.model_id.partition("@")[0]
 
 
-def _gathered(directory: IndexLayout, manifest: Path, model: ModelFacts) -> tuple[int, int]:
+def _backfilled(directory: IndexLayout, manifest: Path, model: ModelFacts) -> tuple[int, int]:
     kept = KeptOpener()(directory.vectors, model.model_id, model.dimension)
     snapshots = Snapshots(manifest, lambda: None, model.path_weight, kept.close)
     try:
-        return count_gathered(snapshots, kept)
+        return count_backfilled(snapshots, kept)
     finally:
         snapshots.close()
 

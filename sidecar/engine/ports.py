@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,14 +131,33 @@ MakeStore: TypeAlias = Callable[[Settings, Path, int, str], VectorStore]
 """Makes the store of a generation: settings, a folder of its own (it may not exist), dimension, and model id."""
 
 
+class Changes(Protocol):
+    """What a watcher has noticed; see `parts.watch.WatchedChanges`."""
+
+    @property
+    def paths(self) -> AbstractSet[str]:
+        """Files that appeared, changed or disappeared."""
+
+    @property
+    def rescan(self) -> AbstractSet[str]:
+        """Folders to look over with everything below them; "" is the whole workspace."""
+
+    @property
+    def head_moved(self) -> bool:
+        """Whether git's HEAD points to another commit or branch."""
+
+
 class Watching(Protocol):
     """A watcher of one workspace; see `parts.watch.Watcher`."""
 
     def start(self) -> None:
-        """Starts watching: every later change is reported. Raises nothing; see `active` and `note`."""
+        """Starts watching: `next` returns every change from now on. Raises nothing; see `active` and `note`."""
+
+    def next(self) -> Changes | None:
+        """Waits for the next changes; None once it has been stopped. Raises nothing. Only one thread calls it."""
 
     def stop(self) -> None:
-        """Stops watching."""
+        """Has `next` return None, at once if it is waiting."""
 
     @property
     def active(self) -> bool:
@@ -147,8 +167,8 @@ class Watching(Protocol):
     def note(self) -> str:
         """One line on why it sees nothing or only polls; else empty."""
 
-    def look(self) -> None:
-        """If it only polls, polls now. Otherwise does nothing."""
+    def look(self) -> Changes:
+        """What it finds by polling, if it only polls. Otherwise no changes."""
 
 
 class Lexical(Protocol):
@@ -324,7 +344,7 @@ class Parts:
     make_embedder: Callable[[Settings], Embedder]
     make_store: MakeStore
     make_searcher: Callable[[], Searcher]
-    make_watcher: Callable[..., Watching]
+    make_watcher: Callable[[str, Settings], Watching]
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]

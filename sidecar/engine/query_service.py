@@ -23,6 +23,7 @@ from sidecar.engine.update.staleness import RunningJob, one_line, stale_notice
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, ModelLoadFailed
 from sidecar.model import (
     Collection,
+    Embedder,
     IsCancelled,
     PathsAnswer,
     SearchAnswer,
@@ -55,25 +56,30 @@ class QueryService:
         """Searches code or docs. Raises DocsIndexNotFound if docs are searched and none are indexed, and what `search/`
         raises.
         """
-        generation = self._index.readable()
+        generation = self._live_update.readable()
+        failed: ModelLoadFailed | None = None
         if request.mode != "fts" and request.alpha > 0:
             self._index.check_model(generation)
             # Known changes can be applied while the vectors are being read.
-            self._preload(generation, request.collection, cancelled)
+            failed = self._preload(generation, request.collection, cancelled)
         notice = self._freshen(generation)
-        answer = self._index.on_current(lambda current: self._search(current, request, cancelled))
+
+        def search(current: Generation) -> SearchAnswer:
+            return self._search(current, request, cancelled, failed if current is generation else None)
+
+        answer = self._live_update.on_current(search)
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
         matches = compile_glob(pattern)
-        notice = self._freshen(self._index.readable())
+        notice = self._freshen(self._live_update.readable())
         paths = sorted(self._on_source(lambda source: [p for p in source.snapshot.paths if matches(p)]))
         return PathsAnswer(tuple(paths[:limit]), len(paths), notice)
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """Definitions by name: exact, by its beginning, or by the words it consists of."""
-        notice = self._freshen(self._index.readable())
+        notice = self._freshen(self._live_update.readable())
         answer = self._on_source(lambda source: find_symbols(source.snapshot, name, kinds, limit))
         return replace(answer, notice=notice)
 
@@ -81,42 +87,52 @@ class QueryService:
         """Chunks similar to the one at these lines of `path`, which is relative to the root. Scores are similarities,
         0-1.
         """
-        notice = self._freshen(self._index.readable())
+        notice = self._freshen(self._live_update.readable())
         answer = self._on_source(lambda source: find_similar(source, path, line, end_line, limit, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
         """Chunks of code and docs by meaning alone, with a similarity of at least `threshold` (0-1)."""
-        generation = self._index.readable()
+        generation = self._live_update.readable()
         self._index.check_model(generation)
         notice = self._freshen(generation)
         answer = self._on_source(lambda source: find_closest(source, query, limit, threshold, cancelled))
         return replace(answer, notice=one_line(notice, answer.notice))
 
-    def _search(self, generation: Generation, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        with _source_of(generation) as source:
+    def _search(
+        self, generation: Generation, request: SearchRequest, cancelled: IsCancelled, failed: ModelLoadFailed | None
+    ) -> SearchAnswer:
+        """`failed`: why the model of this generation could not be loaded a moment ago; it is not tried again."""
+        with _source_of(generation, failed) as source:
             if request.collection == "docs" and not (source.snapshot.file_collection == 1).any():
                 raise DocsIndexNotFound("No .md or .txt file is in the index.")
             answer = self._searcher.search(source, request, cancelled)
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
 
-    def _preload(self, generation: Generation, collection: Collection, cancelled: IsCancelled) -> None:
-        """Reads a collection's vectors into memory, once per open generation; again if it was cancelled or failed.
+    def _preload(
+        self, generation: Generation, collection: Collection, cancelled: IsCancelled
+    ) -> ModelLoadFailed | None:
+        """Loads the model and reads a collection's vectors into memory, once per open generation; again if it was
+        cancelled or failed.
 
-        An error is ignored here: the search itself then fails with it, and reports it.
+        Returns why the model could not be loaded, if so. Damage is ignored: the search itself meets it, and reports it.
         """
         if collection in generation.preloaded:
-            return
-        with suppress(ModelLoadFailed, IndexCorrupt), _source_of(generation) as source:
-            self._searcher.preload(source, collection, cancelled)
-            generation.preloaded.add(collection)
+            return None
+        try:
+            with suppress(IndexCorrupt), _source_of(generation) as source:
+                self._searcher.preload(source, collection, cancelled)
+                generation.preloaded.add(collection)
+        except ModelLoadFailed as error:
+            return error
+        return None
 
     def _on_source(self, read: Callable[[SearchSource], T]) -> T:
         def on_generation(generation: Generation) -> T:
             with _source_of(generation) as source:
                 return read(source)
 
-        return self._index.on_current(on_generation)
+        return self._live_update.on_current(on_generation)
 
     def _freshen(self, generation: Generation) -> str:
         """Waits a bounded time for known changes. Returns one line if the answer may be stale or partial."""
@@ -130,6 +146,11 @@ class QueryService:
 
 
 @contextmanager
-def _source_of(generation: Generation) -> Iterator[SearchSource]:
+def _source_of(generation: Generation, failed: ModelLoadFailed | None = None) -> Iterator[SearchSource]:
+    def embedder() -> Embedder:
+        if failed is not None:
+            raise failed
+        return generation.embedder()
+
     with generation.snapshots.open() as snapshot:
-        yield SearchSource(snapshot, generation.embedder, generation.store)
+        yield SearchSource(snapshot, embedder, generation.store)

@@ -6,7 +6,7 @@ Importing this module is cheap: each constructor imports its own heavy library.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +33,6 @@ from sidecar.settings.remembered import RememberedSettings
 if TYPE_CHECKING:
     from sidecar.engine.search.searcher import Searcher
     from sidecar.parts.embed.shared import SharedKept
-    from sidecar.parts.watch import Changes
 
 MOST_PREPARERS = 4
 
@@ -127,15 +126,15 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
         decision = classifier.decide(path, content.text, content.encoding)
         if not decision.indexed:
             return Judged(decision, "")
-        told = examine(path, content.text)
-        if told.withheld:
-            return Judged(Decision(Rule.SECRET_CONTENT, told.withheld), "")
-        if not told.masked:
-            return Judged(decision, told.text)
-        more = ["and more"] if told.masked > len(told.reasons) else []
-        hidden = f"{told.masked} values hidden in the index: {', '.join([*told.reasons, *more])}"
+        examined = examine(path, content.text)
+        if examined.withheld:
+            return Judged(Decision(Rule.SECRET_CONTENT, examined.withheld), "")
+        if not examined.masked:
+            return Judged(decision, examined.text)
+        more = ["and more"] if examined.masked > len(examined.reasons) else []
+        hidden = f"{examined.masked} values hidden in the index: {', '.join([*examined.reasons, *more])}"
         detail = "; ".join(filter(None, (decision.detail, hidden)))
-        return Judged(Decision(Rule.INDEXED, detail), told.text, told.masked)
+        return Judged(Decision(Rule.INDEXED, detail), examined.text, examined.masked)
 
     return check
 
@@ -171,20 +170,16 @@ def make_searcher(ranker: str = "") -> Searcher:
     return Searcher(choose(ranker))
 
 
-def make_watcher(root: str, settings: Settings, add: Callable[[Iterable[str], Iterable[str]], None]) -> Watching:
-    """A watcher that passes changes on as `add(paths, folders to look over)`; the folder "" is the whole workspace."""
+def make_watcher(root: str, settings: Settings) -> Watching:
+    """A watcher of a workspace: of its files, or under the git strategy of HEAD alone."""
     from sidecar.parts.watch import Watcher
 
-    git_only = settings.indexing_strategy == "git"
     walker = make_walker(root, settings)
-
-    def on_changes(changes: Changes) -> None:
-        add(() if git_only else changes.paths, ("",) if changes.head_moved else changes.rescan)
 
     def is_ignored(folder: str) -> bool:
         return walker.decide(folder).rule not in (Rule.INDEXED, Rule.NOT_READ)
 
-    return Watcher(root, on_changes, is_ignored, "git" if git_only else "files")
+    return Watcher(root, is_ignored, "git" if settings.indexing_strategy == "git" else "files")
 
 
 def similarity(left: str, right: str, at_least: float) -> float:

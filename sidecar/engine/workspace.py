@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from sidecar.engine.concurrency.fair_slots import FairSlots
-from sidecar.engine.concurrency.rwlock import RwLock
 from sidecar.engine.concurrency.usage import Usage, counted
 from sidecar.engine.diagnostics.explain import explain_path
 from sidecar.engine.diagnostics.status import Reporter
@@ -22,6 +23,7 @@ from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.handle import IndexHandle, LeaseLike
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import Parts
 from sidecar.engine.query_service import QueryService
@@ -29,12 +31,11 @@ from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.backfill import Pace
 from sidecar.engine.update.builder import Builder
 from sidecar.engine.update.by_pattern import index_matched, match_patterns
-from sidecar.engine.update.change_queue import EVERYTHING, Pending
-from sidecar.engine.update.live import LiveUpdate
+from sidecar.engine.update.jobs import Jobs
+from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
-from sidecar.errors import Cancelled, IndexExists, IndexingInProgress, IndexLocked, IndexNotFound, SidecarError
-from sidecar.locks import Rank, make_lock
+from sidecar.errors import Cancelled, IndexExists, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
     ConfigAnswer,
@@ -49,17 +50,22 @@ from sidecar.model import (
     SearchRequest,
     StatusAnswer,
     SymbolsAnswer,
-    no_progress,
 )
-from sidecar.parts.database import blamed
 from sidecar.parts.paths import relative_path
 from sidecar.settings.load import Settings
 
-# A search waits this long for changes that are known but not yet applied; then it answers and says that it is stale.
-FRESHNESS_SECONDS = 2.0
-# The watcher, and a vector store that searches need, start after this time. A shell command usually ends before that.
-STAY_SECONDS = 1.0
-_GIVE_WAY_SECONDS = 0.01
+
+class WorkspaceModels(Protocol):
+    """The models that the workspaces of a process share; see `models.loader.Models`."""
+
+    def embedder(self, settings: Settings) -> Embedder:
+        """The model that the settings name, loaded on the first call. Raises ModelLoadFailed."""
+
+    def facts(self, settings: Settings) -> ModelFacts:
+        """What an index records of that model, without loading it. Raises ModelLoadFailed."""
+
+    def loaded(self, settings: Settings) -> Embedder | None:
+        """That model, if it has been loaded."""
 
 
 class IndexedWorkspace:
@@ -70,54 +76,35 @@ class IndexedWorkspace:
         root: str,
         directory: IndexLayout,
         parts: Parts,
-        embedder: Callable[[Settings], Embedder],
-        model_facts: Callable[[Settings], ModelFacts],
+        models: WorkspaceModels,
         make_lease: Callable[[Path], LeaseLike],
-        loaded: Callable[[Settings], Embedder | None] = lambda _: None,
-        stay_seconds: float = STAY_SECONDS,
-        freshness_seconds: float = FRESHNESS_SECONDS,
+        times: LiveTimes | None = None,
         fair_slots: FairSlots | None = None,
     ) -> None:
         self.usage = Usage()
-        self._fair_slots = fair_slots or FairSlots()
         self._rested: StatusAnswer | None = None
         self._root = root
         self._directory = directory
         self._parts = parts
-        self._loaded = loaded
+        self._models = models
         self._buffers: dict[str, str] = {}
-        self._job = make_lock(Rank.JOB)
         self._closed = False
         self._listeners: list[Callable[[StatusAnswer], None]] = []
-        self.activity = Activity(self._tell)
-        self._builder = Builder(root, parts, self._buffers, self.activity)
+        settings = partial(parts.load_settings, directory.config)
+        self._files = WorkspaceFiles(root, self._buffers, parts, settings)
+        self.activity = Activity(self._announce)
+        self._jobs = Jobs(self.activity, fair_slots or FairSlots())
         self._reporter = Reporter(root, directory, self.activity)
-        choice = ModelChoice(self.settings, embedder, model_facts)
-        self._write_lock = RwLock()
+        choice = ModelChoice(settings, models.embedder, models.facts)
+        generations = Generations(root, directory, parts, choice.embedder, self._buffers, self.activity.commit)
+        self._index = IndexHandle(directory, generations, settings, choice, make_lease, parts.default_config_text)
+        self._builder = Builder(self._files, self._index, self._jobs)
+        pace = Pace(self.usage, self._jobs.fair_slots)
+        self._upgrade = ModelUpgrade(self._files, self._index, generations, choice, pace, self._builder, self.activity)
         self._live_update = LiveUpdate(
-            root,
-            lambda: self._index,
-            self.settings,
-            parts.make_watcher,
-            self._apply,
-            self._tell,
-            self._write_lock,
-            stay_seconds,
-            freshness_seconds,
-            parts.preparers.warm,
+            self._files, self._index, self._builder, self._upgrade, self.activity, times or LiveTimes()
         )
-        self._generations = Generations(root, directory, parts, choice.embedder, self._buffers, self.activity.commit)
-        self._index = IndexHandle(
-            directory,
-            self._generations,
-            self.settings,
-            choice,
-            make_lease,
-            parts.default_config_text,
-            lambda: self._live_update.start(reconcile=True),
-        )
-        self._upgrade = self._make_refining(choice)
-        self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: embedder(self.settings()))
+        self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: models.embedder(settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
         self._queries = QueryService(
             self._index, self._live_update, self.activity, self._buffers, parts.make_searcher()
@@ -135,7 +122,7 @@ class IndexedWorkspace:
 
     def settings(self) -> Settings:
         """The current settings of this workspace."""
-        return self._parts.load_settings(self._directory.config)
+        return self._files.settings()
 
     def reload_settings(self) -> None:
         """Applies a changed indexing strategy. Other settings are read wherever they are needed."""
@@ -162,7 +149,7 @@ class IndexedWorkspace:
     def _first_stage(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         with (
             self._only_job("refresh" if self._index.exists() else "create"),
-            self._fair_slots.taking(cancelled) as stop,
+            self._jobs.fair_slots.taking(cancelled) as stop,
         ):
             return up_to_date_or_anew(self._index, self._builds(progress, stop), self._live_update.end)
 
@@ -172,8 +159,7 @@ class IndexedWorkspace:
     ) -> PatternReport:
         """See `sidecar.model.Workspace.index_matching`."""
         stop = self.activity.or_stopped(cancelled)
-        walker = self._parts.make_walker(self._root, self.settings())
-        matched = match_patterns(self._root, walker, patterns, stop)
+        matched = match_patterns(self._root, self._files.walker(), patterns, stop)
         if not any(matched.files):
             return PatternReport(0, 0, len(matched.failures), 0, matched.failures)
         with self._only_job("refresh" if self._index.exists() else "create"):
@@ -185,11 +171,11 @@ class IndexedWorkspace:
         """Builds the index anew beside the current one, then swaps them. Raises IndexNotFound."""
         if not self._index.exists():
             raise IndexNotFound("Run create_index first.")
-        with self._only_job("rebuild"), self._fair_slots.taking(cancelled) as stop:
+        with self._only_job("rebuild"), self._jobs.fair_slots.taking(cancelled) as stop:
             return make_anew(self._index, self._builds(progress, stop), self._live_update.end)
 
     def _builds(self, progress: Progress, stop: IsCancelled) -> Build:
-        return lambda generation: self._bring_up_to_date(generation, progress, stop)
+        return lambda generation: self._builder.bring_up_to_date(generation, progress, stop)
 
     @counted
     def reindex_file(self, path: str) -> FileReport:
@@ -198,8 +184,8 @@ class IndexedWorkspace:
         Raises FileNotFound, FileExcluded, IndexNotFound or IndexLocked.
         """
         relative = relative_path(self._root, path)
-        with self._write_lock.writing():
-            return self._builder.reindex(self._index.writable(), self.settings(), relative)
+        with self._index.writing():
+            return self._builder.reindex(self._live_update.writable(), relative)
 
     @counted
     def delete(self) -> None:
@@ -218,7 +204,7 @@ class IndexedWorkspace:
     @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         """See `sidecar.model.Workspace.search`."""
-        self._upgrade.consider()
+        self._live_update.consider_upgrade()
         return self._queries.search(request, cancelled)
 
     @counted
@@ -249,10 +235,10 @@ class IndexedWorkspace:
         if not self._index.exists() or self.resting:
             return self._status_of(None, "")
         try:
-            self._index.readable()
-            self._upgrade.consider()
+            self._live_update.readable()
+            self._live_update.consider_upgrade()
             self.reload_settings()
-            return self._index.on_current(lambda generation: self._status_of(generation, ""))
+            return self._live_update.on_current(lambda generation: self._status_of(generation, ""))
         except SidecarError as error:
             return self._status_of(None, error.message)
 
@@ -273,7 +259,7 @@ class IndexedWorkspace:
     def explain(self, path: str) -> Explanation:
         """Why a path is or is not in the index."""
         relative = relative_path(self._root, path)
-        generation = self._index.readable() if self._index.exists() else None
+        generation = self._live_update.readable() if self._index.exists() else None
         return explain_path(self._root, relative, self._parts, self.settings(), generation, relative in self._buffers)
 
     @property
@@ -326,19 +312,19 @@ class IndexedWorkspace:
         self._fill_store(after_s)
         with self.usage.resting(after_s) as idle:
             generation = self._index.generation
-            if not idle or generation is None or self._job.locked() or self._upgrade.active:
+            if not idle or generation is None or self._jobs.lock.locked() or self._upgrade.active:
                 return idle and generation is None
             self._rested = replace(self._status_of(generation, ""), watcher_active=False)
             self._live_update.end()
             self._index.rest()
-        self._tell()
+        self._announce()
         return True
 
     def _fill_store(self, after_s: float) -> None:
         """Brings the vector store in line while nobody uses the workspace and nothing else is being done in it."""
 
         def is_at_rest() -> bool:
-            return self.usage.calm(after_s) and not (self._closed or self._job.locked() or self._upgrade.active)
+            return self.usage.calm(after_s) and not (self._closed or self._jobs.lock.locked() or self._upgrade.active)
 
         generation = self._index.generation
         if generation is not None and generation.writer is not None and is_at_rest():
@@ -351,58 +337,12 @@ class IndexedWorkspace:
         self.activity.stop()
         self._upgrade.end()
         self._live_update.end(for_good=True)
-        with self._job:
+        with self._jobs.lock:
             self._index.close()
         self._memories.close()
         self._documents.close()
 
     # ------------------------------------------------------------ helpers
-
-    def _make_refining(self, choice: ModelChoice) -> ModelUpgrade:
-        return ModelUpgrade(
-            self._root,
-            self._index,
-            self._generations,
-            choice,
-            self._live_update,
-            self._write_lock,
-            self._parts,
-            self._directory.vectors,
-            Pace(self.usage, self._fair_slots),
-            lambda generation, *what: self._builder.catch_up(generation, self.settings(), *what),
-            self._tell,
-        )
-
-    def _apply(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> Pending:
-        """Applies pending changes and returns those that are committed.
-
-        Looking over the whole workspace waits until no job that a person asked for is running.
-        """
-        if EVERYTHING in pending.rescan and self._job.acquire(blocking=False):
-            try:
-                with self._fair_slots.taking(cancelled) as stop:
-                    self._bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
-            finally:
-                self._job.release()
-            return pending
-        known = Pending(pending.paths, pending.rescan - {EVERYTHING})
-        if known:
-            self._builder.apply(generation, self.settings(), known, cancelled)
-        return known
-
-    def _bring_up_to_date(
-        self, generation: Generation, progress: Progress, cancelled: IsCancelled, *, wait_for_store: bool = True
-    ) -> BuildReport:
-        settings = self.settings()
-        with blamed(self._directory.manifest(generation.number)):
-            dirty = generation.writer.manifest.dirty() if generation.writer is not None else []
-            report = self._builder.bring_up_to_date(
-                generation, settings, progress, cancelled, wait_for_store=wait_for_store
-            )
-            if generation.writer is not None:
-                generation.writer.manifest.settle_dirty(dirty)
-        self._generations.trim(generation, settings.vectors_megabytes * 1024**2)
-        return report
 
     @contextmanager
     def _only_job(self, kind: str) -> Iterator[None]:
@@ -410,10 +350,7 @@ class IndexedWorkspace:
 
         Raises IndexingInProgress if another job that a person asked for is running.
         """
-        while not self._job.acquire(timeout=_GIVE_WAY_SECONDS):
-            if self.activity.kind:
-                raise IndexingInProgress("get_index_status shows its progress. Wait for its end, or cancel it.")
-            self._live_update.end()
+        self._jobs.begin(give_way=self._live_update.end)
         reconcile = goes_on = True
         try:
             with self._upgrade.held(), self.activity.running(kind):
@@ -423,13 +360,13 @@ class IndexedWorkspace:
             goes_on = self._reporter.is_complete()
             raise
         finally:
-            self._job.release()
+            self._jobs.end()
             if goes_on:
                 self._live_update.start(reconcile=reconcile)
             else:
                 self._live_update.end()
-            self._upgrade.consider()
-            self._tell()
+            self._live_update.consider_upgrade()
+            self._announce()
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
         if generation is None and self._rested is not None and self._index.exists() and not problem:
@@ -442,11 +379,11 @@ class IndexedWorkspace:
             problem or self._live_update.note,
             self._live_update.pending(),
             self._live_update.watching,
-            self._loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
+            self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
             self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
         )
 
-    def _tell(self) -> None:
+    def _announce(self) -> None:
         if not self._listeners or self._closed:
             return
         generation = self._index.generation

@@ -45,10 +45,8 @@ class OpenWorkspaces:
                     normal,
                     IndexLayout(self._home, normal),
                     self._parts,
-                    self._models.embedder,
-                    self._models.facts,
+                    self._models,
                     Lease,
-                    self._models.loaded,
                     fair_slots=self._fair_slots,
                 )
                 self._watch()

@@ -51,7 +51,7 @@ def computing(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def heed_limits() -> None:
+def apply_limits() -> None:
     """Unblocks SIGPROF and restores its default action, which ends the process, whatever the parent set up."""
     if sys.platform != "win32":
         signal.signal(signal.SIGPROF, signal.SIG_DFL)

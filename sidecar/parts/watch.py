@@ -35,7 +35,7 @@ _NO_GIT = "There is no git repository here, so there are no commits or checkouts
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class WatchedChanges:
     """`paths`: files that appeared, changed or disappeared, relative, `/`-separated, NFC.
 
     `rescan`: folders, which may no longer exist, to compare with the disk together with everything below; "" is the
@@ -70,48 +70,56 @@ Raises OSError or RuntimeError when the system refuses.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class WatchTimes:
+    """When changes are reported: `quiet_ms` after the last one, or `longest_ms` after the first.
+
+    Where the system does not report changes, the whole tree is reported every `poll_seconds`.
+    """
+
+    quiet_ms: int = 50
+    longest_ms: int = 500
+    poll_seconds: float = 15.0
+
+
 class Watcher:
-    """Watches from `start()` to `stop()` on a thread of its own, which also calls `on_changes`.
+    """Watches from `start()` to `stop()`. A thread of the caller's takes the changes, one `next()` after the other.
 
     `note` is one line that says why it reports the whole tree every few seconds, or cannot notice anything; else empty.
     `is_ignored_dir` is called with a relative folder path, once per folder until `refresh()`. The strategy "git"
-    reports `head_moved` only. A report comes `quiet_ms` after the last change, or `longest_ms` after the first.
+    reports `head_moved` only.
     """
 
     def __init__(
         self,
         root: str,
-        on_changes: Callable[[Changes], None],
         is_ignored_dir: Callable[[str], bool],
         strategy: Strategy = "files",
-        quiet_ms: int = 50,
-        longest_ms: int = 500,
-        poll_seconds: float = 15.0,
+        times: WatchTimes | None = None,
         each_folder: bool = sys.platform == "linux",
         make_notifier: MakeNotifier | None = None,
     ) -> None:
         self._root = os.path.realpath(root)
         self._log = workspace_log(__name__, self._root)
-        self._on_changes = on_changes
         self._strategy = strategy
-        self._quiet_ms, self._longest_ms = quiet_ms, longest_ms
-        self._poll_seconds, self._each_folder = poll_seconds, each_folder
+        self._times = times or WatchTimes()
+        self._each_folder = each_folder
         self._make_notifier = make_notifier or _notifier
         self._tree = _Tree(self._root, is_ignored_dir)
         self._head = GitHead(self._root)
         self._notifier: Notifier | None = None
-        self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
+        self._stopping.set()
         self._stale = threading.Event()
         self.note, self._retry = "", False
 
     @property
     def active(self) -> bool:
-        """Whether the thread is running."""
-        return self._thread is not None and self._thread.is_alive()
+        """Whether it has been started and not been stopped since."""
+        return not self._stopping.is_set()
 
     def start(self) -> None:
-        """Starts watching: every change after it returns is reported. Raises nothing; see `active` and `note`."""
+        """Starts watching: `next` returns every change from now on. Raises nothing; see `active` and `note`."""
         if self.active:
             return
         self._stopping.clear()
@@ -121,55 +129,49 @@ class Watcher:
             self._watch()
         except Exception as error:
             self._fail(error)
-        self._thread = threading.Thread(target=self._run, name="sidecar-watch", daemon=True)
-        self._thread.start()
+
+    def next(self) -> WatchedChanges | None:
+        """Waits for the next changes. Returns None, and stops watching, once `stop` has been called.
+
+        Raises nothing. Only one thread may call it.
+        """
+        while not self._stopping.is_set():
+            try:
+                changes = self._look_around() if self._notifier is None else self._wait(self._notifier)
+            except Exception as error:
+                self._fail(error)
+                continue
+            if changes and not self._stopping.is_set():
+                return changes
+        self._close()
+        return None
 
     def stop(self) -> None:
-        """Ends the thread. May be called from `on_changes`."""
+        """Has `next` return None, at once if it is waiting. Any thread may call it."""
         self._stopping.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(10.0)
-            self._thread = None
 
     def refresh(self) -> None:
         """Asks again, within a second, which folders are ignored. For when the rules have changed."""
         self._stale.set()
 
-    def look(self) -> None:
-        """Reports at once, on the caller's thread, what the next periodic report would contain.
-
-        Does nothing while the system itself reports changes.
-        """
-        if self.active and self._notifier is None:
-            self._tell_of_all()
+    def look(self) -> WatchedChanges:
+        """What the next periodic report would contain; nothing while the system itself reports changes."""
+        return self._everything() if self.active and self._notifier is None else WatchedChanges()
 
     # ------------------------------------------------------------ watching
 
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                if self._notifier is None:
-                    self._look_around()
-                else:
-                    self._wait(self._notifier)
-            except Exception as error:
-                self._fail(error)
-        self._close()
-
-    def _wait(self, notifier: Notifier) -> None:
-        """Waits for events, at most a second, and reports them."""
-        events = self._take(notifier, self._longest_ms, _LOOK_MS)
+    def _wait(self, notifier: Notifier) -> WatchedChanges:
+        """Waits for events, at most a second, and returns what they say."""
+        events = self._take(notifier, self._times.longest_ms, _LOOK_MS)
         found = _Sorted(folders_changed=self._stale.is_set() or self._tree.missed)
         if found.folders_changed:
             self._stale.clear()
             self._tree.forget({""})
         self._sort(events, found)
-        if events or found.folders_changed:
-            self._report(found)
+        return self._report(found) if events or found.folders_changed else WatchedChanges()
 
-    def _report(self, found: _Sorted) -> None:
-        """Watches new folders first and reports then, so that the listener finds what appeared in between."""
+    def _report(self, found: _Sorted) -> WatchedChanges:
+        """Watches new folders before it reports them, so that the caller finds what appeared in between."""
         before = self._tree.listed
         for _ in range(_ATTEMPTS):
             if not found.folders_changed and self._head.folders() == self._head.watched:
@@ -180,29 +182,23 @@ class Watcher:
         else:
             self._stale.set()  # folders keep appearing and disappearing: try again in a second
         found.rescan.update(self._tree.relative(folder) for folder in self._tree.listed - before)
-        self._tell(Changes(frozenset(found.paths), _outermost(found.rescan), self._head.moved()))
         if any(path.rpartition("/")[2] in _IGNORE_FILES for path in found.paths):
-            self._stale.set()  # by now the listener knows the new rules
+            self._stale.set()  # by the next call of `next`, the caller knows the new rules
+        return WatchedChanges(frozenset(found.paths), _outermost(found.rescan), self._head.moved())
 
-    def _look_around(self) -> None:
-        gone = not os.path.isdir(self._root)  # noqa: PTH112
-        if self._stopping.wait(min(_LOOK_MS / 1000, self._poll_seconds) if gone else self._poll_seconds):
-            return
+    def _look_around(self) -> WatchedChanges:
+        gone, poll_seconds = not os.path.isdir(self._root), self._times.poll_seconds  # noqa: PTH112
+        if self._stopping.wait(min(_LOOK_MS / 1000, poll_seconds) if gone else poll_seconds):
+            return WatchedChanges()
         if self._retry:
             self._watch()
-        self._tell_of_all()
+        return self._everything()
 
-    def _tell_of_all(self) -> None:
-        if os.path.isdir(self._root):  # noqa: PTH112
-            self._tell(Changes(frozenset(), frozenset({""} if self._strategy == "files" else ()), self._head.moved()))
-
-    def _tell(self, changes: Changes) -> None:
-        if not changes or self._stopping.is_set():
-            return
-        try:
-            self._on_changes(changes)
-        except Exception:  # an error of the listener must not end the watching
-            self._log.exception("changes could not be processed")
+    def _everything(self) -> WatchedChanges:
+        """The whole tree, under the strategy "git" only whether HEAD has moved; nothing if the root is gone."""
+        if not os.path.isdir(self._root):  # noqa: PTH112
+            return WatchedChanges()
+        return WatchedChanges(frozenset(), frozenset({""} if self._strategy == "files" else ()), self._head.moved())
 
     def _watch(self) -> Events:
         """Watches the folders that exist now.
@@ -222,7 +218,7 @@ class Watcher:
                 self._give_up(error, retry=False)
                 return left
             if self._notifier is not None:
-                left |= self._take(self._notifier, self._quiet_ms, self._quiet_ms)
+                left |= self._take(self._notifier, self._times.quiet_ms, self._times.quiet_ms)
             self._close()
             self._notifier = notifier
             self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
@@ -234,7 +230,7 @@ class Watcher:
 
     def _take(self, notifier: Notifier, longest_ms: int, timeout_ms: int) -> Events:
         try:
-            events = notifier.watch(longest_ms, self._quiet_ms, timeout_ms, self._stopping)
+            events = notifier.watch(longest_ms, self._times.quiet_ms, timeout_ms, self._stopping)
         except (OSError, RuntimeError) as error:
             self._give_up(error, retry=False)
             return set()
@@ -254,15 +250,16 @@ class Watcher:
         self._retry = True
         self.note = (
             f"Watching failed ({type(error).__name__}: {error}), so sidecar looks for changes every"
-            f" {self._poll_seconds:g} s until it works again."
+            f" {self._times.poll_seconds:g} s until it works again."
         )
 
     def _give_up(self, error: Exception, retry: bool) -> None:
         self._close()
         self._retry = retry
         self.note = (
-            f"The system does not let sidecar watch this folder ({error}), so sidecar looks for changes every "
-            f"{self._poll_seconds:g} s instead. On Linux, raise fs.inotify.max_user_watches or max_user_instances."
+            f"The system does not let sidecar watch this folder ({error}), so sidecar looks for changes every"
+            f" {self._times.poll_seconds:g} s instead."
+            " On Linux, raise fs.inotify.max_user_watches or max_user_instances."
         )
 
     def _close(self) -> None:

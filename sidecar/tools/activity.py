@@ -184,11 +184,11 @@ class ActivityLog:
     capacity: int = DEFAULT_CAPACITY
     changed: Callable[[], None] = lambda: None
     now: Callable[[], float] = time.time
-    revision: int = 0
-    forgotten: int = 0
-    _calls: OrderedDict[int, Call] = field(default_factory=OrderedDict)
-    _made: int = 0
-    _lock: Lock = field(default_factory=partial(make_lock, Rank.CALL_LOG))
+    revision: int = field(default=0, init=False)
+    forgotten: int = field(default=0, init=False)
+    _calls: OrderedDict[int, Call] = field(default_factory=OrderedDict, init=False)
+    _made: int = field(default=0, init=False)
+    _lock: Lock = field(default_factory=partial(make_lock, Rank.CALL_LOG), init=False)
 
     def begin(self, session: int, agent: str, door: Door, tool: str, workspace: str, asked: str) -> int:
         """Records a call and returns its id, for `update`. Returns 0 when the log is off."""
@@ -271,8 +271,8 @@ def outcome_of(result: Mapping[str, Any]) -> dict[str, Any]:
     if rows is not None:
         paths = dict.fromkeys(path for row in rows if (path := _path_of(row)))
         facts |= {"results": len(rows), "paths": tuple(paths)[:MOST_PATHS]}
-    told = result.get("notice") or (result.get("message") if facts["state"] == "refused" else "")
-    return {**facts, "message": shown.short(str(told or ""), _MOST_TEXT)}
+    said = result.get("notice") or (result.get("message") if facts["state"] == "refused" else "")
+    return {**facts, "message": shown.short(str(said or ""), _MOST_TEXT)}
 
 
 def iso(seconds: float) -> str:

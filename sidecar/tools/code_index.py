@@ -207,21 +207,21 @@ def get_config(context: Context, params: NoParams) -> ConfigResult:
 
 def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
     """Why a path is or is not indexed."""
-    told = context.workspace.explain(params.path)
+    explanation = context.workspace.explain(params.path)
     return PathExplanation(
-        path=told.path,
-        indexed=told.decision.indexed,
-        rule=told.decision.rule.value,
-        detail=told.decision.detail,
-        exists=told.exists,
-        in_index=told.in_index,
-        stale=told.stale,
-        chunks=told.chunks,
-        embedded=told.embedded,
-        language=told.language or None,
-        parser=told.parser or None,
-        indexed_at=told.indexed_at or None,
-        last_error=told.last_error or None,
+        path=explanation.path,
+        indexed=explanation.decision.indexed,
+        rule=explanation.decision.rule.value,
+        detail=explanation.decision.detail,
+        exists=explanation.exists,
+        in_index=explanation.in_index,
+        stale=explanation.stale,
+        chunks=explanation.chunks,
+        embedded=explanation.embedded,
+        language=explanation.language or None,
+        parser=explanation.parser or None,
+        indexed_at=explanation.indexed_at or None,
+        last_error=explanation.last_error or None,
     )
 
 

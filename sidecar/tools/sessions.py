@@ -73,30 +73,57 @@ class Editor(Protocol):
         """Called, often, when the answer of `Sessions.activity` has changed."""
 
 
-@dataclass(eq=False)
-class Session:
-    """One attached client.
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What a client says of itself.
 
-    `name` and `version` are made safe to show to a person; both are empty until the client has given them. `workspaces`
-    are real paths and may change.
+    `name` and `version` are safe to show to a person; both are empty until the client has given them. `workspaces` are
+    real paths.
     """
 
-    id: int
-    door: Door
     name: str
     version: str
     workspaces: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, version: str, workspaces: Iterable[str]) -> Introduction:
+        """From the words of the client."""
+        return cls(shown.short(name), shown.short(version), _normal(workspaces))
+
+
+@dataclass(eq=False)
+class Session:
+    """One attached client. What it says of itself may change."""
+
+    id: int
+    door: Door
+    introduction: Introduction
     since: float
     editor: Editor | None
     loop: asyncio.AbstractEventLoop | None
     home: Sessions = field(repr=False)
-    calls: int = 0
+    calls: int = field(default=0, init=False)
+
+    @property
+    def name(self) -> str:
+        """See `Introduction`."""
+        return self.introduction.name
+
+    @property
+    def version(self) -> str:
+        """See `Introduction`."""
+        return self.introduction.version
+
+    @property
+    def workspaces(self) -> tuple[str, ...]:
+        """See `Introduction`."""
+        return self.introduction.workspaces
 
     def introduce(self, name: str, version: str, workspaces: Iterable[str]) -> None:
         """Sets the name, version and workspaces that the client gives."""
-        said = (shown.short(name), shown.short(version), _normal(workspaces))
-        if said != (self.name, self.version, self.workspaces):
-            self.name, self.version, self.workspaces = said
+        introduction = Introduction.of(name, version, workspaces)
+        if introduction != self.introduction:
+            self.introduction = introduction
             self.home.changed()
 
     def covers(self, workspace: str) -> bool:
@@ -147,8 +174,8 @@ class Sessions:
     ) -> Session:
         """Adds a client. With `editor`, it must be called on that editor's event loop."""
         loop = asyncio.get_running_loop() if editor is not None else None
-        said = (shown.short(name), shown.short(version), _normal(workspaces))
-        session = Session(next(self._ids), door, *said, self._now(), editor, loop, self)
+        introduction = Introduction.of(name, version, workspaces)
+        session = Session(next(self._ids), door, introduction, self._now(), editor, loop, self)
         with self._lock:
             self._attached[session.id] = session
         self.changed()

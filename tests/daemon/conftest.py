@@ -1,4 +1,4 @@
-"""A house per test, empty again at its end, and a workspace whose index is made once and copied."""
+"""A data folder per test, empty again at its end, and a workspace whose index is made once and copied."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemon.house import House, write_workspace
+from tests.daemon.data_folder import DataFolder, write_workspace
 
 
 @contextmanager
-def made_house() -> Iterator[House]:
+def made_data_folder() -> Iterator[DataFolder]:
     """Under a short path, so that the socket lies in it."""
     home = Path(tempfile.mkdtemp(prefix="sch-")).resolve()
-    house = House(home)
-    yield house
-    house.clear()
+    data_folder = DataFolder(home)
+    yield data_folder
+    data_folder.clear()
     shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture
-def house() -> Iterator[House]:
-    with made_house() as house:
-        yield house
+def data_folder() -> Iterator[DataFolder]:
+    with made_data_folder() as data_folder:
+        yield data_folder
 
 
 @pytest.fixture(scope="session")
@@ -46,16 +46,16 @@ def written_anew(place: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def data_folder(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed_home(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the workspace's index, which `sidecar index` made."""
-    with made_house() as house:
-        made = house.run("index", cwd=written_anew(place))
+    with made_data_folder() as data_folder:
+        made = data_folder.run("index", cwd=written_anew(place))
         assert made.returncode == 0, made.stderr
-        return shutil.copytree(house.home, tmp_path_factory.mktemp("indexed") / "home")
+        return shutil.copytree(data_folder.home, tmp_path_factory.mktemp("indexed") / "home")
 
 
 @pytest.fixture
-def indexed(data_folder: Path, house: House, work: Path) -> House:
-    """The house, with `work` indexed."""
-    shutil.copytree(data_folder, house.home, dirs_exist_ok=True)
-    return house
+def indexed(indexed_home: Path, data_folder: DataFolder, work: Path) -> DataFolder:
+    """The data folder, with `work` indexed."""
+    shutil.copytree(indexed_home, data_folder.home, dirs_exist_ok=True)
+    return data_folder

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.daemon.house import HANDSHAKE, STATELESS, House, alive, call, eventually, request, write_workspace
+from tests.daemon.data_folder import HANDSHAKE, STATELESS, DataFolder, alive, call, eventually, request, write_workspace
 from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import NO_ANSWER, Failed, LspClient
 
@@ -42,26 +42,28 @@ def edit(work: Path, name: str, version: int, line: int, text: str) -> dict[str,
 
 @pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
-async def test_an_agents_session_goes_on_when_the_daemon_is_killed(house: House, work: Path, era: str) -> None:
-    async with house.mcp(work, era) as agent:
+async def test_an_agents_session_goes_on_when_the_daemon_is_killed(
+    data_folder: DataFolder, work: Path, era: str
+) -> None:
+    async with data_folder.mcp(work, era) as agent:
         before = await agent.call_tool("search_code", {"query": "convert_unit_1"})
         for _ in range(3):
-            await asyncio.to_thread(house.kill)
+            await asyncio.to_thread(data_folder.kill)
             again = await call(agent, "search_code", {"query": "convert_unit_1"})
             assert [hit["path"] for hit in again.structured_content["results"]] == [
                 hit["path"] for hit in before.structured_content["results"]
             ]
-        assert len(await asyncio.to_thread(house.daemons)) == 1
+        assert len(await asyncio.to_thread(data_folder.daemons)) == 1
 
 
 @pytest.mark.usefixtures("indexed")
 def test_an_editors_session_goes_on_with_its_unsaved_text_and_its_folders(
-    house: House, work: Path, tmp_path: Path
+    data_folder: DataFolder, work: Path, tmp_path: Path
 ) -> None:
     second = write_workspace(tmp_path / "second")
     (second / "other.py").write_text("def in_the_second_folder():\n    return 2\n")
-    house.run("index", cwd=second)
-    with house.lsp(on_request=YES) as editor:
+    data_folder.run("index", cwd=second)
+    with data_folder.lsp(on_request=YES) as editor:
         editor.start(work)
         folder = {"uri": second.as_uri(), "name": "second"}
         editor.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}})
@@ -70,7 +72,7 @@ def test_an_editors_session_goes_on_with_its_unsaved_text_and_its_folders(
         editor.notify("textDocument/didChange", edit(work, "unit0.py", 3, 1, "def only_typed_here(): pass\n"))
         assert first_path(editor, "only_typed_here") == "unit0.py"
         answers = len(editor.messages)
-        house.kill()
+        data_folder.kill()
         assert first_path(editor, "only_typed_here") == "unit0.py"
         editor.notify("textDocument/didChange", edit(work, "unit0.py", 4, 0, "def typed_afterwards(): pass\n"))
         assert first_path(editor, "typed_afterwards") == "unit0.py"
@@ -80,31 +82,33 @@ def test_an_editors_session_goes_on_with_its_unsaved_text_and_its_folders(
         assert editor.stop() == 0
 
 
-def test_a_session_goes_on_when_a_cut_off_memory_file_ends_the_daemon(house: House, work: Path) -> None:
+def test_a_session_goes_on_when_a_cut_off_memory_file_ends_the_daemon(data_folder: DataFolder, work: Path) -> None:
     """SQLite maps the `-shm` file into memory: reading where the file has been cut off ends the process (SIGBUS)."""
-    house.run("index", cwd=work)
-    with house.lsp(on_request=YES) as editor:
+    data_folder.run("index", cwd=work)
+    with data_folder.lsp(on_request=YES) as editor:
         editor.start(work)
         assert first_path(editor, "convert_unit_1") == "unit1.py"
-        ended = house.pid()
-        (mapped,) = house.home.glob("indexes/*/generations/*/manifest.sqlite-shm")
+        ended = data_folder.pid()
+        (mapped,) = data_folder.home.glob("indexes/*/generations/*/manifest.sqlite-shm")
         os.truncate(mapped, 0)
         with pytest.raises(Failed, match="please retry") as failed:
             editor.request("sidecar/searchCode", {"query": "convert_unit_1"})
         assert failed.value.body["code"] == "DAEMON_ENDED"
         found = editor.request("sidecar/searchCode", {"query": "convert_unit_1"})
         assert found["results"][0]["path"] == "unit1.py"
-        assert house.pid() != ended
+        assert data_folder.pid() != ended
         assert editor.stop() == 0
 
 
-def test_a_build_that_dies_with_the_daemon_is_told_to_be_retried_and_then_is_done(house: House, tmp_path: Path) -> None:
+def test_a_build_that_dies_with_the_daemon_is_told_to_be_retried_and_then_is_done(
+    data_folder: DataFolder, tmp_path: Path
+) -> None:
     work = write_workspace(tmp_path / "large", 1500)
-    with house.lsp(on_request=YES) as editor:
+    with data_folder.lsp(on_request=YES) as editor:
         editor.start(work)
         asked = editor.send_request("sidecar/createIndex", {})
         editor.expect_method("$/progress", lambda params: params["value"].get("kind") == "report")
-        house.kill()
+        data_folder.kill()
         with pytest.raises(Failed) as failed:
             editor.answer_to(asked)
         assert failed.value.number == RETRY
@@ -123,7 +127,7 @@ def ended(editor: LspClient) -> set[Any]:
 
 
 async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_retry(
-    house: House, tmp_path: Path
+    data_folder: DataFolder, tmp_path: Path
 ) -> None:
     work = write_workspace(tmp_path / "large", 1500)
     begun = asyncio.Event()
@@ -131,10 +135,10 @@ async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_re
     async def note(progress: float, total: float | None, message: str | None) -> None:
         begun.set()
 
-    async with house.mcp(work) as agent:
+    async with data_folder.mcp(work) as agent:
         building = asyncio.create_task(agent.call_tool("create_index", {}, progress_callback=note))
         await asyncio.wait_for(begun.wait(), PATIENCE_S)
-        await asyncio.to_thread(house.kill)
+        await asyncio.to_thread(data_folder.kill)
         with pytest.raises(MCPError, match="please retry"):
             await building
         again = await agent.call_tool("reindex_project", {})
@@ -144,12 +148,14 @@ async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_re
 
 
 @pytest.mark.usefixtures("indexed")
-def test_an_answer_that_was_given_to_a_dead_daemon_answers_no_other_question(house: House, work: Path) -> None:
-    with house.lsp(on_request={"window/showMessageRequest": lambda params: NO_ANSWER}) as editor:
+def test_an_answer_that_was_given_to_a_dead_daemon_answers_no_other_question(
+    data_folder: DataFolder, work: Path
+) -> None:
+    with data_folder.lsp(on_request={"window/showMessageRequest": lambda params: NO_ANSWER}) as editor:
         editor.start(work)
         first = editor.send_request("sidecar/deleteIndex", {})
         old = question(editor, 0)
-        house.kill()
+        data_folder.kill()
         with pytest.raises(Failed):
             editor.answer_to(first)
         assert editor.expect_method("$/cancelRequest") == {"id": old["id"]}
@@ -172,114 +178,118 @@ def question(editor: LspClient, number: int) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("indexed")
-async def test_after_a_stop_the_next_message_starts_another_daemon_and_not_before(house: House, work: Path) -> None:
-    async with house.mcp(work) as agent:
+async def test_after_a_stop_the_next_message_starts_another_daemon_and_not_before(
+    data_folder: DataFolder, work: Path
+) -> None:
+    async with data_folder.mcp(work) as agent:
         await agent.call_tool("search_code", {"query": "convert_unit_1"})
-        with house.lsp() as editor:
+        with data_folder.lsp() as editor:
             await asyncio.to_thread(editor.start, work)
-            stopped = await asyncio.to_thread(house.run, "daemon", "stop")
+            stopped = await asyncio.to_thread(data_folder.run, "daemon", "stop")
             assert stopped.returncode == 0
-            assert house.daemons() == []
-            assert house.status()["running"] is False
+            assert data_folder.daemons() == []
+            assert data_folder.status()["running"] is False
             found = await agent.call_tool("search_code", {"query": "convert_unit_1"})
             assert found.structured_content["results"][0]["path"] == "unit1.py"
             assert await asyncio.to_thread(first_path, editor, "convert_unit_2") == "unit2.py"
-            assert len(house.daemons()) == 1
+            assert len(data_folder.daemons()) == 1
             assert await asyncio.to_thread(editor.stop) == 0
 
 
 @pytest.mark.usefixtures("indexed")
-def test_an_edit_that_comes_after_a_stop_is_made_once(house: House, work: Path) -> None:
-    with house.lsp() as editor:
+def test_an_edit_that_comes_after_a_stop_is_made_once(data_folder: DataFolder, work: Path) -> None:
+    with data_folder.lsp() as editor:
         editor.start(work)
         editor.notify("textDocument/didOpen", opened(work, "unit0.py", "# nothing\n"))
         editor.request("sidecar/getIndexStatus")
-        assert house.run("daemon", "stop").returncode == 0
+        assert data_folder.run("daemon", "stop").returncode == 0
         editor.notify("textDocument/didChange", edit(work, "unit0.py", 2, 0, "def typed_after_the_stop(): pass\n"))
         hit = request(editor, "sidecar/searchCode", {"query": "typed_after_the_stop"})["results"][0]
         assert hit["content"].count("typed_after_the_stop") == 1
         assert editor.stop() == 0
 
 
-def test_an_editor_that_ends_after_a_stop_starts_no_daemon(house: House, work: Path) -> None:
-    with house.lsp() as editor:
+def test_an_editor_that_ends_after_a_stop_starts_no_daemon(data_folder: DataFolder, work: Path) -> None:
+    with data_folder.lsp() as editor:
         editor.start(work)
-        assert house.run("daemon", "stop").returncode == 0
+        assert data_folder.run("daemon", "stop").returncode == 0
         assert editor.stop() == 0
-    assert house.processes() == {}
+    assert data_folder.processes() == {}
 
 
-def test_a_stop_in_the_middle_of_a_build_answers_who_waits_for_it(house: House, tmp_path: Path) -> None:
+def test_a_stop_in_the_middle_of_a_build_answers_who_waits_for_it(data_folder: DataFolder, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "large", 1500)
-    with house.lsp(on_request=YES) as editor:
+    with data_folder.lsp(on_request=YES) as editor:
         editor.start(work)
         asked = editor.send_request("sidecar/createIndex", {})
         editor.expect_method("$/progress", lambda params: params["value"].get("kind") == "report")
-        assert house.run("daemon", "stop").returncode == 0
+        assert data_folder.run("daemon", "stop").returncode == 0
         with pytest.raises(Failed):
             editor.answer_to(asked)
-        assert house.daemons() == []
+        assert data_folder.daemons() == []
         assert editor.request("sidecar/getIndexStatus")["status"] != "ready"
 
 
 @pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-async def test_the_daemon_survives_a_client_and_forgets_it(house: House, work: Path, number: int) -> None:
-    async with house.mcp(work) as agent:
-        with house.lsp() as editor:
+async def test_the_daemon_survives_a_client_and_forgets_it(data_folder: DataFolder, work: Path, number: int) -> None:
+    async with data_folder.mcp(work) as agent:
+        with data_folder.lsp() as editor:
             await asyncio.to_thread(editor.start, work)
-            pid = house.pid()
-            assert eventually(lambda: len(house.status()["sessions"]) == 2)
+            pid = data_folder.pid()
+            assert eventually(lambda: len(data_folder.status()["sessions"]) == 2)
             assert editor.process is not None
             os.kill(editor.process.pid, number)
             await asyncio.to_thread(editor.process.wait)
-            assert await asyncio.to_thread(eventually, lambda: len(house.status()["sessions"]) == 1)
+            assert await asyncio.to_thread(eventually, lambda: len(data_folder.status()["sessions"]) == 1)
         found = await agent.call_tool("search_code", {"query": "convert_unit_1"})
         assert not found.is_error
-        assert house.pid() == pid
+        assert data_folder.pid() == pid
 
 
-def test_a_client_that_dies_in_mid_call_leaves_nothing_running(house: House, tmp_path: Path) -> None:
+def test_a_client_that_dies_in_mid_call_leaves_nothing_running(data_folder: DataFolder, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "large", 1500)
-    with house.lsp(on_request=YES) as editor:
+    with data_folder.lsp(on_request=YES) as editor:
         editor.start(work)
         editor.send_request("sidecar/createIndex", {})
         editor.expect_method("$/progress", lambda params: params["value"].get("kind") == "report")
         assert editor.process is not None
         editor.process.kill()
-    assert eventually(lambda: house.status()["sessions"] == [])
-    assert house.run("index", cwd=work).returncode == 0
+    assert eventually(lambda: data_folder.status()["sessions"] == [])
+    assert data_folder.run("index", cwd=work).returncode == 0
 
 
-def test_the_pipe_ends_with_the_editor_though_others_hold_its_pipe(house: House, work: Path) -> None:
+def test_the_pipe_ends_with_the_editor_though_others_hold_its_pipe(data_folder: DataFolder, work: Path) -> None:
     editor_process = os.fork()
     if editor_process == 0:
         signal.pause()
         os._exit(0)
-    with house.lsp() as editor:
+    with data_folder.lsp() as editor:
         editor.start(work, processId=editor_process)
         os.kill(editor_process, signal.SIGKILL)
         os.waitpid(editor_process, 0)
         assert editor.wait() == 1
-    assert eventually(lambda: house.status()["sessions"] == [])
+    assert eventually(lambda: data_folder.status()["sessions"] == [])
 
 
 @pytest.mark.usefixtures("indexed")
-def test_a_daemon_told_to_end_by_a_signal_leaves_nothing_behind(house: House, work: Path) -> None:
-    house.run("daemon", "start")
-    status = house.status()
+def test_a_daemon_told_to_end_by_a_signal_leaves_nothing_behind(data_folder: DataFolder, work: Path) -> None:
+    data_folder.run("daemon", "start")
+    status = data_folder.status()
     os.kill(status["pid"], signal.SIGTERM)
     assert eventually(lambda: not alive(status["pid"]))
     assert not Path(status["socket"]).exists()
-    assert eventually(lambda: house.processes() == {})
+    assert eventually(lambda: data_folder.processes() == {})
 
 
-def test_a_daemon_without_sessions_leaves_after_its_idle_time_and_not_before(house: House, work: Path) -> None:
-    house.env["SIDECAR_DAEMON_IDLE_MINUTES"] = "0.02"
-    with house.lsp() as editor:
+def test_a_daemon_without_sessions_leaves_after_its_idle_time_and_not_before(
+    data_folder: DataFolder, work: Path
+) -> None:
+    data_folder.env["SIDECAR_DAEMON_IDLE_MINUTES"] = "0.02"
+    with data_folder.lsp() as editor:
         editor.start(work)
-        pid = house.pid()
+        pid = data_folder.pid()
         assert not eventually(lambda: not alive(pid), 3.0)
         assert editor.stop() == 0
     assert eventually(lambda: not alive(pid))
-    assert "leaving: idle" in house.run("daemon", "logs").stdout
+    assert "leaving: idle" in data_folder.run("daemon", "logs").stdout

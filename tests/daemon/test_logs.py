@@ -7,16 +7,16 @@ import socket
 import sqlite3
 from pathlib import Path
 
-from tests.daemon.house import House, write_workspace
+from tests.daemon.data_folder import DataFolder, write_workspace
 from tests.surfaces.lsp_client import LspClient
 
 STRANGER = "sidecar.daemon: refused a connection that did not begin with a greeting"
 KEEPING = "sidecar.engine.update.applier: "
 
 
-def connect_a_stranger(house: House) -> None:
+def connect_a_stranger(data_folder: DataFolder) -> None:
     with socket.socket(socket.AF_UNIX) as stranger:
-        stranger.connect(house.status()["socket"])
+        stranger.connect(data_folder.status()["socket"])
         stranger.sendall(b"no greeting\n")
         assert stranger.recv(1) == b""
 
@@ -28,36 +28,38 @@ def heard_until_the_stranger(editor: LspClient) -> list[str]:
     return lines[: lines.index(STRANGER)]
 
 
-def damage_index(house: House) -> None:
+def damage_index(data_folder: DataFolder) -> None:
     """Leaves what is needed to open the only index, and nothing to compare the files with."""
-    (manifest,) = house.home.glob("indexes/*/generations/1/manifest.sqlite")
+    (manifest,) = data_folder.home.glob("indexes/*/generations/1/manifest.sqlite")
     with contextlib.closing(sqlite3.connect(manifest)) as connection, connection:
         connection.execute("DROP TABLE files")
 
 
-def test_what_is_wrong_with_one_workspace_is_told_to_its_own_editor_only(house: House, tmp_path: Path) -> None:
+def test_what_is_wrong_with_one_workspace_is_told_to_its_own_editor_only(
+    data_folder: DataFolder, tmp_path: Path
+) -> None:
     damaged, sound = (write_workspace(tmp_path / name) for name in ("damaged", "sound"))
-    assert house.run("index", cwd=damaged).returncode == 0
-    house.run("daemon", "stop")
-    damage_index(house)
-    assert house.run("index", cwd=sound).returncode == 0
-    with house.lsp() as other, house.lsp() as one:
+    assert data_folder.run("index", cwd=damaged).returncode == 0
+    data_folder.run("daemon", "stop")
+    damage_index(data_folder)
+    assert data_folder.run("index", cwd=sound).returncode == 0
+    with data_folder.lsp() as other, data_folder.lsp() as one:
         other.start(sound)
         one.start(damaged)
         one.expect_method("window/logMessage", lambda params: params["message"].startswith(KEEPING))
-        assert len(house.daemons()) == 1
-        connect_a_stranger(house)
+        assert len(data_folder.daemons()) == 1
+        connect_a_stranger(data_folder)
         assert any(line.startswith(KEEPING) for line in heard_until_the_stranger(one))
         assert heard_until_the_stranger(other) == []
 
 
 def test_what_is_wrong_with_one_editors_settings_is_told_to_no_other_on_the_same_workspace(
-    house: House, work: Path
+    data_folder: DataFolder, work: Path
 ) -> None:
-    with house.lsp() as other, house.lsp() as one:
+    with data_folder.lsp() as other, data_folder.lsp() as one:
         other.start(work)
         one.start(work, initializationOptions={"indexingStrategy": "perhaps"})
         one.expect_method("window/logMessage", lambda params: "indexingStrategy" in params["message"])
-        connect_a_stranger(house)
+        connect_a_stranger(data_folder)
         assert len(heard_until_the_stranger(one)) == 1
         assert heard_until_the_stranger(other) == []

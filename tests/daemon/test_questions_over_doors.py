@@ -12,7 +12,7 @@ import pytest
 from mcp.types import CallToolResult, ElicitResult, Implementation
 
 from sidecar.shown import quoted
-from tests.daemon.house import HANDSHAKE, STATELESS, House, eventually
+from tests.daemon.data_folder import HANDSHAKE, STATELESS, DataFolder, eventually
 from tests.surfaces.lsp_client import NO_ANSWER, LspClient
 
 pytestmark = pytest.mark.usefixtures("indexed")
@@ -44,16 +44,18 @@ async def never_asked(ctx: Any, params: Any) -> ElicitResult:
 
 
 @contextmanager
-def editor(house: House, work: Path, answer: Callable[[Any], Any], name: str = "Test Editor") -> Iterator[LspClient]:
-    with house.lsp(on_request={ASK: answer}) as client:
+def editor(
+    data_folder: DataFolder, work: Path, answer: Callable[[Any], Any], name: str = "Test Editor"
+) -> Iterator[LspClient]:
+    with data_folder.lsp(on_request={ASK: answer}) as client:
         client.start(work, clientInfo={"name": name, "version": "1"})
         client.request("sidecar/activity", {})  # attached from here on
         yield client
 
 
-def agent(house: House, work: Path, era: str = HANDSHAKE, elicit: Any = None) -> Any:
+def agent(data_folder: DataFolder, work: Path, era: str = HANDSHAKE, elicit: Any = None) -> Any:
     who = Implementation(name="Claude Code", version="9")
-    return house.mcp(work, era, elicitation_callback=elicit, client_info=who)
+    return data_folder.mcp(work, era, elicitation_callback=elicit, client_info=who)
 
 
 def status_of(result: CallToolResult) -> str:
@@ -69,10 +71,10 @@ async def asked(client: LspClient) -> dict[str, Any]:
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 @pytest.mark.parametrize(("answer", "becomes"), [(yes, "deleted"), (no, "cancelled"), (dismissed, "cancelled")])
 async def test_the_editor_answers_an_agents_delete(
-    house: House, work: Path, era: str, answer: Callable[[Any], Any], becomes: str
+    data_folder: DataFolder, work: Path, era: str, answer: Callable[[Any], Any], becomes: str
 ) -> None:
-    with editor(house, work, answer) as client:
-        async with agent(house, work, era, never_asked) as session:
+    with editor(data_folder, work, answer) as client:
+        async with agent(data_folder, work, era, never_asked) as session:
             assert status_of(await session.call_tool("delete_index", {})) == becomes
         box = (await asked(client))["params"]["message"]
         assert box.startswith(f'"Claude Code" wants to permanently delete the search index of {quoted(str(work))}.')
@@ -81,10 +83,10 @@ async def test_the_editor_answers_an_agents_delete(
         assert client.request("sidecar/getIndexStatus", {})["status"] == there
 
 
-async def test_no_answer_in_time_is_a_no(house: House, work: Path) -> None:
-    house.env["SIDECAR_QUESTION_SECONDS"] = "1"
-    with editor(house, work, silent) as client:
-        async with agent(house, work) as session:
+async def test_no_answer_in_time_is_a_no(data_folder: DataFolder, work: Path) -> None:
+    data_folder.env["SIDECAR_QUESTION_SECONDS"] = "1"
+    with editor(data_folder, work, silent) as client:
+        async with agent(data_folder, work) as session:
             result = await session.call_tool("delete_index", {})
         assert status_of(result) == "cancelled"
         assert "not answered in time" in str(result.structured_content)
@@ -94,10 +96,10 @@ async def test_no_answer_in_time_is_a_no(house: House, work: Path) -> None:
 
 @pytest.mark.parametrize(("elicit", "becomes"), [(own_yes, "deleted"), (None, "cancelled")])
 async def test_an_editor_that_is_killed_while_asked_hands_the_question_on(
-    house: House, work: Path, elicit: Any, becomes: str
+    data_folder: DataFolder, work: Path, elicit: Any, becomes: str
 ) -> None:
-    with editor(house, work, silent) as client:
-        async with agent(house, work, HANDSHAKE, elicit) as session:
+    with editor(data_folder, work, silent) as client:
+        async with agent(data_folder, work, HANDSHAKE, elicit) as session:
             call = asyncio.ensure_future(session.call_tool("delete_index", {}))
             await asked(client)
             assert client.process is not None
@@ -105,9 +107,11 @@ async def test_an_editor_that_is_killed_while_asked_hands_the_question_on(
             assert status_of(await call) == becomes
 
 
-async def test_of_two_editors_the_first_answer_counts_and_the_other_box_is_withdrawn(house: House, work: Path) -> None:
-    with editor(house, work, silent, "Window 1") as slow, editor(house, work, yes, "Window 2"):
-        async with agent(house, work) as session:
+async def test_of_two_editors_the_first_answer_counts_and_the_other_box_is_withdrawn(
+    data_folder: DataFolder, work: Path
+) -> None:
+    with editor(data_folder, work, silent, "Window 1") as slow, editor(data_folder, work, yes, "Window 2"):
+        async with agent(data_folder, work) as session:
             assert status_of(await session.call_tool("delete_index", {})) == "deleted"
         number = (await asked(slow))["id"]
         assert slow.expect_method("$/cancelRequest") == {"id": number}
@@ -115,9 +119,11 @@ async def test_of_two_editors_the_first_answer_counts_and_the_other_box_is_withd
         assert (closed["reason"], closed["answeredBy"]) == ("answered", "Window 2")
 
 
-async def test_an_agent_that_leaves_while_the_person_thinks_takes_its_question_back(house: House, work: Path) -> None:
-    with editor(house, work, silent) as client:
-        async with agent(house, work) as session:
+async def test_an_agent_that_leaves_while_the_person_thinks_takes_its_question_back(
+    data_folder: DataFolder, work: Path
+) -> None:
+    with editor(data_folder, work, silent) as client:
+        async with agent(data_folder, work) as session:
             call = asyncio.ensure_future(session.call_tool("delete_index", {}))
             await asked(client)
             call.cancel()
@@ -127,13 +133,13 @@ async def test_an_agent_that_leaves_while_the_person_thinks_takes_its_question_b
 
 
 async def test_a_daemon_killed_in_mid_question_deletes_nothing_and_the_call_says_to_retry(
-    house: House, work: Path
+    data_folder: DataFolder, work: Path
 ) -> None:
-    with editor(house, work, silent) as client:
-        async with agent(house, work) as session:
+    with editor(data_folder, work, silent) as client:
+        async with agent(data_folder, work) as session:
             call = asyncio.ensure_future(session.call_tool("delete_index", {}))
             await asked(client)
-            house.kill()
+            data_folder.kill()
             with pytest.raises(Exception, match="again"):
                 raise_if_failed(await call)
             client.on_request[ASK] = yes
@@ -157,13 +163,13 @@ def knows_itself(client: LspClient) -> bool:
 
 
 async def test_the_editor_sees_who_is_attached_and_what_each_asked_got_and_was_refused(
-    house: House, work: Path
+    data_folder: DataFolder, work: Path
 ) -> None:
-    with editor(house, work, no) as client:
-        async with agent(house, work) as session:
+    with editor(data_folder, work, no) as client:
+        async with agent(data_folder, work) as session:
             await session.call_tool("search_code", {"query": "convert_unit_2"})
             await session.call_tool("delete_index", {})
-            house.run("search", "convert_unit_0", cwd=work)
+            data_folder.run("search", "convert_unit_0", cwd=work)
             told = client.request("sidecar/activity", {})
             assert {(one["door"], one["name"]) for one in told["sessions"]} >= {
                 ("lsp", "Test Editor"),
@@ -181,9 +187,11 @@ async def test_the_editor_sees_who_is_attached_and_what_each_asked_got_and_was_r
         client.expect_method("sidecar/activityChanged", lambda p: p["revision"] >= told["revision"])
 
 
-async def test_a_job_that_an_agent_started_is_shown_in_every_editor_of_the_folder(house: House, work: Path) -> None:
-    with editor(house, work, yes, "Window 1") as one, editor(house, work, silent, "Window 2") as two:
-        async with agent(house, work) as session:
+async def test_a_job_that_an_agent_started_is_shown_in_every_editor_of_the_folder(
+    data_folder: DataFolder, work: Path
+) -> None:
+    with editor(data_folder, work, yes, "Window 1") as one, editor(data_folder, work, silent, "Window 2") as two:
+        async with agent(data_folder, work) as session:
             assert status_of(await session.call_tool("reindex_project", {})) == "reindexed"
         for client in (one, two):
             begun = client.expect_method("$/progress", lambda p: p["value"]["kind"] == "begin")

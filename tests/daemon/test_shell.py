@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sidecar import shown
-from tests.daemon.house import SIDECAR, House, eventually, write_workspace
+from tests.daemon.data_folder import SIDECAR, DataFolder, eventually, write_workspace
 from tests.patience import PATIENCE_S
 
 TIMES = re.compile(r"[0-9.]+ ?(m?s\b|MB|KB)|(?<=Ms\": )[0-9.]+|(?<=_ms: )[0-9.]+|[0-9]{4}-[0-9:T.+Z-]+")
@@ -38,13 +38,13 @@ COMMANDS = (
 
 
 @pytest.fixture
-def served(indexed: House) -> House:
-    """A house with a running daemon, and with the workspace's index."""
+def served(indexed: DataFolder) -> DataFolder:
+    """A data folder with a running daemon, and with the workspace's index."""
     assert indexed.run("daemon", "start").returncode == 0
     return indexed
 
 
-def test_every_command_prints_at_a_daemon_what_it_prints_without(served: House, work: Path) -> None:
+def test_every_command_prints_at_a_daemon_what_it_prints_without(served: DataFolder, work: Path) -> None:
     at_daemon = {words: told(served.run(*words, cwd=work)) for words in COMMANDS}
     assert served.run("daemon", "stop").returncode == 0
     alone = {words: told(served.run(*words, cwd=work)) for words in COMMANDS}
@@ -56,22 +56,22 @@ def told(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
     return done.returncode, TIMES.sub("_", done.stdout), TIMES.sub("_", done.stderr)
 
 
-def test_a_shell_starts_no_daemon(house: House, work: Path) -> None:
-    assert house.run("index", cwd=work).returncode == 0
-    assert house.run("search", "convert_unit_1", cwd=work).returncode == 0
-    assert house.processes() == {}
+def test_a_shell_starts_no_daemon(data_folder: DataFolder, work: Path) -> None:
+    assert data_folder.run("index", cwd=work).returncode == 0
+    assert data_folder.run("search", "convert_unit_1", cwd=work).returncode == 0
+    assert data_folder.processes() == {}
 
 
-def test_progress_comes_line_by_line_where_there_is_no_terminal(house: House, tmp_path: Path) -> None:
+def test_progress_comes_line_by_line_where_there_is_no_terminal(data_folder: DataFolder, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "large", 300)
-    house.run("daemon", "start")
-    done = house.run("index", cwd=work)
+    data_folder.run("daemon", "start")
+    done = data_folder.run("index", cwd=work)
     assert re.search(r"^\d+/300 ", done.stderr, re.MULTILINE)
     assert "300 files" in done.stdout
 
 
 @pytest.mark.parametrize(("typed", "left"), [("y", False), ("n", True)])
-def test_a_question_is_asked_at_the_terminal(served: House, work: Path, typed: str, left: bool) -> None:
+def test_a_question_is_asked_at_the_terminal(served: DataFolder, work: Path, typed: str, left: bool) -> None:
     person, terminal = pty.openpty()
     try:
         with subprocess.Popen(
@@ -88,11 +88,15 @@ def test_a_question_is_asked_at_the_terminal(served: House, work: Path, typed: s
     assert (served.run("search", "convert_unit_1", cwd=work).returncode == 0) is left
 
 
-def test_ctrl_c_cancels_what_the_daemon_does_for_this_shell(house: House, tmp_path: Path) -> None:
+def test_ctrl_c_cancels_what_the_daemon_does_for_this_shell(data_folder: DataFolder, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "large", 1500)
-    house.run("daemon", "start")
+    data_folder.run("daemon", "start")
     with subprocess.Popen(
-        [*SIDECAR, "index", "-w", str(work)], env=house.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*SIDECAR, "index", "-w", str(work)],
+        env=data_folder.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stderr is not None
         assert "/1500" in process.stderr.readline()
@@ -101,22 +105,22 @@ def test_ctrl_c_cancels_what_the_daemon_does_for_this_shell(house: House, tmp_pa
     assert process.returncode == 130
     assert out == ""
     assert "interrupted" in err
-    assert house.run("index", cwd=work).returncode == 0
+    assert data_folder.run("index", cwd=work).returncode == 0
 
 
-def test_a_shell_that_is_killed_leaves_nothing_running_in_the_daemon(house: House, tmp_path: Path) -> None:
+def test_a_shell_that_is_killed_leaves_nothing_running_in_the_daemon(data_folder: DataFolder, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "large", 1500)
-    house.run("daemon", "start")
+    data_folder.run("daemon", "start")
     with subprocess.Popen(
-        [*SIDECAR, "index", "-w", str(work)], env=house.env, stderr=subprocess.PIPE, text=True
+        [*SIDECAR, "index", "-w", str(work)], env=data_folder.env, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         process.stderr.readline()
         process.kill()
-    assert eventually(lambda: house.status()["sessions"] == [])
+    assert eventually(lambda: data_folder.status()["sessions"] == [])
 
 
-def test_an_option_that_cannot_hold_is_refused_and_a_variable_is_told(served: House, work: Path) -> None:
+def test_an_option_that_cannot_hold_is_refused_and_a_variable_is_told(served: DataFolder, work: Path) -> None:
     with served.lsp() as editor:
         editor.start(work, initializationOptions={"maxFiles": 10})
         editor.request("sidecar/getIndexStatus")
@@ -134,7 +138,7 @@ def test_an_option_that_cannot_hold_is_refused_and_a_variable_is_told(served: Ho
     assert served.run("config", "--json", cwd=work, env={"SIDECAR_MAX_FILES": "20"}).stdout.count('"maxFiles": 20')
 
 
-def test_a_model_that_the_workspace_is_not_open_with_is_refused(served: House, work: Path) -> None:
+def test_a_model_that_the_workspace_is_not_open_with_is_refused(served: DataFolder, work: Path) -> None:
     with served.lsp("--device", "cpu") as editor:
         editor.start(work)
         editor.request("sidecar/getIndexStatus")
@@ -144,39 +148,39 @@ def test_a_model_that_the_workspace_is_not_open_with_is_refused(served: House, w
         assert editor.stop() == 0
 
 
-def test_toolsets_are_each_sessions_own(served: House, work: Path) -> None:
+def test_toolsets_are_each_sessions_own(served: DataFolder, work: Path) -> None:
     assert "UNKNOWN_TOOL" in served.run("call", "memory_list", "--toolsets", "code", cwd=work).stderr
     assert served.run("call", "memory_list", cwd=work).returncode == 0
 
 
-def test_the_daemon_command_starts_tells_and_stops(house: House) -> None:
-    assert house.run("daemon", "status").returncode == 3
-    started = json.loads(house.run("daemon", "start", "--json").stdout)
+def test_the_daemon_command_starts_tells_and_stops(data_folder: DataFolder) -> None:
+    assert data_folder.run("daemon", "status").returncode == 3
+    started = json.loads(data_folder.run("daemon", "start", "--json").stdout)
     assert started["started"] is True
-    again = json.loads(house.run("daemon", "start", "--json").stdout)
+    again = json.loads(data_folder.run("daemon", "start", "--json").stdout)
     assert (again["started"], again["pid"]) == (False, started["pid"])
-    status = house.run("daemon", "status")
+    status = data_folder.run("daemon", "status")
     assert status.returncode == 0
     assert f"process   {started['pid']}" in status.stdout
-    assert "serves" in json.loads(house.run("daemon", "logs", "--json").stdout)["lines"][0]
-    stopped = json.loads(house.run("daemon", "stop", "--json").stdout)
+    assert "serves" in json.loads(data_folder.run("daemon", "logs", "--json").stdout)["lines"][0]
+    stopped = json.loads(data_folder.run("daemon", "stop", "--json").stdout)
     assert stopped == {"running": False, "stopped": True, "pid": started["pid"]}
-    assert house.run("daemon", "stop").stdout == "No daemon is running.\n"
-    assert house.daemons() == []
+    assert data_folder.run("daemon", "stop").stdout == "No daemon is running.\n"
+    assert data_folder.daemons() == []
 
 
-def test_the_log_is_bounded(house: House) -> None:
-    log = house.home / "logs" / "daemon.log"
+def test_the_log_is_bounded(data_folder: DataFolder) -> None:
+    log = data_folder.home / "logs" / "daemon.log"
     log.parent.mkdir()
     log.write_text("x" * 2_000_000)
-    house.run("daemon", "start")
-    house.run("daemon", "stop")
+    data_folder.run("daemon", "start")
+    data_folder.run("daemon", "stop")
     assert sum(path.stat().st_size for path in log.parent.iterdir()) < 2_100_000
     assert log.stat().st_size < 10_000
 
 
-def test_a_wrong_idle_time_is_named(house: House) -> None:
-    done = house.run("daemon", "start", env={"SIDECAR_DAEMON_IDLE_MINUTES": "soon"})
+def test_a_wrong_idle_time_is_named(data_folder: DataFolder) -> None:
+    done = data_folder.run("daemon", "start", env={"SIDECAR_DAEMON_IDLE_MINUTES": "soon"})
     assert done.returncode == 7
     assert 'SIDECAR_DAEMON_IDLE_MINUTES takes a number of minutes, not "soon"' in done.stderr
     assert done.stderr.count("\n") == 1

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.daemon.house import House, call, write_workspace
+from tests.daemon.data_folder import DataFolder, call, write_workspace
 from tests.surfaces.hostile import flaws
 
 
-async def test_status_and_log_show_a_hostile_folder_on_one_line_each(house: House, tmp_path: Path) -> None:
+async def test_status_and_log_show_a_hostile_folder_on_one_line_each(data_folder: DataFolder, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "work\n  mcp  process 1 in forged\x1b[2J\u202e\u200b")
-    async with house.mcp(work) as agent:
+    async with data_folder.mcp(work) as agent:
         await call(agent, "create_index", {})
-        status = house.run("daemon", "status").stdout
-        searched = house.run("search", "convert_unit_1", "-w", str(work))
-        told = house.status()
+        status = data_folder.run("daemon", "status").stdout
+        searched = data_folder.run("search", "convert_unit_1", "-w", str(work))
+        told = data_folder.status()
     assert told["sessions"][0]["folder"] == str(work)
     assert flaws(status) == []
     assert sum("process" in line and " in " in line for line in status.splitlines()) == len(told["sessions"])
     assert flaws(searched.stdout + searched.stderr) == []
-    assert flaws(house.run("daemon", "logs", "-n", "200").stdout) == []
+    assert flaws(data_folder.run("daemon", "logs", "-n", "200").stdout) == []

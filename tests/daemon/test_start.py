@@ -17,17 +17,17 @@ import pytest
 
 from sidecar import __version__
 from sidecar.daemon.endpoint import Endpoint
-from tests.daemon.house import OLDER, ROOT, SIDECAR, House, alive, eventually, write_workspace
+from tests.daemon.data_folder import OLDER, ROOT, SIDECAR, DataFolder, alive, eventually, write_workspace
 from tests.patience import PATIENCE_S
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts a small disk, gives a folder away")
 
 
-def handshake(house: House, work: Path, program: Sequence[str] = SIDECAR) -> str:
+def handshake(data_folder: DataFolder, work: Path, program: Sequence[str] = SIDECAR) -> str:
     """Serves an agent up to its handshake; what was written to standard error."""
     command = [*program, "mcp", "-w", str(work)]
     both = subprocess.PIPE
-    with subprocess.Popen(command, env=house.env, text=True, stdin=both, stdout=both, stderr=both) as pipe:
+    with subprocess.Popen(command, env=data_folder.env, text=True, stdin=both, stdout=both, stderr=both) as pipe:
         assert pipe.stdin is not None
         assert pipe.stdout is not None
         pipe.stdin.write(json.dumps(INITIALIZE) + "\n")
@@ -46,11 +46,11 @@ INITIALIZE = {
 }
 
 
-async def test_twenty_pipes_started_at_once_leave_one_daemon(house: House, work: Path) -> None:
+async def test_twenty_pipes_started_at_once_leave_one_daemon(data_folder: DataFolder, work: Path) -> None:
     pipes = [
         await asyncio.create_subprocess_exec(
             *SIDECAR, "mcp", "-w", str(work),
-            env=house.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=data_folder.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )
         for _ in range(20)
     ]  # fmt: skip
@@ -62,8 +62,8 @@ async def test_twenty_pipes_started_at_once_leave_one_daemon(house: House, work:
         return str(answer["result"]["serverInfo"]["name"])
 
     assert await asyncio.gather(*map(shake, pipes)) == ["sidecar"] * 20
-    assert len(house.daemons()) == 1
-    assert len(house.status()["sessions"]) == 20
+    assert len(data_folder.daemons()) == 1
+    assert len(data_folder.status()["sessions"]) == 20
     for pipe in pipes:
         assert pipe.stdin is not None
         pipe.stdin.close()
@@ -72,113 +72,119 @@ async def test_twenty_pipes_started_at_once_leave_one_daemon(house: House, work:
     assert [pipe.returncode for pipe in pipes] == [0] * 20
 
 
-def test_the_socket_and_the_record_of_a_killed_daemon_are_in_nobodys_way(house: House, work: Path) -> None:
-    house.run("daemon", "start")
-    stale = house.status()["socket"]
-    killed = house.kill()
+def test_the_socket_and_the_record_of_a_killed_daemon_are_in_nobodys_way(data_folder: DataFolder, work: Path) -> None:
+    data_folder.run("daemon", "start")
+    stale = data_folder.status()["socket"]
+    killed = data_folder.kill()
     assert Path(stale).exists()
-    assert house.run("daemon", "status").stdout == "No daemon is running.\n"
-    assert handshake(house, work) == ""
-    assert house.pid() != killed
+    assert data_folder.run("daemon", "status").stdout == "No daemon is running.\n"
+    assert handshake(data_folder, work) == ""
+    assert data_folder.pid() != killed
 
 
-def test_a_record_of_a_process_that_is_another_one_by_now_is_not_believed(house: House, work: Path) -> None:
-    place = Endpoint(house.home, __version__)
+def test_a_record_of_a_process_that_is_another_one_by_now_is_not_believed(data_folder: DataFolder, work: Path) -> None:
+    place = Endpoint(data_folder.home, __version__)
     place.folder.mkdir(mode=0o700)
-    place.lock.write_text(json.dumps({"pid": os.getpid(), "socket": str(house.home / "nothing"), "since": "long ago"}))
-    assert house.run("daemon", "status").returncode == 3
-    assert house.run("daemon", "stop").stdout == "No daemon is running.\n"
-    assert handshake(house, work) == ""
-    assert house.pid() != os.getpid()
+    place.lock.write_text(
+        json.dumps({"pid": os.getpid(), "socket": str(data_folder.home / "nothing"), "since": "long ago"})
+    )
+    assert data_folder.run("daemon", "status").returncode == 3
+    assert data_folder.run("daemon", "stop").stdout == "No daemon is running.\n"
+    assert handshake(data_folder, work) == ""
+    assert data_folder.pid() != os.getpid()
 
 
-def test_somebody_elses_socket_is_not_taken_for_a_daemon(house: House, work: Path) -> None:
-    place = Endpoint(house.home, __version__)
+def test_somebody_elses_socket_is_not_taken_for_a_daemon(data_folder: DataFolder, work: Path) -> None:
+    place = Endpoint(data_folder.home, __version__)
     place.folder.mkdir(mode=0o700)
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(place.folder / "other.sock"))
         record = {"pid": 1, "socket": str(place.folder / "other.sock"), "since": "now"}
         place.lock.write_text(json.dumps(record))
-        assert handshake(house, work) == ""
+        assert handshake(data_folder, work) == ""
 
 
-def test_a_lock_that_is_held_by_something_that_cannot_be_reached_is_said_in_one_line(house: House, work: Path) -> None:
-    house.run("daemon", "start")
-    pid = house.pid()
-    Path(house.status()["socket"]).unlink()
-    told = handshake_while_hidden(house, work, pid)
+def test_a_lock_that_is_held_by_something_that_cannot_be_reached_is_said_in_one_line(
+    data_folder: DataFolder, work: Path
+) -> None:
+    data_folder.run("daemon", "start")
+    pid = data_folder.pid()
+    Path(data_folder.status()["socket"]).unlink()
+    told = handshake_while_hidden(data_folder, work, pid)
     assert told.count("\n") == 1
     assert told.startswith("sidecar: working without the daemon.")
     assert f"process {pid} holds" in told
-    assert house.run("daemon", "stop").stdout == f"The daemon has ended: process {pid}.\n"
+    assert data_folder.run("daemon", "stop").stdout == f"The daemon has ended: process {pid}.\n"
     assert not alive(pid)
 
 
-def handshake_while_hidden(house: House, work: Path, pid: int) -> str:
-    house.env["SIDECAR_DAEMON_PATIENCE_S"] = "0.2"
+def handshake_while_hidden(data_folder: DataFolder, work: Path, pid: int) -> str:
+    data_folder.env["SIDECAR_DAEMON_PATIENCE_S"] = "0.2"
     try:
-        return handshake(house, work)
+        return handshake(data_folder, work)
     finally:
-        del house.env["SIDECAR_DAEMON_PATIENCE_S"]
+        del data_folder.env["SIDECAR_DAEMON_PATIENCE_S"]
 
 
 @pytest.mark.usefixtures("indexed")
-def test_an_upgraded_client_lets_the_old_daemon_go_and_takes_its_index(house: House, work: Path) -> None:
-    with house.lsp(program=OLDER) as old:
+def test_an_upgraded_client_lets_the_old_daemon_go_and_takes_its_index(data_folder: DataFolder, work: Path) -> None:
+    with data_folder.lsp(program=OLDER) as old:
         old.start(work)
         assert old.request("sidecar/getIndexStatus")["status"] == "ready"
-        old_daemon = house.pid(OLDER)
-        assert handshake(house, work) == ""
+        old_daemon = data_folder.pid(OLDER)
+        assert handshake(data_folder, work) == ""
         assert eventually(lambda: not alive(old_daemon))
-        assert house.run("search", "convert_unit_1", cwd=work).returncode == 0
-        assert house.run("index", cwd=work).returncode == 0
+        assert data_folder.run("search", "convert_unit_1", cwd=work).returncode == 0
+        assert data_folder.run("index", cwd=work).returncode == 0
         # The old editor goes on: its next message starts a daemon of its own version, which reads.
         assert old.request("sidecar/searchCode", {"query": "convert_unit_2"})["results"][0]["path"] == "unit2.py"
-        assert house.pid(OLDER) != house.pid()
+        assert data_folder.pid(OLDER) != data_folder.pid()
         assert old.stop() == 0
 
 
-def test_two_data_folders_have_two_daemons(house: House, work: Path, tmp_path: Path) -> None:
-    other = House(tmp_path / "other")
+def test_two_data_folders_have_two_daemons(data_folder: DataFolder, work: Path, tmp_path: Path) -> None:
+    other = DataFolder(tmp_path / "other")
     try:
-        house.run("daemon", "start")
+        data_folder.run("daemon", "start")
         other.run("daemon", "start")
-        assert house.pid() != other.pid()
-        assert house.status()["home"] != other.status()["home"]
+        assert data_folder.pid() != other.pid()
+        assert data_folder.status()["home"] != other.status()["home"]
     finally:
         other.clear()
 
 
-def test_every_process_of_a_home_finds_the_daemon_whatever_its_runtime_folder(house: House) -> None:
-    runtime = house.home / "r"
+def test_every_process_of_a_home_finds_the_daemon_whatever_its_runtime_folder(data_folder: DataFolder) -> None:
+    runtime = data_folder.home / "r"
     runtime.mkdir(mode=0o700)
-    house.run("daemon", "start", env={"XDG_RUNTIME_DIR": str(runtime)})
-    status = house.status()
+    data_folder.run("daemon", "start", env={"XDG_RUNTIME_DIR": str(runtime)})
+    status = data_folder.status()
     assert Path(status["socket"]).parent == runtime / "sidecar"
     assert (runtime / "sidecar").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("runtime", ["missing", "a file", "not absolute"])
-def test_a_runtime_folder_that_is_none_is_passed_over(house: House, tmp_path: Path, runtime: str) -> None:
+def test_a_runtime_folder_that_is_none_is_passed_over(data_folder: DataFolder, tmp_path: Path, runtime: str) -> None:
     named = tmp_path / "runtime"
     if runtime == "a file":
         named.touch()
-    told = house.run("daemon", "start", env={"XDG_RUNTIME_DIR": "run" if runtime == "not absolute" else str(named)})
+    told = data_folder.run(
+        "daemon", "start", env={"XDG_RUNTIME_DIR": "run" if runtime == "not absolute" else str(named)}
+    )
     assert told.returncode == 0
-    assert Path(house.status()["socket"]).parent == house.home / "run"
+    assert Path(data_folder.status()["socket"]).parent == data_folder.home / "run"
 
 
 @ROOT_ONLY
-def test_a_runtime_folder_of_another_user_is_passed_over(house: House, tmp_path: Path) -> None:
+def test_a_runtime_folder_of_another_user_is_passed_over(data_folder: DataFolder, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign"
     foreign.mkdir()
     os.chown(foreign, 12345, 12345)
-    assert house.run("daemon", "start", env={"XDG_RUNTIME_DIR": str(foreign)}).returncode == 0
-    assert Path(house.status()["socket"]).parent == house.home / "run"
+    assert data_folder.run("daemon", "start", env={"XDG_RUNTIME_DIR": str(foreign)}).returncode == 0
+    assert Path(data_folder.status()["socket"]).parent == data_folder.home / "run"
 
 
 def test_a_home_whose_path_is_too_long_for_a_socket_is_served(tmp_path: Path, work: Path) -> None:
-    long = House(tmp_path / ("deep" * 20) / ("deeper" * 10))
+    long = DataFolder(tmp_path / ("deep" * 20) / ("deeper" * 10))
     try:
         assert handshake(long, work) == ""
         socket_path = Path(long.status()["socket"])
@@ -190,26 +196,28 @@ def test_a_home_whose_path_is_too_long_for_a_socket_is_served(tmp_path: Path, wo
         long.clear()
 
 
-def test_a_home_that_cannot_be_made_is_one_sentence_and_the_session_goes_on(house: House, work: Path) -> None:
-    (house.home / "file").touch()
-    house.env["SIDECAR_HOME"] = str(house.home / "file" / "home")
-    told = handshake(house, work)
+def test_a_home_that_cannot_be_made_is_one_sentence_and_the_session_goes_on(
+    data_folder: DataFolder, work: Path
+) -> None:
+    (data_folder.home / "file").touch()
+    data_folder.env["SIDECAR_HOME"] = str(data_folder.home / "file" / "home")
+    told = handshake(data_folder, work)
     assert told.count("\n") == 1
     assert "cannot be written" in told
-    started = house.run("daemon", "start")
+    started = data_folder.run("daemon", "start")
     assert started.returncode != 0
     assert started.stderr.count("\n") == 1
-    house.env["SIDECAR_HOME"] = str(house.home)
+    data_folder.env["SIDECAR_HOME"] = str(data_folder.home)
 
 
 @ROOT_ONLY
-def test_a_folder_of_another_user_in_the_place_of_ours_is_one_sentence(house: House, work: Path) -> None:
-    (house.home / "run").mkdir()
-    os.chown(house.home / "run", 12345, 12345)
-    told = handshake(house, work)
+def test_a_folder_of_another_user_in_the_place_of_ours_is_one_sentence(data_folder: DataFolder, work: Path) -> None:
+    (data_folder.home / "run").mkdir()
+    os.chown(data_folder.home / "run", 12345, 12345)
+    told = handshake(data_folder, work)
     assert told.count("\n") == 1
     assert "is not a folder that belongs to you" in told
-    assert house.processes() == {}
+    assert data_folder.processes() == {}
 
 
 @pytest.fixture
@@ -230,7 +238,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @ROOT_ONLY
 def test_a_full_disk_is_one_sentence_and_the_session_goes_on(small_disk: Path, work: Path) -> None:
-    full = House(small_disk)
+    full = DataFolder(small_disk)
     try:
         told = handshake(full, work)
         assert told.count("\n") == 1
@@ -240,41 +248,41 @@ def test_a_full_disk_is_one_sentence_and_the_session_goes_on(small_disk: Path, w
         full.clear()
 
 
-def test_a_home_without_file_locks_is_one_sentence_and_the_session_goes_on(house: House, work: Path) -> None:
+def test_a_home_without_file_locks_is_one_sentence_and_the_session_goes_on(data_folder: DataFolder, work: Path) -> None:
     without_locks = (sys.executable, str(ROOT / "tests" / "without_locks.py"), *SIDECAR)
-    started = house.run("daemon", "start", program=without_locks)
+    started = data_folder.run("daemon", "start", program=without_locks)
     if started.returncode == 77:
         pytest.skip("this system does not let us forbid locks")
     assert started.returncode == 7
     assert started.stderr.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in started.stderr
-    told = handshake(house, work, without_locks)
+    told = handshake(data_folder, work, without_locks)
     assert told.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in told
-    indexed = house.run("index", "--quiet", program=without_locks, cwd=work)
+    indexed = data_folder.run("index", "--quiet", program=without_locks, cwd=work)
     assert indexed.returncode == 8
     assert indexed.stderr.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in indexed.stderr
-    assert house.processes() == {}
+    assert data_folder.processes() == {}
 
 
-def test_a_daemon_that_hangs_is_told_by_name_and_ended_by_stop(house: House, work: Path) -> None:
-    house.run("daemon", "start")
-    pid = house.pid()
+def test_a_daemon_that_hangs_is_told_by_name_and_ended_by_stop(data_folder: DataFolder, work: Path) -> None:
+    data_folder.run("daemon", "start")
+    pid = data_folder.pid()
     os.kill(pid, signal.SIGSTOP)
     try:
-        house.env["SIDECAR_DAEMON_PATIENCE_S"] = "0.5"
-        told = handshake(house, work)
+        data_folder.env["SIDECAR_DAEMON_PATIENCE_S"] = "0.5"
+        told = handshake(data_folder, work)
         assert f"The daemon (process {pid}) does not answer" in told
-        assert house.run("daemon", "stop").returncode == 0
+        assert data_folder.run("daemon", "stop").returncode == 0
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     assert not alive(pid)
 
 
-def test_the_workspace_may_hold_a_package_of_our_name(house: House, tmp_path: Path) -> None:
+def test_the_workspace_may_hold_a_package_of_our_name(data_folder: DataFolder, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "w")
     (work / "sidecar").mkdir()
     (work / "sidecar" / "__init__.py").write_text("raise SystemExit('the wrong one')\n")
     (work / "json.py").write_text("raise SystemExit('the wrong one')\n")
     program = Path(OLDER[0]).with_name("sidecar")
-    done = house.run("start", program=(str(program), "daemon"), cwd=work)
+    done = data_folder.run("start", program=(str(program), "daemon"), cwd=work)
     assert done.returncode == 0, done.stderr

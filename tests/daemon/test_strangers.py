@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.surfaces.loopback.admission import MOST_UNKNOWN
-from tests.daemon.house import ROOT, SIDECAR, House, eventually, request
+from tests.daemon.data_folder import ROOT, SIDECAR, DataFolder, eventually, request
 from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served
 
@@ -60,25 +60,25 @@ def finds(served: Served, query: str) -> list[str]:
 @pytest.mark.usefixtures("indexed")
 @pytest.mark.parametrize("connections", [256, 1100])
 def test_idle_connections_of_another_user_take_nothing_from_who_has_the_token(
-    house: House, work: Path, connections: int
+    data_folder: DataFolder, work: Path, connections: int
 ) -> None:
-    assert house.run("daemon", "start", program=FEW_DESCRIPTORS).returncode == 0
-    with Served(work, house.env) as served, attack(served.host, connections) as strangers:
+    assert data_folder.run("daemon", "start", program=FEW_DESCRIPTORS).returncode == 0
+    with Served(work, data_folder.env) as served, attack(served.host, connections) as strangers:
         assert "unit1.py" in finds(served, "convert_unit_1")
         assert strangers.still_open() <= MOST_UNKNOWN
         (work / "saved.py").write_text("def saved_while_under_attack():\n    pass\n")
         assert eventually(lambda: "saved.py" in finds(served, "saved_while_under_attack"))
-        with house.lsp() as editor:
+        with data_folder.lsp() as editor:
             editor.start(work)
             assert editor.request("sidecar/getIndexStatus")["status"] == "ready"
-        assert house.run("search", "convert_unit_2", cwd=work).returncode == 0
+        assert data_folder.run("search", "convert_unit_2", cwd=work).returncode == 0
 
 
 @pytest.mark.usefixtures("indexed")
-def test_connections_of_our_own_leave_the_index_its_descriptors(house: House, work: Path) -> None:
-    house.run("daemon", "start", program=("prlimit", "--nofile=256:256", *SIDECAR))
-    path = house.status()["socket"]
-    with house.lsp() as editor, contextlib.ExitStack() as held:
+def test_connections_of_our_own_leave_the_index_its_descriptors(data_folder: DataFolder, work: Path) -> None:
+    data_folder.run("daemon", "start", program=("prlimit", "--nofile=256:256", *SIDECAR))
+    path = data_folder.status()["socket"]
+    with data_folder.lsp() as editor, contextlib.ExitStack() as held:
         editor.start(work)
         served = 0
         for _ in range(300):
@@ -96,21 +96,21 @@ def test_connections_of_our_own_leave_the_index_its_descriptors(house: House, wo
             return "saved.py" in [hit["path"] for hit in answer["results"]]
 
         assert eventually(found)
-    assert eventually(lambda: house.status()["running"])
+    assert eventually(lambda: data_folder.status()["running"])
 
 
-def test_a_connection_that_shows_no_token_is_closed_after_a_while(house: House, work: Path) -> None:
-    with Served(work, house.env) as served, attack(served.host, 4) as strangers:
+def test_a_connection_that_shows_no_token_is_closed_after_a_while(data_folder: DataFolder, work: Path) -> None:
+    with Served(work, data_folder.env) as served, attack(served.host, 4) as strangers:
         assert strangers.still_open() == 4
         assert eventually(lambda: strangers.still_open() == 0)
         assert served.get("/status").status == 200
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: becomes another user")
-def test_another_user_who_gets_at_the_socket_is_not_served(house: House) -> None:
+def test_another_user_who_gets_at_the_socket_is_not_served(data_folder: DataFolder) -> None:
     """The folders keep others out; this is for a folder that somebody has opened."""
-    house.run("daemon", "start")
-    path = Path(house.status()["socket"])
+    data_folder.run("daemon", "start")
+    path = Path(data_folder.status()["socket"])
     for opened in (path, *path.parents[:-1]):
         if not opened.stat().st_mode & 0o001:
             opened.chmod(0o777)
@@ -126,7 +126,11 @@ except OSError:
     print("not served")
 """
     answer = subprocess.run(
-        [sys.executable, "-c", asks], env={**house.env, "AT": str(path)}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", asks],
+        env={**data_folder.env, "AT": str(path)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert answer.stdout == "not served\n", answer
-    assert house.status()["running"] is True
+    assert data_folder.status()["running"] is True

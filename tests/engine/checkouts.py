@@ -27,7 +27,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import SidecarError
 from sidecar.model import no_progress
 from tests.engine.kills import WORDS
-from tests.engine.rooms import Image, Room, image
+from tests.engine.projects import Image, Project, image
 from tests.engine.stale import Repository, differences, path_of, text_of
 from tests.patience import PATIENCE_S
 
@@ -38,8 +38,8 @@ ENDS = ("finish", "cancel", "cancel", "kill")
 class _Child:
     """Runs in the process that may be killed; answers one message after the other."""
 
-    def __init__(self, room: Room) -> None:
-        self._workspace = room.open()
+    def __init__(self, project: Project) -> None:
+        self._workspace = project.open()
         self._cancelled = threading.Event()
         self._job = threading.Thread()
         self._told = threading.Condition()
@@ -84,7 +84,7 @@ def _watched(workspace: IndexedWorkspace) -> bool:
 
 
 def child(root: Path, home: Path, flags: dict[str, Any], said: Connection) -> None:
-    room = Room(
+    project = Project(
         root,
         home,
         flags,
@@ -93,7 +93,7 @@ def child(root: Path, home: Path, flags: dict[str, Any], said: Connection) -> No
         watcher=True,
         prepares_here=True,
     )
-    answering = _Child(room)
+    answering = _Child(project)
     while True:
         deed, what = said.recv()
         said.send(answering.answer(deed, what))
@@ -115,7 +115,7 @@ class Switcher:
         self._random = random.Random(seed)
         self._folder = folder
         self._root, self._home = folder / "work", folder / "home"
-        self._room = Room(Repository.make(self._root).root, folder / "scratch", {}, models, [])
+        self._room = Project(Repository.make(self._root).root, folder / "scratch", {}, models, [])
         self._flags = {"indexingStrategy": strategy}
         self._branch = "main"
         self._processes = multiprocessing.get_context("forkserver")

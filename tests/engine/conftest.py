@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.engine.models.loader import Models, make_embedder
-from tests.engine.rooms import FILES, Room
+from tests.engine.projects import FILES, Project
 
 
 @pytest.fixture(scope="session")
@@ -20,9 +20,9 @@ def models() -> Iterator[Models]:
 
 
 @pytest.fixture
-def room(tmp_path: Path, models: Models) -> Iterator[Room]:
+def project(tmp_path: Path, models: Models) -> Iterator[Project]:
     """A small workspace of code and documents that nobody has indexed yet."""
-    made = Room(tmp_path / "work", tmp_path / "home", {}, models, [])
+    made = Project(tmp_path / "work", tmp_path / "home", {}, models, [])
     made.root.mkdir()
     for path, text in FILES.items():
         made.write(path, text)

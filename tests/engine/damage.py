@@ -39,7 +39,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import SidecarError
 from sidecar.tools.assemble import make_service
 from sidecar.tools.service import Done, Service
-from tests.engine.rooms import FILES, Image, Room, image, index
+from tests.engine.projects import FILES, Image, Project, image, index
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 120
@@ -247,16 +247,16 @@ class Breaker:
         self._home.mkdir(parents=True)
         models = Models(make_embedder)
         for root in (self._work, self._other):
-            room = Room(root, self._home, {}, models, [])
-            room.keep_chroma()
-            workspace = room.open()
+            project = Project(root, self._home, {}, models, [])
+            project.keep_chroma()
+            workspace = project.open()
             index(workspace)
             workspace.documents.create("kept", "sqlite", True, 2)
             for key, text in MEMORIES.items():
                 workspace.memories.save(key, "", text, [])
             for name, text in DOCUMENTS.items():
                 workspace.documents.add("kept", name, text, {})
-            room.close()
+            project.close()
         models.close()
         shutil.copytree(self._home, self._template)
 

@@ -25,7 +25,7 @@ from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.model import Embedder, Vectors, never_cancelled
 from sidecar.settings.load import Settings
-from tests.engine.rooms import Image, Room, image, index
+from tests.engine.projects import Image, Project, image, index
 
 WORDS = tuple(
     "retry backoff cookie expire parse query string serve accept connection open close read write token stream buffer"
@@ -73,9 +73,9 @@ def child(root: Path, home: Path, flags: dict[str, Any], action: str, said: Conn
     def make(settings: Settings) -> Embedder:
         return AnnouncingEmbedder(make_embedder(settings), announce)
 
-    room = Room(root, home, flags, Models(make), [])
-    room.keep_chroma()
-    workspace = room.open()
+    project = Project(root, home, flags, Models(make), [])
+    project.keep_chroma()
+    workspace = project.open()
 
     def progress(done: int, total: int, message: str) -> None:
         said.send(("progress", done))
@@ -177,10 +177,10 @@ class Killer:
         return list(what)
 
     def _check(self, in_flight: set[bytes]) -> None:
-        room = Room(self._root, self._home, self._flags, Models(self._announcing(in_flight)), [])
-        room.keep_chroma()
+        project = Project(self._root, self._home, self._flags, Models(self._announcing(in_flight)), [])
+        project.keep_chroma()
         try:
-            workspace = room.open()
+            workspace = project.open()
             if workspace.status().status == "not_found":
                 self._seen.clear()
             index(workspace)
@@ -188,7 +188,7 @@ class Killer:
             assert (status.status, status.coverage, status.refining) == ("ready", 1.0, None)
             reopened = image(workspace)
         finally:
-            room.close()
+            project.close()
         assert reopened == self._from_scratch()
 
     def _announcing(self, in_flight: set[bytes]) -> Callable[[Settings], Embedder]:
@@ -208,13 +208,13 @@ class Killer:
 
     def _from_scratch(self) -> Image:
         flags = {**self._flags, "twoStage": False}
-        room = Room(self._root, self._scratch, flags, self._models, [])
+        project = Project(self._root, self._scratch, flags, self._models, [])
         try:
-            workspace = room.open()
+            workspace = project.open()
             index(workspace)
             return image(workspace)
         finally:
-            room.close()
+            project.close()
             shutil.rmtree(self._scratch)
 
     def _change(self) -> None:

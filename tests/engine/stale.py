@@ -34,16 +34,15 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, SidecarError
 from sidecar.model import never_cancelled, no_progress
 from sidecar.parts.vectors.in_memory import InMemoryStore
+from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
 from tests.engine.kills import WORDS
-from tests.engine.rooms import Image, Room, image
+from tests.engine.projects import Image, Project, image
 from tests.patience import PATIENCE_S
 
 FOLDERS = 8
 FILES = 24
 _OLD_S = 1_700_000_000
-
-Report = Callable[[Iterable[str], Iterable[str]], None]
 
 
 def text_of(number: int) -> str:
@@ -58,48 +57,70 @@ def path_of(number: int) -> str:
 
 @dataclass
 class Watched:
-    """The watchers of one room, at most one of which runs."""
+    """The watchers of one workspace, at most one of which runs."""
 
-    report: Report | None = None
-    strategy: str = ""
+    running: HeldWatcher | None = None
     changed: threading.Condition = field(default_factory=threading.Condition)
 
-    def make(self, root: str, settings: Settings, report: Report) -> HeldWatcher:
-        return HeldWatcher(self, settings.indexing_strategy, report)
+    def make(self, root: str, settings: Settings) -> HeldWatcher:
+        return HeldWatcher(self, settings.indexing_strategy)
 
-    def tell(self, paths: Iterable[str], folders: Iterable[str] = (), *, head_moved: bool = False) -> None:
-        """As the real one does: under git only that HEAD has moved."""
-        report = self.report
-        if report is None:
+    def report(self, paths: Iterable[str], folders: Iterable[str] = (), *, head_moved: bool = False) -> None:
+        """As the real one does: under git only that HEAD has moved. Returns once the change has been noted."""
+        watcher = self.running
+        if watcher is None:
             return
-        if head_moved:
-            report(() if self.strategy == "git" else paths, ("",))
-        elif self.strategy != "git":
-            report(paths, folders)
+        if watcher.strategy == "git":
+            paths, folders = (), ()
+        if changes := WatchedChanges(frozenset(paths), frozenset(folders), head_moved):
+            watcher.report(changes)
 
 
 class HeldWatcher:
     note = ""
 
-    def __init__(self, watched: Watched, strategy: str, report: Report) -> None:
-        self._watched, self._strategy, self._report = watched, strategy, report
+    def __init__(self, watched: Watched, strategy: str) -> None:
+        self.strategy = strategy
+        self._watched = watched
+        self._reported: list[WatchedChanges] = []
+        self._stopped = self._waited_for = False
 
     @property
     def active(self) -> bool:
-        return self._watched.report is self._report
+        return self._watched.running is self
 
     def start(self) -> None:
         with self._watched.changed:
-            self._watched.report, self._watched.strategy = self._report, self._strategy
+            self._watched.running = self
             self._watched.changed.notify_all()
+
+    def next(self) -> WatchedChanges | None:
+        with self._watched.changed:
+            self._waited_for = True
+            self._watched.changed.notify_all()
+            self._watched.changed.wait_for(lambda: self._reported or self._stopped)
+            self._waited_for = False
+            return None if self._stopped else self._reported.pop(0)
+
+    def report(self, changes: WatchedChanges) -> None:
+        with self._watched.changed:
+            self._reported.append(changes)
+            self._watched.changed.notify_all()
+            noted = self._watched.changed.wait_for(
+                lambda: self._stopped or (self._waited_for and not self._reported), PATIENCE_S
+            )
+        assert noted, "nobody takes what the watcher reports"
 
     def stop(self) -> None:
         with self._watched.changed:
+            self._stopped = True
             if self.active:
-                self._watched.report = None
+                self._watched.running = None
+            self._watched.changed.notify_all()
 
-    def look(self) -> None:
-        """It is told of everything as it happens."""
+    def look(self) -> WatchedChanges:
+        """It reports everything as it happens."""
+        return WatchedChanges()
 
 
 class LastingStore(InMemoryStore):
@@ -133,21 +154,21 @@ class Repository:
 
     @classmethod
     def make(cls, root: Path) -> Repository:
-        room = Room(root, root, {}, None, [])  # type: ignore[arg-type]  # only its files and its git are of use
+        project = Project(root, root, {}, None, [])  # type: ignore[arg-type]  # only its files and its git are of use
         root.mkdir()
         for number in range(FILES):
-            room.write(path_of(number), text_of(number))
-        room.write("README.md", "# Example\n\nCookies expire.\n")
-        room.git("init", "-q", "-b", "main")
-        room.git("add", ".")
-        room.git("commit", "-qm", "one")
-        room.git("checkout", "-qb", "other")
+            project.write(path_of(number), text_of(number))
+        project.write("README.md", "# Example\n\nCookies expire.\n")
+        project.git("init", "-q", "-b", "main")
+        project.git("add", ".")
+        project.git("commit", "-qm", "one")
+        project.git("checkout", "-qb", "other")
         for number in range(0, FILES, 3):
-            (root / path_of(number)).unlink() if number % 2 else room.write(path_of(number), text_of(number + 500))
-            room.write(f"fresh/mod{number}.py", text_of(number + 900))
-        room.git("add", "-A")
-        room.git("commit", "-qm", "two")
-        room.git("checkout", "-q", "main")
+            (root / path_of(number)).unlink() if number % 2 else project.write(path_of(number), text_of(number + 500))
+            project.write(f"fresh/mod{number}.py", text_of(number + 900))
+        project.git("add", "-A")
+        project.git("commit", "-qm", "two")
+        project.git("checkout", "-q", "main")
         return cls(root)
 
 
@@ -166,7 +187,7 @@ class Life(RuleBasedStateMachine):
         self._watched = Watched()
         self._models = models
         self._stores: dict[Path, LastingStore] = {}
-        self.room = Room(
+        self.project = Project(
             self._folder / "work",
             self._folder / "home",
             {},
@@ -183,29 +204,29 @@ class Life(RuleBasedStateMachine):
         self._branch = "main"
         self._clock = 0
         self._uncommitted = False
-        self.workspace: IndexedWorkspace = self.room.open()
+        self.workspace: IndexedWorkspace = self.project.open()
 
     # ------------------------------------------------------------ what happens to the files
 
     @rule(number=_NUMBERS, text=st.integers(0, 99), old=st.booleans())
     def write(self, number: int, text: int, old: bool) -> None:
         path = path_of(number)
-        if (self.room.root / path).is_dir():
+        if (self.project.root / path).is_dir():
             return
-        self.room.write(path, text_of(text))
+        self.project.write(path, text_of(text))
         if old:
             self._clock += 1
-            os.utime(self.room.root / path, (_OLD_S + self._clock, _OLD_S + self._clock))
+            os.utime(self.project.root / path, (_OLD_S + self._clock, _OLD_S + self._clock))
         self.report([path])
 
     @rule(number=_NUMBERS)
     def delete(self, number: int) -> None:
-        (self.room.root / path_of(number)).unlink(missing_ok=True)
+        (self.project.root / path_of(number)).unlink(missing_ok=True)
         self.report([path_of(number)])
 
     @rule(number=_NUMBERS, to=_NUMBERS)
     def rename(self, number: int, to: int) -> None:
-        source, target = self.room.root / path_of(number), self.room.root / path_of(to)
+        source, target = self.project.root / path_of(number), self.project.root / path_of(to)
         if source.exists():
             target.parent.mkdir(exist_ok=True)
             source.replace(target)
@@ -213,7 +234,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(folder=st.integers(0, FOLDERS - 1))
     def move_folder(self, folder: int) -> None:
-        source, target = self.room.root / f"pkg{folder}", self.room.root / f"moved{folder}"
+        source, target = self.project.root / f"pkg{folder}", self.project.root / f"moved{folder}"
         if source.is_dir() and not target.exists():
             source.rename(target)
             self.report([source.name, target.name], [source.name, target.name])
@@ -222,20 +243,20 @@ class Life(RuleBasedStateMachine):
     def switch(self) -> None:
         """Many files at once, and HEAD with them."""
         self._branch = "other" if self._branch == "main" else "main"
-        self.room.git("checkout", "-qf", self._branch)
+        self.project.git("checkout", "-qf", self._branch)
         self._uncommitted = True  # what git does not know stays
-        self._watched.tell([path_of(0), "fresh"], ["fresh"], head_moved=True)
+        self._watched.report([path_of(0), "fresh"], ["fresh"], head_moved=True)
 
     @rule()
     def commit(self) -> None:
-        self.room.git("add", "-A")
-        self.room.git("commit", "-qm", "more", "--allow-empty")
+        self.project.git("add", "-A")
+        self.project.git("commit", "-qm", "more", "--allow-empty")
         self._uncommitted = False
-        self._watched.tell([], head_moved=True)
+        self._watched.report([], head_moved=True)
 
     @rule(folder=st.integers(0, FOLDERS - 1))
     def write_rules(self, folder: int) -> None:
-        self.room.write(".sidecarignore", f"pkg{folder}/\n")
+        self.project.write(".sidecarignore", f"pkg{folder}/\n")
         self.report([".sidecarignore"])
 
     @rule(number=_NUMBERS, text=st.integers(100, 199))
@@ -300,7 +321,7 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.room.close()
+        self.project.close()
         self._wake_anew()
 
     @rule()
@@ -311,7 +332,7 @@ class Life(RuleBasedStateMachine):
         if generation is not None and generation.writer is not None:
             generation.writer.store_sync.close()
         self.workspace._index._release()
-        self.room.opened.remove(self.workspace)
+        self.project.opened.remove(self.workspace)
         self._wake_anew()
 
     @precondition(lambda self: Path(self.workspace.config().config_path).exists())
@@ -341,7 +362,7 @@ class Life(RuleBasedStateMachine):
             else:
                 self._judge(self)
         finally:
-            self.room.close()
+            self.project.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def compare(self) -> None:
@@ -397,17 +418,17 @@ class Life(RuleBasedStateMachine):
 
     def report(self, paths: list[str], folders: Iterable[str] = ()) -> None:
         self._uncommitted = True
-        self._watched.tell(paths, folders)
+        self._watched.report(paths, folders)
 
     def _wake_anew(self) -> None:
         self._buffers.clear()
-        self.workspace = self.room.open()
+        self.workspace = self.project.open()
 
     def _settle_in(self) -> None:
         """Waits for the watcher where one is on its way, so that every run of the model is the same."""
         with self._watched.changed:
             ready = self._watched.changed.wait_for(
-                lambda: self.workspace._live_update._applier is None or self._watched.report is not None, PATIENCE_S
+                lambda: self.workspace._live_update._applier is None or self._watched.running is not None, PATIENCE_S
             )
         assert ready, "the watcher never came"
 
@@ -417,16 +438,16 @@ class Life(RuleBasedStateMachine):
 
     def _on_disk(self) -> dict[str, bytes]:
         """As a walk finds it, unsaved text included."""
-        walker = self.workspace._parts.make_walker(str(self.room.root), self.workspace.settings())
+        walker = self.workspace._parts.make_walker(str(self.project.root), self.workspace.settings())
         files = walker.walk(never_cancelled).files
-        found = {f.path: hashlib.sha256((self.room.root / f.path).read_bytes()).digest() for f in files}
+        found = {f.path: hashlib.sha256((self.project.root / f.path).read_bytes()).digest() for f in files}
         for path, text in self._buffers.items():
             if walker.decide(path).indexed:
                 found[path] = hashlib.sha256(text.encode()).digest()
         return found
 
     def _from_nothing(self) -> Image:
-        scratch = Room(self.room.root, self._folder / "scratch", {}, self._models, [])
+        scratch = Project(self.project.root, self._folder / "scratch", {}, self._models, [])
         try:
             workspace = scratch.open()
             for path, text in self._buffers.items():

@@ -22,7 +22,7 @@ from sidecar.tools.assemble import make_service
 from sidecar.tools.service import Done, Service
 from sidecar.tools.spec import Question
 from tests.engine.damage import Breaker
-from tests.engine.rooms import FILES, Room, find, image, index
+from tests.engine.projects import FILES, Project, find, image, index
 
 pytestmark = pytest.mark.process
 
@@ -38,20 +38,20 @@ def test_every_one_of_twenty_damages_has_a_way_out_that_ends_with_a_whole_index(
 
 
 @pytest.fixture
-def damaged(room: Room) -> Iterator[Service]:
+def damaged(project: Project) -> Iterator[Service]:
     """What every door calls, over an index whose manifest is no database any more."""
-    index(room.open())
-    room.close()
-    IndexLayout(room.home, str(room.root)).manifest(1).write_bytes(b"not a database" * 1000)
-    service = make_service(env={"SIDECAR_HOME": str(room.home), "HOME": str(room.home)})
+    index(project.open())
+    project.close()
+    IndexLayout(project.home, str(project.root)).manifest(1).write_bytes(b"not a database" * 1000)
+    service = make_service(env={"SIDECAR_HOME": str(project.home), "HOME": str(project.home)})
     yield service
     service.close()
 
 
 def test_a_person_is_asked_before_a_damaged_index_is_deleted_and_is_told_that_it_is(
-    damaged: Service, room: Room
+    damaged: Service, project: Project
 ) -> None:
-    where = str(room.root)
+    where = str(project.root)
     question = damaged.call("delete_index", {}, workspace=where)
     assert isinstance(question, Question)
     assert question.destructive
@@ -70,37 +70,37 @@ def test_a_person_is_asked_before_a_damaged_index_is_deleted_and_is_told_that_it
 
 
 def test_the_question_of_a_rebuild_says_what_is_damaged_and_names_no_number_of_files(
-    damaged: Service, room: Room
+    damaged: Service, project: Project
 ) -> None:
-    question = damaged.call("reindex_project", {}, workspace=str(room.root))
+    question = damaged.call("reindex_project", {}, workspace=str(project.root))
     assert isinstance(question, Question)
     assert question.detail.startswith("All files are read again. The present index cannot be read:")
 
 
-def test_a_damaged_index_holds_back_no_vectors_and_takes_none_from_another(room: Room, tmp_path: Path) -> None:
-    other = Room(tmp_path / "beside", room.home, {}, room.models, [])
+def test_a_damaged_index_holds_back_no_vectors_and_takes_none_from_another(project: Project, tmp_path: Path) -> None:
+    other = Project(tmp_path / "beside", project.home, {}, project.models, [])
     for name, text in {**FILES, "src/own.py": "def only_here(value):\n    return value\n"}.items():
         other.write(name, text)
-    index(room.open())
+    index(project.open())
     index(other.open())
     other.close()
-    room.close()
-    ours, theirs = (IndexLayout(room.home, str(one.root)) for one in (room, other))
+    project.close()
+    ours, theirs = (IndexLayout(project.home, str(one.root)) for one in (project, other))
     with sqlite3.connect(theirs.manifest(1)) as connection:
         (uuid,) = connection.execute("SELECT value FROM meta WHERE key = 'kept_uuid'").fetchone()
     connection.close()
     named = vectors_in(theirs.manifest(1), uuid)
     ours.manifest(1).write_bytes(b"not a database" * 1000)
     assert named_vectors(ours.indexes, uuid).tolist() == np.unique(named).tolist()
-    workspace = room.open()
+    workspace = project.open()
     workspace.delete()
-    room.close()
+    project.close()
     with sqlite3.connect(ours.vectors) as connection:
         held = {number for (number,) in connection.execute("SELECT id FROM vectors")}
     connection.close()
     assert set(named.tolist()) - {0} <= held
-    assert index(room.open()).embedded == 0
-    assert room.opened[-1].rebuild(no_progress, never_cancelled).embedded == 0
+    assert index(project.open()).embedded == 0
+    assert project.opened[-1].rebuild(no_progress, never_cancelled).embedded == 0
 
 
 # ---------------------------------------------------------------- the manifest of another index
@@ -120,33 +120,33 @@ def write_back(path: Path) -> None:
 
 
 @pytest.fixture
-def foreign(room: Room, tmp_path: Path) -> bytes:
+def foreign(project: Project, tmp_path: Path) -> bytes:
     """The manifest of another index in the same data folder."""
-    other = Room(tmp_path / "beside", room.home, {}, room.models, [])
+    other = Project(tmp_path / "beside", project.home, {}, project.models, [])
     for name, text in {**FILES, "src/expire.py": "def expire_cookies(jar):\n    return jar.expire_cookies()\n"}.items():
         other.write(name, text)
     index(other.open())
     other.close()
-    return IndexLayout(room.home, str(other.root)).manifest(1).read_bytes()
+    return IndexLayout(project.home, str(other.root)).manifest(1).read_bytes()
 
 
 @pytest.mark.parametrize("written_back", [True, False], ids=["written back", "in the log"])
 @pytest.mark.parametrize("opened", [True, False], ids=["open", "closed"])
 def test_the_manifest_of_another_index_never_answers_for_this_one(
-    room: Room, foreign: bytes, opened: bool, written_back: bool
+    project: Project, foreign: bytes, opened: bool, written_back: bool
 ) -> None:
-    workspace = room.open()
+    workspace = project.open()
     index(workspace)
     before = image(workspace, store=False)
     assert find(workspace, "expire cookies")
-    manifest = IndexLayout(room.home, str(room.root)).manifest(1)
+    manifest = IndexLayout(project.home, str(project.root)).manifest(1)
     if written_back:
         write_back(manifest)
     log = manifest.with_name("manifest.sqlite-wal").read_bytes()
     if not opened:
-        room.close()
+        project.close()
         manifest.with_name("manifest.sqlite-wal").write_bytes(log)  # as a kill leaves it
-        workspace = room.open()
+        workspace = project.open()
     put_in_place(manifest, foreign)
     for _ in range(2):
         with pytest.raises(IndexCorrupt, match="Run reindex_project"):
@@ -188,32 +188,34 @@ def whole_again(workspace: IndexedWorkspace) -> None:
 
 
 @pytest.mark.parametrize("spoil", SPOILS)
-def test_a_damaged_embedding_cache_costs_nobody_an_error_and_is_made_whole_by_itself(room: Room, spoil: str) -> None:
+def test_a_damaged_embedding_cache_costs_nobody_an_error_and_is_made_whole_by_itself(
+    project: Project, spoil: str
+) -> None:
     for number in range(60):
-        room.write(f"src/more_{number}.py", f"def more_{number}(value):\n    return value + {number}\n")
-    workspace = room.open()
+        project.write(f"src/more_{number}.py", f"def more_{number}(value):\n    return value + {number}\n")
+    workspace = project.open()
     index(workspace)
     before = image(workspace, store=False)
-    vectors = IndexLayout(room.home, str(room.root)).vectors
+    vectors = IndexLayout(project.home, str(project.root)).vectors
     write_back(vectors)
     put_in_place(vectors, SPOILS[spoil](vectors.read_bytes()))
     assert find(workspace, "expire cookies")
-    room.write("src/later.py", "def later(value):\n    return value\n")
+    project.write("src/later.py", "def later(value):\n    return value\n")
     assert find(workspace, "later value", mode="vector")
-    (room.root / "src/later.py").unlink()
-    room.close()
-    workspace = room.open()
+    (project.root / "src/later.py").unlink()
+    project.close()
+    workspace = project.open()
     assert find(workspace, "expire cookies")
     whole_again(workspace)
     assert image(workspace, store=False) == before
 
 
-def test_while_lost_vectors_are_made_again_the_status_says_so(room: Room) -> None:
-    room.flags["indexingStrategy"] = "lazy"  # which makes them with the next search
-    index(room.open())
-    room.close()
-    IndexLayout(room.home, str(room.root)).vectors.unlink()
-    workspace = room.open()
+def test_while_lost_vectors_are_made_again_the_status_says_so(project: Project) -> None:
+    project.flags["indexingStrategy"] = "lazy"  # which makes them with the next search
+    index(project.open())
+    project.close()
+    IndexLayout(project.home, str(project.root)).vectors.unlink()
+    workspace = project.open()
     status = workspace.status()
     assert status.status == "incomplete"
     assert "found by word only until their vectors have been made again" in status.warning
@@ -222,16 +224,16 @@ def test_while_lost_vectors_are_made_again_the_status_says_so(room: Room) -> Non
     assert workspace.status().warning == ""
 
 
-def test_an_index_that_lacks_the_vectors_of_paths_is_not_yet_whole(room: Room) -> None:
-    room.flags["indexingStrategy"] = "lazy"
-    workspace = room.open()
+def test_an_index_that_lacks_the_vectors_of_paths_is_not_yet_whole(project: Project) -> None:
+    project.flags["indexingStrategy"] = "lazy"
+    workspace = project.open()
     index(workspace)
-    room.close()
-    layout = IndexLayout(room.home, str(room.root))
+    project.close()
+    layout = IndexLayout(project.home, str(project.root))
     with sqlite3.connect(layout.manifest(1)) as connection:
         connection.execute("UPDATE files SET path_vector = 0 WHERE path = 'src/retry.py'")
     connection.close()
-    workspace = room.open()
+    workspace = project.open()
     status = workspace.status()
     assert (status.status, status.coverage < 1) == ("incomplete", True)
     find(workspace, "expire cookies")
@@ -241,35 +243,35 @@ def test_an_index_that_lacks_the_vectors_of_paths_is_not_yet_whole(room: Room) -
 # ---------------------------------------------------------------- damage that nobody has met yet
 
 
-def test_indexing_finds_damage_that_no_search_has_met_and_leaves_a_whole_index(room: Room) -> None:
+def test_indexing_finds_damage_that_no_search_has_met_and_leaves_a_whole_index(project: Project) -> None:
     """Zeroes one page after another: whichever it is, `index` ends with an index equal to one from nothing."""
-    workspace = room.open()
+    workspace = project.open()
     index(workspace)
     before = image(workspace, store=False)
-    room.close()
-    layout = IndexLayout(room.home, str(room.root))
+    project.close()
+    layout = IndexLayout(project.home, str(project.root))
     first = layout.manifest(1)
     write_back(first)
     whole, met = first.read_bytes(), 0
     pages = range(1, len(whole) // 4096, 4)
     for page in pages:
-        workspace = room.open()
+        workspace = project.open()
         number = layout.current()
         assert number is not None
         manifest = layout.manifest(number)
         manifest.write_bytes(whole[: page * 4096] + bytes(4096) + whole[(page + 1) * 4096 :])
         met += bool(index(workspace).notice)
         assert image(workspace, store=False) == before, page
-        room.close()
+        project.close()
     assert met > len(pages) // 2
 
 
 @pytest.mark.parametrize("gone", ["generations", "generations/1", "generations/1/manifest.sqlite"])
-def test_where_the_files_of_an_open_index_are_gone_the_status_says_what_to_do(room: Room, gone: str) -> None:
-    workspace = room.open()
+def test_where_the_files_of_an_open_index_are_gone_the_status_says_what_to_do(project: Project, gone: str) -> None:
+    workspace = project.open()
     index(workspace)
     before = image(workspace, store=False)
-    place = IndexLayout(room.home, str(room.root)).path / gone
+    place = IndexLayout(project.home, str(project.root)).path / gone
     shutil.rmtree(place) if place.is_dir() else place.unlink()
     status = workspace.status()
     assert (status.status, "Run reindex_project" in status.warning) == ("failed", True)
@@ -280,22 +282,22 @@ def test_where_the_files_of_an_open_index_are_gone_the_status_says_what_to_do(ro
     assert image(workspace, store=False) == before
 
 
-def test_changed_bits_of_a_stored_text_are_never_shown(room: Room) -> None:
-    workspace = room.open()
+def test_changed_bits_of_a_stored_text_are_never_shown(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     before = image(workspace, store=False)
-    room.close()
-    manifest = IndexLayout(room.home, str(room.root)).manifest(1)
+    project.close()
+    manifest = IndexLayout(project.home, str(project.root)).manifest(1)
     write_back(manifest)
     held = manifest.read_bytes()
     assert held.count(b"delay = 2 ** attempt") == 1
     manifest.write_bytes(held.replace(b"delay = 2 ** attempt", b"delay = 2 -- attempt"))
-    workspace = room.open()
+    workspace = project.open()
     assert "src/cookies.py" in find(workspace, "expire cookies", top_k=1)
     with pytest.raises(IndexCorrupt, match="Run reindex_project"):
         find(workspace, "call again with backoff")
-    room.close()
-    workspace = room.open()
+    project.close()
+    workspace = project.open()
     assert "has been rebuilt" in index(workspace).notice
     assert "src/retry.py" in find(workspace, "call again with backoff")
     assert image(workspace, store=False) == before

@@ -17,7 +17,7 @@ from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound
 from sidecar.model import DocumentsAnswer, never_cancelled
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.lexical.tfidf import count_words
-from tests.engine.rooms import Room, index
+from tests.engine.projects import Project, index
 
 TEXTS = {
     "intro": "Python rate limiting with token buckets",
@@ -233,22 +233,22 @@ def test_a_document_of_ten_megabytes_is_indexed_and_found(documents: DocumentInd
 
 
 @pytest.mark.process
-def test_documents_outlive_the_deletion_of_the_code_index(room: Room) -> None:
-    workspace = room.open()
+def test_documents_outlive_the_deletion_of_the_code_index(project: Project) -> None:
+    workspace = project.open()
     workspace.documents.create("kept", "sqlite", True, 2)
     workspace.documents.add("kept", "a", "a text to keep", {})
     index(workspace)
     workspace.delete()
     assert find(workspace.documents, "keep", name="kept") == ["a"]
     workspace.close()
-    assert find(room.open().documents, "keep", name="kept") == ["a"]
+    assert find(project.open().documents, "keep", name="kept") == ["a"]
 
 
 @pytest.mark.process
-def test_documents_need_neither_an_index_of_code_nor_its_lease(room: Room) -> None:
-    first = room.open()
+def test_documents_need_neither_an_index_of_code_nor_its_lease(project: Project) -> None:
+    first = project.open()
     index(first)
-    second = room.open()
+    second = project.open()
     second.documents.create("kept", "sqlite", True, 2)
     second.documents.add("kept", "a", "beside the lease", {})
     assert find(first.documents, "lease", name="kept") == ["a"]

@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.rooms import Room, index
+from tests.engine.projects import Project, index
 
 pytestmark = pytest.mark.process
 
 
-def test_a_folder_says_how_many_of_its_files_are_indexed(room: Room) -> None:
-    workspace = room.open()
+def test_a_folder_says_how_many_of_its_files_are_indexed(project: Project) -> None:
+    workspace = project.open()
     assert workspace.explain("src").decision.detail == "there is no index yet"
     index(workspace)
-    for path, count in (("src", 4), ("src/http/", 1), (".", 6), (str(room.root), 6)):
+    for path, count in (("src", 4), ("src/http/", 1), (".", 6), (str(project.root), 6)):
         told = workspace.explain(path)
         assert (told.decision.rule.value, told.exists, told.stale) == ("folder", True, False)
         assert told.decision.detail == f"{count} of the files in it are indexed"
 
 
-def test_a_file_that_is_not_there_is_not_said_to_belong_in_the_index(room: Room) -> None:
-    workspace = room.open()
+def test_a_file_that_is_not_there_is_not_said_to_belong_in_the_index(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     told = workspace.explain("src/nowhere.py")
     assert (told.decision.rule.value, told.decision.indexed, told.exists) == ("no-such-file", False, False)
     assert workspace.explain("node_modules/a.js").decision.rule.value == "deny-list"
-    (room.root / "src/retry.py").unlink()
+    (project.root / "src/retry.py").unlink()
     gone = workspace.explain("src/retry.py")
     assert (gone.decision.rule.value, gone.in_index, gone.stale) == ("no-such-file", True, True)
 
 
-def test_a_link_is_told_by_where_it_leads(room: Room) -> None:
-    (room.root / "again.py").symlink_to("src/retry.py")
-    (room.root / "passwords").symlink_to("/etc/hostname")
-    workspace = room.open()
+def test_a_link_is_told_by_where_it_leads(project: Project) -> None:
+    (project.root / "again.py").symlink_to("src/retry.py")
+    (project.root / "passwords").symlink_to("/etc/hostname")
+    workspace = project.open()
     index(workspace)
     assert workspace.explain("again.py").decision.rule.value == "symlink"
     assert workspace.explain("passwords").decision.rule.value == "symlink-out-of-workspace"
     assert workspace.status().skipped == {"symlink": 1, "symlink-out-of-workspace": 1}
 
 
-def test_status_names_the_settings_that_cannot_be_used_and_what_is_allowed(room: Room) -> None:
-    workspace = room.open()
+def test_status_names_the_settings_that_cannot_be_used_and_what_is_allowed(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     assert workspace.status().problems == ()
     config = workspace.config().config_path

@@ -20,14 +20,14 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.model import Embedder, SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
 from sidecar.settings.load import Settings
-from tests.engine.rooms import make_store_in_memory
+from tests.engine.projects import make_store_in_memory
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[OpenWorkspaces]:
+def workspaces(tmp_path: Path) -> Iterator[OpenWorkspaces]:
     """The open workspaces of one process."""
     workspaces = OpenWorkspaces(tmp_path / "home", parts_of(tmp_path / "home"))
     yield workspaces
@@ -66,9 +66,9 @@ def paths(workspace: Workspace, query: str) -> list[str]:
 
 
 def test_a_search_is_answered_while_another_workspace_is_held_up_in_its_indexing(
-    house: OpenWorkspaces, tmp_path: Path
+    workspaces: OpenWorkspaces, tmp_path: Path
 ) -> None:
-    small, large = house.get(make(tmp_path / "small", 3)), house.get(make(tmp_path / "large", 200))
+    small, large = workspaces.get(make(tmp_path / "small", 3)), workspaces.get(make(tmp_path / "large", 200))
     small.refresh(no_progress, never_cancelled)
     searched = threading.Event()
     found: list[list[str]] = []
@@ -115,8 +115,10 @@ def test_who_is_cancelled_waits_for_no_turn_and_leaves_none_behind() -> None:
         assert not stop()
 
 
-def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(house: OpenWorkspaces, tmp_path: Path) -> None:
-    small, large = house.get(make(tmp_path / "small", 3)), house.get(make(tmp_path / "large", 400))
+def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(
+    workspaces: OpenWorkspaces, tmp_path: Path
+) -> None:
+    small, large = workspaces.get(make(tmp_path / "small", 3)), workspaces.get(make(tmp_path / "large", 400))
     order: list[str] = []
     begun, small_is_done = threading.Event(), threading.Event()
 
@@ -141,9 +143,9 @@ def test_a_small_workspace_is_indexed_while_a_large_one_is_not_yet_done(house: O
 
 
 def test_workspaces_share_one_loaded_model_and_one_file_of_vectors(tmp_path: Path) -> None:
-    with noting_models(tmp_path / "home") as (house, loaded):
+    with noting_models(tmp_path / "home") as (workspaces, loaded):
         for root in (make(tmp_path / "one", 3), make(tmp_path / "two", 3)):
-            workspace = house.get(root)
+            workspace = workspaces.get(root)
             workspace.refresh(no_progress, never_cancelled)
             assert paths(workspace, "function_1")
     assert len(loaded) == 1
@@ -152,16 +154,16 @@ def test_workspaces_share_one_loaded_model_and_one_file_of_vectors(tmp_path: Pat
 
 def test_an_idle_workspace_gives_model_and_store_back_and_the_next_call_brings_them_back(tmp_path: Path) -> None:
     root = make(tmp_path / "work", 5)
-    with noting_models(tmp_path / "home") as (house, loaded):
-        workspace = house.get(root)
+    with noting_models(tmp_path / "home") as (workspaces, loaded):
+        workspace = workspaces.get(root)
         workspace.refresh(no_progress, never_cancelled)
         told: list[StatusAnswer] = []
         end = workspace.on_change(told.append)
         before = workspace.status()
         (model,) = loaded
-        house.rest(after_s=3600)
+        workspaces.rest(after_s=3600)
         assert model() is not None
-        house.rest(after_s=0)
+        workspaces.rest(after_s=0)
         gc.collect()
         assert model() is None
         asleep = workspace.status()
@@ -174,30 +176,30 @@ def test_an_idle_workspace_gives_model_and_store_back_and_the_next_call_brings_t
 
 
 def test_a_strategy_that_changes_is_heeded_without_a_call_and_told_by_a_workspace_that_rests(
-    house: OpenWorkspaces, tmp_path: Path
+    workspaces: OpenWorkspaces, tmp_path: Path
 ) -> None:
-    workspace = house.get(make(tmp_path / "work", 3))
+    workspace = workspaces.get(make(tmp_path / "work", 3))
     told: queue.Queue[StatusAnswer] = queue.Queue()
     workspace.refresh(no_progress, never_cancelled)
     config = Path(workspace.config().config_path)
     end = workspace.on_change(told.put)
     config.write_text('{"indexingStrategy": "lazy"}')
-    house.reload_settings()
+    workspaces.reload_settings()
     while told.get(timeout=60).strategy != "lazy":
         pass
     end()
-    house.rest(after_s=0)
+    workspaces.rest(after_s=0)
     config.write_text('{"indexingStrategy": "git"}')
     assert workspace.status().strategy == "git"
 
 
-def test_a_workspace_in_use_does_not_rest(house: OpenWorkspaces, tmp_path: Path) -> None:
-    workspace = house.get(make(tmp_path / "work", 100))
+def test_a_workspace_in_use_does_not_rest(workspaces: OpenWorkspaces, tmp_path: Path) -> None:
+    workspace = workspaces.get(make(tmp_path / "work", 100))
     assert isinstance(workspace, IndexedWorkspace)
     seen: list[bool] = []
 
     def progress(done: int, total: int, message: str) -> None:
-        house.rest(after_s=0)
+        workspaces.rest(after_s=0)
         seen.append(workspace.resting)
 
     workspace.refresh(progress, never_cancelled)
@@ -205,10 +207,10 @@ def test_a_workspace_in_use_does_not_rest(house: OpenWorkspaces, tmp_path: Path)
 
 
 def test_text_that_an_editor_has_not_saved_is_searched_again_after_a_rest(
-    house: OpenWorkspaces, tmp_path: Path
+    workspaces: OpenWorkspaces, tmp_path: Path
 ) -> None:
-    workspace = house.get(make(tmp_path / "work", 3))
+    workspace = workspaces.get(make(tmp_path / "work", 3))
     workspace.refresh(no_progress, never_cancelled)
-    house.rest(after_s=0)
+    workspaces.rest(after_s=0)
     workspace.set_buffer("module_1.py", "def typed_but_not_saved():\n    pass\n")
     assert paths(workspace, "typed_but_not_saved")[0] == "module_1.py"

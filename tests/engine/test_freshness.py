@@ -20,7 +20,8 @@ from sidecar.engine.update.staleness import RunningJob, Staleness, stale_notice
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DiskFull, IndexLocked
 from sidecar.model import IsCancelled, SearchRequest, Workspace, never_cancelled
-from tests.engine.rooms import Room, find, index
+from tests.engine.projects import Project, find, index
+from tests.engine.targets import FakeTarget
 
 pytestmark = pytest.mark.process
 
@@ -34,22 +35,22 @@ def notice(workspace: Workspace, query: str = "expire cookies") -> str:
 
 def dirty(workspace: IndexedWorkspace) -> list[str]:
     """What a process that is killed now leaves to the next one."""
-    writer = workspace.index.writable().writer
-    assert writer is not None
-    return writer.manifest.dirty()
+    generation = workspace.index.written()
+    assert generation is not None and generation.writer is not None
+    return generation.writer.manifest.dirty()
 
 
-def test_a_fresh_answer_says_nothing(room: Room) -> None:
-    workspace = room.open()
+def test_a_fresh_answer_says_nothing(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     assert notice(workspace) == ""
     assert workspace.find_paths("**/*.py", 10).notice == ""
 
 
-def test_while_the_index_is_built_every_kind_of_answer_says_that_it_is_partial(room: Room) -> None:
+def test_while_the_index_is_built_every_kind_of_answer_says_that_it_is_partial(project: Project) -> None:
     for number in range(80):
-        room.write(f"more/module_{number}.py", f"def function_{number}():\n    return {number}\n")
-    workspace = room.open()
+        project.write(f"more/module_{number}.py", f"def function_{number}():\n    return {number}\n")
+    workspace = project.open()
     told: list[tuple[str, str, str]] = []
 
     def look(done: int, total: int, message: str) -> None:
@@ -63,8 +64,8 @@ def test_while_the_index_is_built_every_kind_of_answer_says_that_it_is_partial(r
     assert notice(workspace) == ""
 
 
-def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_one(room: Room) -> None:
-    workspace = room.open()
+def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_one(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     told: list[str] = []
     workspace.rebuild(lambda done, total, message: told.append(notice(workspace)) if done else None, never_cancelled)
@@ -72,7 +73,7 @@ def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_on
 
 
 def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue) -> ChangeApplier:
-    applier = ChangeApplier("/work", queue, apply, "realtime", lambda names: None, lambda names: None, lambda: None)
+    applier = ChangeApplier("/work", queue, FakeTarget(apply), "realtime", lambda: None)
     applier.start()
     return applier
 
@@ -132,11 +133,11 @@ def test_the_queue_on_disk_is_read_back_as_it_was_written(names: list[str]) -> N
     assert sorted(Pending.of(names).names()) == sorted(names)
 
 
-def test_a_lazy_queue_survives_a_killed_process_and_is_settled_once_it_is_applied(room: Room) -> None:
-    lazy = replace(room, flags={"indexingStrategy": "lazy"}, opened=[])
+def test_a_lazy_queue_survives_a_killed_process_and_is_settled_once_it_is_applied(project: Project) -> None:
+    lazy = replace(project, flags={"indexingStrategy": "lazy"}, opened=[])
     workspace = lazy.open()
     index(workspace)
-    room.write("src/engine.py", NEW)
+    project.write("src/engine.py", NEW)
     applier = workspace._live_update._applier
     assert applier is not None
     applier.add(["src/engine.py"], ["docs"])
@@ -150,20 +151,20 @@ def test_a_lazy_queue_survives_a_killed_process_and_is_settled_once_it_is_applie
     lazy.close()
 
 
-def test_a_process_that_may_not_write_says_that_unsaved_text_is_not_searched(room: Room) -> None:
-    holder = room.open()
+def test_a_process_that_may_not_write_says_that_unsaved_text_is_not_searched(project: Project) -> None:
+    holder = project.open()
     index(holder)
-    second = room.open()
+    second = project.open()
     assert find(second, "expire cookies")[0] == "src/cookies.py"
     assert notice(second) == ""
     with pytest.raises(IndexLocked, match="Another process keeps this index up to date"):
         second.set_buffer("src/cookies.py", NEW)
 
 
-def test_text_that_came_before_the_index_was_found_to_be_held_elsewhere_is_told_in_the_answer(room: Room) -> None:
-    holder = room.open()
+def test_text_that_came_before_the_index_was_found_to_be_held_elsewhere_is_told_in_the_answer(project: Project) -> None:
+    holder = project.open()
     index(holder)
-    second = room.open()
+    second = project.open()
     second.set_buffer("src/cookies.py", NEW)
     assert "Another process keeps this index up to date" in notice(second)
 
@@ -190,15 +191,15 @@ print(search(home, False))
 """
 
 
-def test_a_home_that_cannot_be_written_is_searched_as_it_is(room: Room, tmp_path: Path) -> None:
-    workspace = room.open()
+def test_a_home_that_cannot_be_written_is_searched_as_it_is(project: Project, tmp_path: Path) -> None:
+    workspace = project.open()
     index(workspace)
-    room.close()
+    project.close()
     others = tmp_path / "others"
     others.mkdir()
-    with shut(room.home):
+    with shut(project.home):
         done = subprocess.run(
-            [sys.executable, "-c", SEARCHING, str(room.root), str(room.home), str(others)],
+            [sys.executable, "-c", SEARCHING, str(project.root), str(project.home), str(others)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             capture_output=True,

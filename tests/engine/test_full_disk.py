@@ -1,4 +1,4 @@
-"""A disk that fills up while indexing: a clear error, nothing lost, and on with it once there is room."""
+"""A disk that fills up while indexing: a clear error, nothing lost, and on with it once there is project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from sidecar.errors import DiskFull
 from tests.engine.kills import WORDS
-from tests.engine.rooms import Room, find, image, index
+from tests.engine.projects import Project, find, image, index
 
 pytestmark = pytest.mark.process
 
@@ -27,15 +27,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", folder], check=True)
 
 
-def test_a_full_disk_is_said_and_indexing_goes_on_when_there_is_room(room: Room, small_disk: Path) -> None:
+def test_a_full_disk_is_said_and_indexing_goes_on_when_there_is_room(project: Project, small_disk: Path) -> None:
     words = random.Random(5)
     for number in range(400):
         body = "\n".join(
             f"    {words.choice(WORDS)} = {words.choice(WORDS)}_{words.randrange(10**6)}" for _ in range(60)
         )
-        room.write(f"src/many/m{number}.py", f"def f{number}():\n{body}\n")
-    room.home, roomy = small_disk, room.home
-    workspace = room.open()
+        project.write(f"src/many/m{number}.py", f"def f{number}():\n{body}\n")
+    project.home, roomy = small_disk, project.home
+    workspace = project.open()
     with pytest.raises(DiskFull, match="Free some space"):
         index(workspace)
     assert workspace.status().status == "failed"
@@ -45,8 +45,8 @@ def test_a_full_disk_is_said_and_indexing_goes_on_when_there_is_room(room: Room,
     assert workspace.status().status == "ready"
     assert find(workspace, "expire cookies")
     after = image(workspace)
-    room.close()
-    room.home = roomy
-    fresh = room.open()
+    project.close()
+    project.home = roomy
+    fresh = project.open()
     index(fresh)
     assert image(fresh) == after

@@ -8,7 +8,7 @@ import pytest
 
 from sidecar.engine.models.loader import Models
 from tests.engine.kills import Killer
-from tests.engine.rooms import SLOW
+from tests.engine.projects import SLOW
 
 pytestmark = pytest.mark.process
 

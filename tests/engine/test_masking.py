@@ -8,7 +8,7 @@ import string
 import pytest
 
 from sidecar.model import SearchRequest, never_cancelled
-from tests.engine.rooms import Room, index
+from tests.engine.projects import Project, index
 
 pytestmark = pytest.mark.process
 
@@ -23,13 +23,13 @@ CLIENT = (
 )
 
 
-def kept(room: Room) -> bytes:
-    return b"".join(path.read_bytes() for path in room.home.rglob("*") if path.is_file())
+def kept(project: Project) -> bytes:
+    return b"".join(path.read_bytes() for path in project.home.rglob("*") if path.is_file())
 
 
-def test_a_file_with_a_secret_in_it_is_found_without_it(room: Room) -> None:
-    room.write("src/payment.py", CLIENT)
-    workspace = room.open()
+def test_a_file_with_a_secret_in_it_is_found_without_it(project: Project) -> None:
+    project.write("src/payment.py", CLIENT)
+    workspace = project.open()
     report = index(workspace)
     assert (report.withheld, report.masked) == (0, 2)
     answer = workspace.search(SearchRequest("charge the card of a customer", explain=True), never_cancelled)
@@ -38,13 +38,13 @@ def test_a_file_with_a_secret_in_it_is_found_without_it(room: Room) -> None:
     assert hit.content.split("\n")[2 - hit.start_line + 1] == f'    api_key = "{"*" * len(SECRET)}"'
     assert SECRET not in repr(answer)
     assert SECRET not in repr(workspace.find_symbols("charge_card", (), 10))
-    assert SECRET.encode() not in kept(room)
-    assert SECRET.lower().encode() not in kept(room)
+    assert SECRET.encode() not in kept(project)
+    assert SECRET.lower().encode() not in kept(project)
 
 
-def test_status_and_explain_say_what_is_hidden_and_where(room: Room) -> None:
-    room.write("src/payment.py", CLIENT)
-    workspace = room.open()
+def test_status_and_explain_say_what_is_hidden_and_where(project: Project) -> None:
+    project.write("src/payment.py", CLIENT)
+    workspace = project.open()
     index(workspace)
     assert workspace.status().masked == (("src/payment.py", 2),)
     told = workspace.explain("src/payment.py")
@@ -55,33 +55,33 @@ def test_status_and_explain_say_what_is_hidden_and_where(room: Room) -> None:
     assert (told.in_index, told.stale) == (True, False)
 
 
-def test_a_secret_that_an_editor_holds_unsaved_is_hidden_too(room: Room) -> None:
-    room.write("src/payment.py", CLIENT.replace(SECRET, ""))
-    workspace = room.open()
+def test_a_secret_that_an_editor_holds_unsaved_is_hidden_too(project: Project) -> None:
+    project.write("src/payment.py", CLIENT.replace(SECRET, ""))
+    workspace = project.open()
     index(workspace)
     workspace.set_buffer("src/payment.py", CLIENT)
     answer = workspace.search(SearchRequest("charge the card of a customer"), never_cancelled)
     assert answer.hits[0].path == "src/payment.py"
     assert "*" * len(SECRET) in answer.hits[0].content
     assert SECRET not in repr(answer)
-    assert SECRET.encode() not in kept(room)
+    assert SECRET.encode() not in kept(project)
 
 
-def test_once_the_secret_is_gone_nothing_is_hidden(room: Room) -> None:
-    room.write("src/payment.py", CLIENT)
-    workspace = room.open()
+def test_once_the_secret_is_gone_nothing_is_hidden(project: Project) -> None:
+    project.write("src/payment.py", CLIENT)
+    workspace = project.open()
     index(workspace)
-    room.write("src/payment.py", CLIENT.replace(SECRET, ""))
+    project.write("src/payment.py", CLIENT.replace(SECRET, ""))
 
     assert index(workspace).masked == 0
     assert workspace.status().masked == ()
     assert workspace.explain("src/payment.py").decision.detail == ""
 
 
-def test_a_file_of_many_secrets_is_withheld_as_a_whole(room: Room) -> None:
+def test_a_file_of_many_secrets_is_withheld_as_a_whole(project: Project) -> None:
     lines = [f"TOKEN_{i} = '7{SECRET[i:]}{SECRET[:i]}'" for i in range(9)]
-    room.write("src/many.py", "\n".join(lines))
-    workspace = room.open()
+    project.write("src/many.py", "\n".join(lines))
+    workspace = project.open()
     assert index(workspace).withheld == 1
     (withheld,) = workspace.status().withheld
     assert withheld.decision.detail.startswith("9 secrets, the first on line 1: ")

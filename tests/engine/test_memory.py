@@ -14,7 +14,7 @@ from sidecar.engine.models.loader import Models
 from sidecar.errors import IndexCorrupt, InvalidParams, InvalidQuery, ModelLoadFailed
 from sidecar.model import Embedder, MemoryPage, Vectors, never_cancelled
 from sidecar.parts.memories import MemoryFile
-from tests.engine.rooms import Room, find, index
+from tests.engine.projects import Project, find, index
 
 SAVED = (
     ("build/command", "How to build the project", "Run `make all` in the root folder; it needs clang 17.", ("build",)),
@@ -24,8 +24,8 @@ SAVED = (
 
 
 @pytest.fixture
-def memories(room: Room) -> WorkspaceMemories:
-    kept = room.open().memories
+def memories(project: Project) -> WorkspaceMemories:
+    kept = project.open().memories
     for memory in SAVED:
         kept.save(*memory)
     return kept
@@ -50,18 +50,18 @@ def words(
 # ---------------------------------------------------------------- keeping
 
 
-def test_reading_where_nothing_was_saved_makes_no_file(room: Room) -> None:
-    memories = room.open().memories
+def test_reading_where_nothing_was_saved_makes_no_file(project: Project) -> None:
+    memories = project.open().memories
     assert memories.page("", (), 10, 0) == ((), 0)
     assert search(memories, "anything") == MemoryPage((), 0)
     assert memories.get("a") is None
     assert not memories.delete("a")
-    assert not room.home.exists()
+    assert not project.home.exists()
 
 
-def test_memories_need_no_index_and_survive_a_restart(room: Room, memories: WorkspaceMemories) -> None:
-    room.close()
-    again = room.open()
+def test_memories_need_no_index_and_survive_a_restart(project: Project, memories: WorkspaceMemories) -> None:
+    project.close()
+    again = project.open()
     assert again.status().status == "not_found"
     kept = again.memories.get("build/command")
     assert kept is not None
@@ -91,8 +91,8 @@ def test_a_deleted_memory_is_found_no_more(memories: WorkspaceMemories) -> None:
     assert "build/command" not in keys(search(memories, "how do I compile this"))
 
 
-def test_a_namespace_is_a_prefix_to_the_letter(room: Room) -> None:
-    memories = room.open().memories
+def test_a_namespace_is_a_prefix_to_the_letter(project: Project) -> None:
+    memories = project.open().memories
     for key in ("a%b/1", "aXb/2", "a_b/3", "A%B/4"):
         memories.save(key, "same summary", "same text", ())
     assert [m.key for m in memories.page("a%b", (), 10, 0)[0]] == ["a%b/1"]
@@ -109,8 +109,8 @@ def test_memories_are_listed_by_tags_page_by_page_last_changed_first(memories: W
 
 
 @pytest.mark.process
-def test_deleting_the_index_keeps_the_memories(room: Room, memories: WorkspaceMemories) -> None:
-    workspace = room.open()
+def test_deleting_the_index_keeps_the_memories(project: Project, memories: WorkspaceMemories) -> None:
+    workspace = project.open()
     index(workspace)
     assert find(workspace, "retry with backoff")
     workspace.delete()
@@ -121,11 +121,13 @@ def test_deleting_the_index_keeps_the_memories(room: Room, memories: WorkspaceMe
     assert find(workspace, "retry with backoff")
 
 
-def test_memories_that_a_killed_deletion_left_in_the_rubbish_come_back(room: Room, memories: WorkspaceMemories) -> None:
-    room.close()
-    (folder,) = (room.home / "indexes").iterdir()
+def test_memories_that_a_killed_deletion_left_in_the_rubbish_come_back(
+    project: Project, memories: WorkspaceMemories
+) -> None:
+    project.close()
+    (folder,) = (project.home / "indexes").iterdir()
     folder.rename(folder.with_name(f".{folder.name}.deleted-1"))
-    assert room.open().memories.get("style") is not None
+    assert project.open().memories.get("style") is not None
 
 
 def test_two_processes_see_each_others_memories(tmp_path: Path) -> None:
@@ -192,8 +194,8 @@ def test_keywords_without_any_word_are_refused(memories: WorkspaceMemories, keyw
         words(memories, *keywords)
 
 
-def test_relevance_rises_with_the_match_and_agrees_with_the_order(room: Room) -> None:
-    memories = room.open().memories
+def test_relevance_rises_with_the_match_and_agrees_with_the_order(project: Project) -> None:
+    memories = project.open().memories
     for n in range(20):
         memories.save(f"filler/{n}", "nothing", f"entirely different matter number {n}", ())
     memories.save("once", "nothing", "the kettle stands between many other things in a long text about a kitchen", ())
@@ -204,8 +206,8 @@ def test_relevance_rises_with_the_match_and_agrees_with_the_order(room: Room) ->
     assert 0 < once < often < 1
 
 
-def test_a_word_that_every_memory_holds_is_a_match_all_the_same(room: Room) -> None:
-    memories = room.open().memories
+def test_a_word_that_every_memory_holds_is_a_match_all_the_same(project: Project) -> None:
+    memories = project.open().memories
     memories.save("only", "About the kettle", "The kettle is in the kitchen.", ())
     (hit,) = words(memories, "kettle").hits
     assert hit.relevance >= 0.5
@@ -232,8 +234,8 @@ def test_meaning_and_word_together_come_first_with_relevance_one(memories: Works
     assert relevances == sorted(relevances, reverse=True)
 
 
-def test_pages_follow_each_other_without_gap_or_repetition(room: Room) -> None:
-    memories = room.open().memories
+def test_pages_follow_each_other_without_gap_or_repetition(project: Project) -> None:
+    memories = project.open().memories
     for n in range(25):
         memories.save(f"note/{n}", f"Note {n} about caching", "The cache is cleared every night.", ())
     whole = keys(search(memories, "cache", 25))
@@ -250,8 +252,8 @@ def test_a_changed_memory_is_found_by_its_new_meaning(memories: WorkspaceMemorie
     assert "build/command" not in keys(search(memories, "compile"))
 
 
-def test_the_middle_of_a_long_text_is_found_by_meaning(room: Room) -> None:
-    memories = room.open().memories
+def test_the_middle_of_a_long_text_is_found_by_meaning(project: Project) -> None:
+    memories = project.open().memories
     filler = "Meeting notes without any particular content worth mentioning here. " * 60
     memories.save("long", "Minutes", f"{filler}The database password is rotated every month.{filler}", ())
     memories.save("other", "Minutes", filler, ())
@@ -275,7 +277,7 @@ def test_without_a_model_memories_are_found_by_word_and_it_is_said(tmp_path: Pat
     memories.close()
 
 
-def test_vectors_are_made_once(tmp_path: Path, room: Room, models: Models) -> None:
+def test_vectors_are_made_once(tmp_path: Path, project: Project, models: Models) -> None:
     made: list[int] = []
 
     class Counting:
@@ -289,7 +291,7 @@ def test_vectors_are_made_once(tmp_path: Path, room: Room, models: Models) -> No
             made.append(len(texts))
             return self._embed(texts)
 
-    embedder = Counting(models.embedder(room.open().settings()))
+    embedder = Counting(models.embedder(project.open().settings()))
     for _ in range(2):
         memories = WorkspaceMemories(MemoryFile(tmp_path / "m.sqlite"), lambda: embedder)
         memories.save("a", "", "some words", ()) if not made else None

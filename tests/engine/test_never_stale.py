@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -19,11 +19,12 @@ from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileNotFound
 from sidecar.model import IsCancelled, SearchRequest, never_cancelled, no_progress
-from sidecar.parts.watch import Changes, Notifier, Watcher
+from sidecar.parts.watch import Notifier, WatchedChanges, Watcher, WatchTimes
 from sidecar.settings.load import Settings
 from tests.engine.checkouts import Switcher
-from tests.engine.rooms import FILES, Room, find, index
-from tests.engine.stale import Life, Moment, Report, Repository
+from tests.engine.projects import FILES, Project, find, index
+from tests.engine.stale import Life, Moment, Repository
+from tests.engine.targets import FakeTarget
 
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
@@ -81,7 +82,7 @@ def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_
     def look() -> None:
         life.switch()
         life.workspace.find_paths("**/*", 1)
-        life.room.write("pkg0/saved.py", NEW)
+        life.project.write("pkg0/saved.py", NEW)
         life.buffer(0, 100)
         life.report(["pkg0/saved.py"])
         answer = life.workspace.search(SearchRequest("carburettor", mode="fts"), never_cancelled)
@@ -107,7 +108,7 @@ def test_lives_differ_where_a_change_is_never_reported(repository: Repository, m
     life = Life(repository, models)
     life.first()
     life.search()
-    life.room.write("pkg0/unseen.py", NEW)
+    life.project.write("pkg0/unseen.py", NEW)
     with pytest.raises(AssertionError, match="unseen"):
         life.teardown()
 
@@ -126,8 +127,10 @@ def test_nothing_leaves_the_queue_but_what_was_not_noted_again_since_it_was_look
 
 
 @contextlib.contextmanager
-def keeping(queue: ChangeQueue, apply: object, on_change: object = lambda: None) -> Iterator[ChangeApplier]:
-    applier = ChangeApplier("/work", queue, apply, "realtime", lambda _: None, lambda _: None, on_change)  # type: ignore[arg-type]
+def applying(
+    queue: ChangeQueue, apply: Callable[[Pending, IsCancelled], Pending], on_change: Callable[[], None] = lambda: None
+) -> Iterator[ChangeApplier]:
+    applier = ChangeApplier("/work", queue, FakeTarget(apply), "realtime", on_change)
     applier.start()
     try:
         yield applier
@@ -137,17 +140,17 @@ def keeping(queue: ChangeQueue, apply: object, on_change: object = lambda: None)
 
 def test_a_batch_that_the_end_of_the_thread_interrupts_still_waits() -> None:
     queue = ChangeQueue()
-    applying = threading.Event()
+    began = threading.Event()
 
     def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
-        applying.set()
+        began.set()
         while not cancelled():
             pass
         raise Cancelled
 
-    with keeping(queue, apply) as applier:
+    with applying(queue, apply) as applier:
         applier.add(["a.py"])
-        assert applying.wait(30)
+        assert began.wait(30)
     assert queue.pending() == Pending({"a.py"})
 
 
@@ -161,7 +164,7 @@ def test_what_cannot_be_applied_now_is_applied_when_it_can_be_though_nobody_sear
         applied.set()
         return pending
 
-    with keeping(queue, apply) as applier:
+    with applying(queue, apply) as applier:
         applier.add(["a.py"], [EVERYTHING])
         assert applier.flush(30) is False
         assert queue.pending() == Pending(rescan={EVERYTHING})
@@ -180,7 +183,7 @@ def test_one_path_that_cannot_be_dealt_with_does_not_hold_up_the_others() -> Non
             raise ValueError("a path that no database takes")
         return pending
 
-    with keeping(queue, apply) as applier:
+    with applying(queue, apply) as applier:
         applier.add(["bad\udcff.py", "good.py"])
         applier.flush(30)
         assert applier.flush(30) is True
@@ -193,14 +196,63 @@ def test_a_listener_that_fails_ends_no_keeping_up() -> None:
 
     def fail() -> None:
         told.append(1)
-        if threading.current_thread().name == "sidecar-keeper":
+        if threading.current_thread().name == "sidecar-apply":
             raise BrokenPipeError("the editor went away")
 
-    with keeping(queue, lambda pending, _: pending, fail) as applier:
+    with applying(queue, lambda pending, _: pending, fail) as applier:
         for path in ("a.py", "b.py"):
             applier.add([path])
             assert applier.flush(30) is True
     assert len(told) == 4
+
+
+class Reports:
+    """A watcher with so many changes to report, which is stopped after the last."""
+
+    active, note = True, ""
+
+    def __init__(self, *paths: str) -> None:
+        self._paths = list(paths)
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> None:
+        self._paths.clear()
+
+    def next(self) -> WatchedChanges | None:
+        return WatchedChanges(frozenset({self._paths.pop(0)})) if self._paths else None
+
+    def look(self) -> WatchedChanges:
+        return WatchedChanges()
+
+
+def test_a_listener_that_fails_does_not_end_the_watching() -> None:
+    queue = ChangeQueue()
+
+    def fail() -> None:
+        raise BrokenPipeError("the editor went away")
+
+    applier = ChangeApplier("/work", queue, FakeTarget(), "lazy", fail)
+    applier.follow(Reports("a.py", "b.py"))
+    applier.stop()
+    assert queue.pending() == Pending({"a.py", "b.py"})
+
+
+def test_a_listener_may_stop_what_reports_to_it() -> None:
+    queue, stopped = ChangeQueue(), threading.Event()
+    watcher = Reports("a.py", "b.py")
+
+    def stop() -> None:
+        watcher.stop()
+        applier.stop()
+        stopped.set()
+
+    applier = ChangeApplier("/work", queue, FakeTarget(), "lazy", stop)
+    applier.follow(watcher)
+    assert stopped.wait(30)
+    applier.stop()
+    assert queue.pending() == Pending({"a.py"})
 
 
 # ---------------------------------------------------------------- what nobody reports
@@ -214,30 +266,27 @@ def paths(workspace: IndexedWorkspace) -> tuple[str, ...]:
 
 @pytest.mark.process
 @pytest.mark.parametrize("strategy", ["realtime", "lazy"])
-def test_before_anything_watches_every_search_looks_for_itself(room: Room, strategy: str) -> None:
-    room.flags["indexingStrategy"] = strategy
-    workspace = room.open()
+def test_before_anything_watches_every_search_looks_for_itself(project: Project, strategy: str) -> None:
+    project.flags["indexingStrategy"] = strategy
+    workspace = project.open()
     index(workspace)
     assert find(workspace, "expire cookies")
-    room.write("src/engine.py", NEW)
+    project.write("src/engine.py", NEW)
     assert find(workspace, "tune carburettor")[0] == "src/engine.py"
 
 
-def polled(room: Room) -> IndexedWorkspace:
+def polled(project: Project) -> IndexedWorkspace:
     """A workspace that the system refuses to watch, and that nobody looks at for an hour."""
 
     def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
         raise OSError("OS file watch limit reached")
 
-    def make(root: str, settings: Settings, report: Report) -> Watcher:
-        def tell(changes: Changes) -> None:
-            report(changes.paths, ("",) if changes.head_moved else changes.rescan)
-
+    def make(root: str, settings: Settings) -> Watcher:
         strategy: Literal["files", "git"] = "git" if settings.indexing_strategy == "git" else "files"
-        return Watcher(root, tell, lambda _: False, strategy, poll_seconds=3600.0, make_notifier=refuse)
+        return Watcher(root, lambda _: False, strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse)
 
-    room.watcher, room.make_watcher = True, make
-    workspace = room.open()
+    project.watcher, project.make_watcher = True, make
+    workspace = project.open()
     watched = threading.Event()
     workspace.on_change(lambda status: watched.set() if status.watcher_active else None)
     index(workspace)
@@ -248,24 +297,24 @@ def polled(room: Room) -> IndexedWorkspace:
 
 @pytest.mark.process
 @pytest.mark.parametrize("strategy", ["realtime", "lazy"])
-def test_where_files_are_polled_a_search_looks_for_itself(room: Room, strategy: str) -> None:
-    room.flags["indexingStrategy"] = strategy
-    workspace = polled(room)
+def test_where_files_are_polled_a_search_looks_for_itself(project: Project, strategy: str) -> None:
+    project.flags["indexingStrategy"] = strategy
+    workspace = polled(project)
     assert "file watch limit" in workspace.status().warning
-    room.write("src/engine.py", NEW)
+    project.write("src/engine.py", NEW)
     answer = workspace.search(SearchRequest("tune carburettor"), never_cancelled)
     assert (answer.hits[0].path, answer.notice) == ("src/engine.py", "")
 
 
 @pytest.mark.process
-def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(room: Room) -> None:
-    room.flags["indexingStrategy"] = "git"
-    room.git("init", "-b", "main")
-    workspace = polled(room)
-    room.write("src/engine.py", NEW)
+def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(project: Project) -> None:
+    project.flags["indexingStrategy"] = "git"
+    project.git("init", "-b", "main")
+    workspace = polled(project)
+    project.write("src/engine.py", NEW)
     assert "src/engine.py" not in find(workspace, "tune carburettor")
-    room.git("add", ".")
-    room.git("commit", "-m", "one")
+    project.git("add", ".")
+    project.git("commit", "-m", "one")
     assert find(workspace, "tune carburettor")[0] == "src/engine.py"
 
 
@@ -273,22 +322,22 @@ def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(room: Ro
 
 
 @pytest.mark.parametrize("count", [2, 8], ids=["inline", "in stages"])
-def test_a_new_file_that_goes_after_a_run_has_read_it_is_not_indexed(room: Room, count: int) -> None:
+def test_a_new_file_that_goes_after_a_run_has_read_it_is_not_indexed(project: Project, count: int) -> None:
     """Its going leaves no row by which that run could see it."""
     names = [f"late/n{number}.py" for number in range(count)]
 
     def go(path: str) -> None:
-        first = room.root / names[0]
+        first = project.root / names[0]
         if path == names[1] and first.exists():
             first.unlink()
             with contextlib.suppress(FileNotFound):  # it was never indexed
                 workspace.reindex_file(names[0])
 
-    room.before_reading = go
-    workspace = room.open()
+    project.before_reading = go
+    workspace = project.open()
     index(workspace)
     for name in names:
-        room.write(name, NEW)
+        project.write(name, NEW)
     index(workspace)
-    assert not (room.root / names[0]).exists()
+    assert not (project.root / names[0]).exists()
     assert set(paths(workspace)) == {*FILES, *names[1:]}

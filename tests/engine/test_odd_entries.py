@@ -24,19 +24,19 @@ from sidecar.parts.left_out import is_at_or_below
 from sidecar.parts.manifest import read_failures, read_skips
 from sidecar.parts.paths import storable
 from tests.circumstances import as_somebody
-from tests.engine.rooms import FILES, Room, find, index
+from tests.engine.projects import FILES, Project, find, index
 
 YEAR_2300_S = 10_413_792_000
 PATH_MAX = 4095
 
 
 @contextmanager
-def open_room(models: Models, name: str = "work", **hooks: Any) -> Iterator[Room]:
+def open_project(models: Models, name: str = "work", **hooks: Any) -> Iterator[Project]:
     """A small workspace that anybody may enter."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)
-        made = Room(place / name, place / "home", {}, models, [], prepares_here=True, **hooks)
+        made = Project(place / name, place / "home", {}, models, [], prepares_here=True, **hooks)
         made.root.mkdir()
         for path, text in FILES.items():
             made.write(path, text)
@@ -190,8 +190,8 @@ def put(root: Path, where: str, entries: list[tuple[str, bytes]]) -> list[str]:
 @pytest.fixture(scope="module")
 def undisturbed(models: Models) -> dict[str, tuple[bytes, int]]:
     """The workspace without anything odd."""
-    with open_room(models) as room:
-        workspace = room.open()
+    with open_project(models) as project:
+        workspace = project.open()
         index(workspace)
         return held(workspace)
 
@@ -206,9 +206,9 @@ def test_the_rest_is_indexed_as_without_them_and_each_is_indexed_or_named(
     privileged: bool,
 ) -> None:
     hooks: dict[str, Any] = {} if privileged else {"around_walking": as_somebody}
-    with open_room(models, **hooks) as room:
-        odd = put(room.root, where, entries)
-        workspace = room.open()
+    with open_project(models, **hooks) as project:
+        odd = put(project.root, where, entries)
+        workspace = project.open()
         index(workspace)
         files, reasons = held(workspace), named(workspace)
         assert {path: files.get(path) for path in undisturbed} == undisturbed
@@ -225,9 +225,9 @@ def test_the_rest_is_indexed_as_without_them_and_each_is_indexed_or_named(
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_every_kind_of_oddity_once(models: Models, undisturbed: dict[str, tuple[bytes, int]], kind: str) -> None:
-    with open_room(models, around_walking=as_somebody) as room:
-        odd = put(room.root, "", [(kind, b"odd")])
-        workspace = room.open()
+    with open_project(models, around_walking=as_somebody) as project:
+        odd = put(project.root, "", [(kind, b"odd")])
+        workspace = project.open()
         index(workspace)
         files, reasons = held(workspace), named(workspace)
         assert {path: files.get(path) for path in undisturbed} == undisturbed
@@ -238,19 +238,19 @@ def test_every_kind_of_oddity_once(models: Models, undisturbed: dict[str, tuple[
 def test_files_that_go_between_the_look_and_the_reading_are_gone(
     models: Models, undisturbed: dict[str, tuple[bytes, int]]
 ) -> None:
-    with open_room(models) as room:
+    with open_project(models) as project:
         for number in range(20):
-            room.write(f"going/{number}.py", "x = 1\n")
-        room.before_reading = lambda path: (room.root / path).unlink() if path.startswith("going/") else None
-        workspace = room.open()
+            project.write(f"going/{number}.py", "x = 1\n")
+        project.before_reading = lambda path: (project.root / path).unlink() if path.startswith("going/") else None
+        workspace = project.open()
         assert index(workspace).errors == 0
         assert held(workspace) == undisturbed
 
 
 def test_half_a_character_in_a_notebook_or_in_an_editor_fails_nothing(models: Models) -> None:
-    with open_room(models) as room:
-        put(room.root, "", [("surrogate", b"odd")])
-        workspace = room.open()
+    with open_project(models) as project:
+        put(project.root, "", [("surrogate", b"odd")])
+        workspace = project.open()
         assert index(workspace).errors == 0
         assert "0odd.ipynb" in held(workspace)
         workspace.set_buffer("src/retry.py", "def retry_\ud800(call):\n    return call()\n")
@@ -275,8 +275,8 @@ def test_half_a_character_in_a_notebook_or_in_an_editor_fails_nothing(models: Mo
     ],
 )
 def test_a_path_that_no_file_can_have_is_explained(models: Models, path: str) -> None:
-    with open_room(models, "long" * 30) as room:
-        workspace = room.open()
+    with open_project(models, "long" * 30) as project:
+        workspace = project.open()
         assert not workspace.explain(path).in_index
         index(workspace)
         told = workspace.explain(path)
@@ -287,8 +287,8 @@ def test_a_path_that_no_file_can_have_is_explained(models: Models, path: str) ->
 
 
 def test_a_path_with_half_a_character_is_refused_with_the_reason(models: Models) -> None:
-    with open_room(models) as room:
-        workspace = room.open()
+    with open_project(models) as project:
+        workspace = project.open()
         index(workspace)
         with pytest.raises(InvalidParams, match="not valid Unicode"):
             workspace.explain("a\ud800.py")

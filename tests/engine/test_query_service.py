@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.errors import Cancelled
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.errors import Cancelled, ModelLoadFailed
+from sidecar.model import Embedder, SearchRequest, never_cancelled
+from sidecar.settings.load import Settings
 
-from .rooms import FILES, Room, find, index
+from .projects import FILES, Project, find, index
 
 pytestmark = pytest.mark.process
 
 
 @pytest.fixture
-def workspace(room: Room) -> IndexedWorkspace:
+def workspace(project: Project) -> IndexedWorkspace:
     for path, text in FILES.items():
-        room.write(path, text)
-    index(room.open())
-    room.close()
-    return room.open()
+        project.write(path, text)
+    index(project.open())
+    project.close()
+    return project.open()
 
 
 def preloaded(workspace: IndexedWorkspace) -> set[str]:
@@ -53,3 +55,32 @@ def test_an_index_that_was_asleep_loads_again(workspace: IndexedWorkspace) -> No
     assert preloaded(workspace) == set()
     assert find(workspace, "cookies")
     assert preloaded(workspace) == {"code"}
+
+
+class Unloadable:
+    """Models that are known and that nobody can load; `attempts` counts."""
+
+    def __init__(self, known: Models) -> None:
+        self.facts = known.facts
+        self.attempts = 0
+
+    def embedder(self, settings: Settings) -> Embedder:
+        self.attempts += 1
+        raise ModelLoadFailed("The model's file is missing.")
+
+    def loaded(self, settings: Settings) -> None:
+        """None is."""
+
+
+def test_a_search_tries_once_to_load_a_model_that_cannot_be_loaded(
+    project: Project, workspace: IndexedWorkspace
+) -> None:
+    workspace.close()
+    models = Unloadable(project.models)
+    unloadable = project.open(models=models)
+    answer = unloadable.search(SearchRequest("cookies"), never_cancelled)
+    assert (answer.mode, models.attempts) == ("fts", 1)
+    assert "The model's file is missing" in answer.notice
+    with pytest.raises(ModelLoadFailed):
+        unloadable.search(SearchRequest("cookies", mode="vector"), never_cancelled)
+    assert models.attempts == 2, "each search tries again"

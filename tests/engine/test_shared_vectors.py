@@ -14,25 +14,25 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors
 from sidecar.model import SearchRequest, never_cancelled
 from sidecar.parts.embed.kept import KeptVectors
-from tests.engine.rooms import Room, find, image, index
+from tests.engine.projects import Project, find, image, index
 
 pytestmark = pytest.mark.process
 
 
-def beside(room: Room, name: str) -> Room:
+def beside(project: Project, name: str) -> Project:
     """Another workspace of the same home, not yet there."""
-    return replace(room, root=room.root.parent / name, opened=[])
+    return replace(project, root=project.root.parent / name, opened=[])
 
 
 @pytest.fixture
-def repository(room: Room) -> Room:
-    room.git("init", "-q", "-b", "main")
-    room.git("add", "-A")
-    room.git("commit", "-q", "-m", "first")
-    return room
+def repository(project: Project) -> Project:
+    project.git("init", "-q", "-b", "main")
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "first")
+    return project
 
 
-def test_a_second_worktree_embeds_nothing_that_the_first_had(repository: Room) -> None:
+def test_a_second_worktree_embeds_nothing_that_the_first_had(repository: Project) -> None:
     first = index(repository.open())
     assert first.embedded > 0
     worktree = beside(repository, "worktree")
@@ -46,7 +46,7 @@ def test_a_second_worktree_embeds_nothing_that_the_first_had(repository: Room) -
     worktree.close()
 
 
-def test_a_branch_embeds_only_what_differs_and_coming_back_embeds_nothing(repository: Room) -> None:
+def test_a_branch_embeds_only_what_differs_and_coming_back_embeds_nothing(repository: Project) -> None:
     workspace = repository.open()
     index(workspace)
     repository.git("checkout", "-q", "-b", "topic")
@@ -60,7 +60,7 @@ def test_a_branch_embeds_only_what_differs_and_coming_back_embeds_nothing(reposi
     assert index(workspace).embedded == 0
 
 
-def test_two_processes_that_index_at_the_same_time_share_one_file(repository: Room) -> None:
+def test_two_processes_that_index_at_the_same_time_share_one_file(repository: Project) -> None:
     copy = beside(repository, "copy")
     copy.root.mkdir()
     for path in repository.root.rglob("*"):
@@ -73,7 +73,7 @@ def test_two_processes_that_index_at_the_same_time_share_one_file(repository: Ro
     copy.close()
 
 
-def test_deleting_an_index_leaves_the_vectors_of_the_others(repository: Room) -> None:
+def test_deleting_an_index_leaves_the_vectors_of_the_others(repository: Project) -> None:
     other = beside(repository, "other")
     other.root.mkdir()
     other.write("shared.py", (repository.root / "src/cookies.py").read_text())
@@ -92,7 +92,7 @@ def test_deleting_an_index_leaves_the_vectors_of_the_others(repository: Room) ->
     other.close()
 
 
-def test_an_index_whose_vectors_were_replaced_is_linked_anew_by_hash(repository: Room) -> None:
+def test_an_index_whose_vectors_were_replaced_is_linked_anew_by_hash(repository: Project) -> None:
     workspace = repository.open()
     index(workspace)
     before = image(workspace)
@@ -104,7 +104,7 @@ def test_an_index_whose_vectors_were_replaced_is_linked_anew_by_hash(repository:
     assert index(again).embedded == 0
 
 
-def test_a_reader_never_takes_the_vectors_of_a_new_cache_for_those_that_the_manifest_names(repository: Room) -> None:
+def test_a_reader_never_takes_the_vectors_of_a_new_cache_for_those_that_the_manifest_names(repository: Project) -> None:
     writer = repository.open()
     index(writer)
     query = "how long do cookies live"
@@ -121,9 +121,9 @@ def test_a_reader_never_takes_the_vectors_of_a_new_cache_for_those_that_the_mani
     assert ([hit.path for hit in answer.hits], answer.notice) == (before, "")
 
 
-def _make_old(room: Room) -> None:
+def _make_old(project: Project) -> None:
     """As if nobody had asked for any vector for days."""
-    path = room.home / "vectors" / "vectors.sqlite"
+    path = project.home / "vectors" / "vectors.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE uses SET day = day - 10")
 

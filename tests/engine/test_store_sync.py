@@ -17,7 +17,7 @@ from sidecar.errors import StoreFailed
 from sidecar.model import Collection, Ids, SearchRequest, Vectors, never_cancelled
 from sidecar.parts.vectors.chroma import ChromaStore
 from sidecar.parts.vectors.in_memory import InMemoryStore
-from tests.engine.rooms import Room, find, image, index
+from tests.engine.projects import Project, find, image, index
 
 pytestmark = pytest.mark.process
 
@@ -61,9 +61,9 @@ class FollowedStore(InMemoryStore):
 
 
 @pytest.fixture
-def followed(room: Room) -> Followed:
+def followed(project: Project) -> Followed:
     followed = Followed()
-    room.make_store = followed.make
+    project.make_store = followed.make
     return followed
 
 
@@ -77,9 +77,9 @@ def chunks(workspace: IndexedWorkspace) -> int:
     return workspace.status().chunks
 
 
-def in_chroma(room: Room, workspace: IndexedWorkspace) -> list[int]:
+def in_chroma(project: Project, workspace: IndexedWorkspace) -> list[int]:
     """The slots that a closed workspace has left in Chroma."""
-    layout = IndexLayout(room.home, str(room.root))
+    layout = IndexLayout(project.home, str(project.root))
     number = layout.current()
     assert number is not None
     model = workspace.status().model
@@ -97,15 +97,15 @@ def in_chroma(room: Room, workspace: IndexedWorkspace) -> list[int]:
 
 
 def test_while_all_vectors_fit_into_memory_neither_indexing_nor_searching_nor_saving_opens_the_store(
-    room: Room, followed: Followed
+    project: Project, followed: Followed
 ) -> None:
-    room.watcher = True
-    workspace = room.open()
+    project.watcher = True
+    workspace = project.open()
     index(workspace)
-    room.close()
-    workspace = room.open()
+    project.close()
+    workspace = project.open()
     assert find(workspace, QUESTION, mode="vector")
-    room.write("src/late.py", "def came_late():\n    pass\n")
+    project.write("src/late.py", "def came_late():\n    pass\n")
     workspace.reindex_file("src/late.py")
     assert find(workspace, "came_late")[0] == "src/late.py"
     assert workspace.find_closest(QUESTION, 5, 0.0, never_cancelled).hits
@@ -116,26 +116,26 @@ def test_while_all_vectors_fit_into_memory_neither_indexing_nor_searching_nor_sa
     assert workspace.status().status == "ready"
 
 
-def test_at_rest_chroma_is_filled_and_its_process_ended(room: Room) -> None:
-    room.keep_chroma()
-    room.vector_memory_bytes = 10**9
-    workspace = room.open()
+def test_at_rest_chroma_is_filled_and_its_process_ended(project: Project) -> None:
+    project.keep_chroma()
+    project.vector_memory_bytes = 10**9
+    workspace = project.open()
     index(workspace)
-    folder = IndexLayout(room.home, str(room.root)).store(1)
+    folder = IndexLayout(project.home, str(project.root)).store(1)
     assert not folder.exists()
     assert workspace.rest(0.0)
-    assert len(in_chroma(room, workspace)) == chunks(workspace)
-    room.write("src/late.py", "def came_late():\n    pass\n")
-    (room.root / "src/parse.ts").unlink()
+    assert len(in_chroma(project, workspace)) == chunks(workspace)
+    project.write("src/late.py", "def came_late():\n    pass\n")
+    (project.root / "src/parse.ts").unlink()
     assert find(workspace, "came_late")[0] == "src/late.py"
     assert workspace.rest(0.0)
-    assert len(in_chroma(room, workspace)) == chunks(workspace)
-    room.close()
-    room.vector_memory_bytes = 0
-    assert sum((held := image(room.open())).stored) == len(held.chunks)
+    assert len(in_chroma(project, workspace)) == chunks(workspace)
+    project.close()
+    project.vector_memory_bytes = 0
+    assert sum((held := image(project.open())).stored) == len(held.chunks)
 
 
-def test_at_rest_a_store_that_lacks_nothing_is_not_opened(room: Room, followed: Followed) -> None:
+def test_at_rest_a_store_that_lacks_nothing_is_not_opened(project: Project, followed: Followed) -> None:
     class Lasting(FollowedStore):
         def close(self) -> None:
             followed.open_now.discard(self)
@@ -146,8 +146,8 @@ def test_at_rest_a_store_that_lacks_nothing_is_not_opened(room: Room, followed: 
         lasting[:] = lasting or [Lasting(followed, dimension)]
         return lasting[0]
 
-    room.make_store = make
-    workspace = room.open()
+    project.make_store = make
+    workspace = project.open()
     index(workspace)
     assert workspace.rest(0.0)
     assert followed.opened == 1
@@ -156,7 +156,7 @@ def test_at_rest_a_store_that_lacks_nothing_is_not_opened(room: Room, followed: 
     assert followed.opened == 1
 
 
-def test_a_use_ends_the_filling_at_rest_and_the_store_is_closed(room: Room, followed: Followed) -> None:
+def test_a_use_ends_the_filling_at_rest_and_the_store_is_closed(project: Project, followed: Followed) -> None:
     filling, may_go_on = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -164,7 +164,7 @@ def test_a_use_ends_the_filling_at_rest_and_the_store_is_closed(room: Room, foll
         assert may_go_on.wait(LIMIT_S)
 
     followed.before_add = hold
-    workspace = room.open()
+    workspace = project.open()
     index(workspace)
     rested: list[bool] = []
     resting = threading.Thread(target=lambda: rested.append(workspace.rest(0.0)))
@@ -181,12 +181,12 @@ def test_a_use_ends_the_filling_at_rest_and_the_store_is_closed(room: Room, foll
     assert followed.opened == 2
 
 
-def test_a_workspace_rests_even_if_its_store_cannot_be_filled(room: Room, followed: Followed) -> None:
+def test_a_workspace_rests_even_if_its_store_cannot_be_filled(project: Project, followed: Followed) -> None:
     def fail() -> None:
         raise StoreFailed("Its disk is gone.")
 
     followed.before_add = fail
-    workspace = room.open()
+    workspace = project.open()
     index(workspace)
     assert workspace.rest(0.0)
     assert workspace.resting
@@ -197,15 +197,15 @@ def test_a_workspace_rests_even_if_its_store_cannot_be_filled(room: Room, follow
 # ---------------------------------------------------------------- above the bound
 
 
-def write_chapters(room: Room, count: int) -> None:
+def write_chapters(project: Project, count: int) -> None:
     """Plain text of more than 40 chunks for each file."""
     for chapter in range(count):
         lines = (f"chapter {chapter} line {n} of the tale about subject{n % 97} and object{n}" for n in range(1400))
-        room.write(f"tales/chapter{chapter}.txt", "\n".join(lines))
+        project.write(f"tales/chapter{chapter}.txt", "\n".join(lines))
 
 
 def test_above_the_bound_the_store_is_filled_and_asked_and_answers_are_right_meanwhile(
-    room: Room, followed: Followed
+    project: Project, followed: Followed
 ) -> None:
     filling, may_go_on = threading.Event(), threading.Event()
 
@@ -213,20 +213,20 @@ def test_above_the_bound_the_store_is_filled_and_asked_and_answers_are_right_mea
         filling.set()
         assert may_go_on.wait(LIMIT_S)
 
-    write_chapters(room, 100)
-    room.flags["twoStage"] = False
-    by_memory = room.open()
+    write_chapters(project, 100)
+    project.flags["twoStage"] = False
+    by_memory = project.open()
     index(by_memory)
     assert by_memory.status().docs.chunks > EXACT
     requests = [SearchRequest(f"the tale about subject{n}", "docs", mode="vector") for n in (7, 42)]
     right = [by_memory.search(request, never_cancelled).hits for request in requests]
     assert followed.opened == 0
-    room.close()
+    project.close()
 
     followed.before_add = hold
-    room.vector_memory_bytes = 100_000
-    room.watcher = True
-    workspace = room.open()
+    project.vector_memory_bytes = 100_000
+    project.watcher = True
+    workspace = project.open()
     assert workspace.status().status == "ready"
     assert filling.wait(LIMIT_S)
     meanwhile = [workspace.search(request, never_cancelled) for request in requests]
@@ -239,17 +239,17 @@ def test_above_the_bound_the_store_is_filled_and_asked_and_answers_are_right_mea
 
 
 def test_a_workspace_that_outgrows_the_bound_has_its_store_filled_without_a_search(
-    room: Room, followed: Followed
+    project: Project, followed: Followed
 ) -> None:
-    room.watcher = True
-    measured = room.open()
+    project.watcher = True
+    measured = project.open()
     index(measured)
-    room.vector_memory_bytes = 4 * measured.index.readable().model.dimension * (chunks(measured) + 2)
-    room.close()
-    workspace = room.open()
+    project.vector_memory_bytes = 4 * measured.index.readable().model.dimension * (chunks(measured) + 2)
+    project.close()
+    workspace = project.open()
     assert find(workspace, QUESTION)
     assert followed.opened == 0
-    write_chapters(room, 1)
+    write_chapters(project, 1)
     filling = threading.Event()
     followed.before_add = filling.set
     workspace.reindex_file("tales/chapter0.txt")
@@ -260,16 +260,16 @@ def test_a_workspace_that_outgrows_the_bound_has_its_store_filled_without_a_sear
 
 
 def test_a_short_command_opens_no_store_to_search_and_waits_for_it_after_indexing(
-    room: Room, followed: Followed
+    project: Project, followed: Followed
 ) -> None:
-    room.vector_memory_bytes = 0
-    workspace = room.open()
+    project.vector_memory_bytes = 0
+    workspace = project.open()
     index(workspace)
     (store,) = followed.open_now
     assert store.count("code") + store.count("docs") == chunks(workspace)
-    room.close()
+    project.close()
     opened = followed.opened
-    workspace = room.open()
+    workspace = project.open()
     assert find(workspace, QUESTION)
     workspace.reindex_file("src/retry.py")
     assert followed.opened == opened
@@ -278,14 +278,16 @@ def test_a_short_command_opens_no_store_to_search_and_waits_for_it_after_indexin
 # ---------------------------------------------------------------- after an unclean end
 
 
-def test_a_store_is_still_checked_if_it_was_not_opened_by_the_first_process_after_an_unclean_end(room: Room) -> None:
-    room.keep_chroma()
-    workspace = room.open()
+def test_a_store_is_still_checked_if_the_first_process_after_an_unclean_end_did_not_open_it(
+    project: Project,
+) -> None:
+    project.keep_chroma()
+    workspace = project.open()
     index(workspace)
     before = image(workspace)
     model = workspace.index.readable().model
-    room.close()
-    layout = IndexLayout(room.home, str(room.root))
+    project.close()
+    layout = IndexLayout(project.home, str(project.root))
     store = ChromaStore(layout.store(1), model.dimension, model.model_id)
     store.remove("code", store.ids("code")[:3])
     store.add("docs", np.array([999_999]), np.eye(1, model.dimension, dtype=np.float32))
@@ -293,8 +295,8 @@ def test_a_store_is_still_checked_if_it_was_not_opened_by_the_first_process_afte
     with sqlite3.connect(layout.manifest(1)) as connection:
         connection.execute("UPDATE meta SET value = 0 WHERE key = 'clean'")
     connection.close()
-    room.vector_memory_bytes = 10**9
-    assert find(room.open(), QUESTION)
-    room.close()
-    room.vector_memory_bytes = 0
-    assert image(room.open()) == before
+    project.vector_memory_bytes = 10**9
+    assert find(project.open(), QUESTION)
+    project.close()
+    project.vector_memory_bytes = 0
+    assert image(project.open()) == before

@@ -16,7 +16,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import PermissionDenied
 from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
 from tests.circumstances import as_somebody, without_descriptors
-from tests.engine.rooms import FILES, Room, find, index
+from tests.engine.projects import FILES, Project, find, index
 
 pytestmark = pytest.mark.process
 
@@ -37,12 +37,12 @@ def weather() -> Weather:
 
 
 @pytest.fixture
-def open_room(models: Models, weather: Weather) -> Iterator[Room]:
-    """A room whose folders anybody may enter, so that permissions inside it are what counts."""
+def open_project(models: Models, weather: Weather) -> Iterator[Project]:
+    """A project whose folders anybody may enter, so that permissions inside it are what counts."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o755)
-        made = Room(place / "work", place / "home", {}, models, [], around_walking=weather)
+        made = Project(place / "work", place / "home", {}, models, [], around_walking=weather)
         made.root.mkdir()
         for path, text in FILES.items():
             made.write(path, text)
@@ -59,11 +59,11 @@ def notice(workspace: IndexedWorkspace) -> str:
     return workspace.search(SearchRequest("retry with backoff", mode="fts"), never_cancelled).notice
 
 
-def test_descriptors_that_run_out_for_a_moment_empty_no_index(open_room: Room, weather: Weather) -> None:
-    workspace = open_room.open()
+def test_descriptors_that_run_out_for_a_moment_empty_no_index(open_project: Project, weather: Weather) -> None:
+    workspace = open_project.open()
     index(workspace)
     before = paths(workspace)
-    open_room.write(".gitignore", "*.log\n")
+    open_project.write(".gitignore", "*.log\n")
     seen: queue.Queue[StatusAnswer] = queue.Queue()
     weather.now = without_descriptors
     report = index(workspace)
@@ -83,17 +83,17 @@ def test_descriptors_that_run_out_for_a_moment_empty_no_index(open_room: Room, w
 
 
 @pytest.mark.parametrize("what", ["src", "src/.gitignore"])
-def test_what_may_not_be_read_keeps_what_is_known_of_it(open_room: Room, weather: Weather, what: str) -> None:
-    open_room.write("src/.gitignore", "*.log\n")
-    workspace = open_room.open()
+def test_what_may_not_be_read_keeps_what_is_known_of_it(open_project: Project, weather: Weather, what: str) -> None:
+    open_project.write("src/.gitignore", "*.log\n")
+    workspace = open_project.open()
     index(workspace)
     before = paths(workspace)
-    target = open_room.root / what
+    target = open_project.root / what
     mode = target.stat().st_mode
     target.chmod(0)
     weather.now = as_somebody
-    open_room.write("new.py", "x = 1\n")
-    (open_room.root / "README.md").unlink()
+    open_project.write("new.py", "x = 1\n")
+    (open_project.root / "README.md").unlink()
     index(workspace)
     assert paths(workspace) == before - {"README.md"} | {"new.py"}
     status = workspace.status()
@@ -102,18 +102,18 @@ def test_what_may_not_be_read_keeps_what_is_known_of_it(open_room: Room, weather
     assert "src/ could not be read" in notice(workspace)
     assert workspace.explain("src/retry.py").decision.rule.value == "unreadable"
     target.chmod(mode)
-    (open_room.root / "src/parse.ts").unlink()
+    (open_project.root / "src/parse.ts").unlink()
     index(workspace)
     assert paths(workspace) == before - {"README.md", "src/parse.ts"} | {"new.py"}
     assert workspace.status().warning == ""
     assert notice(workspace) == ""
 
 
-def test_a_change_in_a_folder_that_cannot_be_read_removes_nothing(open_room: Room, weather: Weather) -> None:
-    workspace = open_room.open()
+def test_a_change_in_a_folder_that_cannot_be_read_removes_nothing(open_project: Project, weather: Weather) -> None:
+    workspace = open_project.open()
     index(workspace)
     before = paths(workspace)
-    (open_room.root / "src").chmod(0)
+    (open_project.root / "src").chmod(0)
     weather.now = as_somebody
     applier = workspace._live_update._applier
     assert applier is not None
@@ -121,19 +121,19 @@ def test_a_change_in_a_folder_that_cannot_be_read_removes_nothing(open_room: Roo
     assert applier.flush(30)
     assert paths(workspace) == before
     assert "could not be read" in workspace.status().warning
-    (open_room.root / "src").chmod(0o755)
+    (open_project.root / "src").chmod(0o755)
     applier.add(["src/retry.py", "src"], ["src"], now=True)
     assert applier.flush(30)
     assert workspace.status().warning == ""
 
 
-def test_what_was_never_known_is_named_and_troubles_no_search(open_room: Room, weather: Weather) -> None:
-    closed = open_room.root / "closed"
+def test_what_was_never_known_is_named_and_troubles_no_search(open_project: Project, weather: Weather) -> None:
+    closed = open_project.root / "closed"
     closed.mkdir()
     (closed / "a.py").write_text("x = 1\n")
     closed.chmod(0)
     weather.now = as_somebody
-    workspace = open_room.open()
+    workspace = open_project.open()
     assert index(workspace).errors == 1
     assert workspace.status().errors == (("closed/", "Permission denied"),)
     assert paths(workspace) == set(FILES)
@@ -141,15 +141,15 @@ def test_what_was_never_known_is_named_and_troubles_no_search(open_room: Room, w
     closed.chmod(0o755)
 
 
-def test_a_file_that_could_not_be_read_is_tried_again(open_room: Room) -> None:
+def test_a_file_that_could_not_be_read_is_tried_again(open_project: Project) -> None:
     failing = {"src/retry.py"}
 
     def before_reading(path: str) -> None:
         if path in failing:
             raise PermissionDenied(f"{path} cannot be read: Too many open files.")
 
-    open_room.before_reading = before_reading
-    workspace = open_room.open()
+    open_project.before_reading = before_reading
+    workspace = open_project.open()
     index(workspace)
     seen: queue.Queue[StatusAnswer] = queue.Queue()
     workspace.on_change(seen.put)

@@ -36,7 +36,7 @@ from sidecar.model import FoundFile, Rule, Stat, no_progress
 from sidecar.parts.child import start_child
 from sidecar.settings.load import Settings
 from tests.engine.preparers_here import PreparersHere
-from tests.engine.rooms import Room, find, image, index
+from tests.engine.projects import Project, find, image, index
 from tests.hostile import PATTERNS, SIZE
 
 pytestmark = pytest.mark.process
@@ -53,13 +53,13 @@ GREEDY = PATTERNS["less"](SIZE).decode()
 
 
 @pytest.fixture
-def library(room: Room) -> Room:
+def library(project: Project) -> Project:
     for package in PACKAGES:
-        shutil.copytree(STDLIB / package, room.root / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in room.root.rglob("*"):
+        shutil.copytree(STDLIB / package, project.root / package, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in project.root.rglob("*"):
         os.utime(path, (1_700_000_000, 1_700_000_000))  # so long ago that its time stamp is trusted
-    assert sum(path.stat().st_size for path in room.root.rglob("*.py")) > 1_500_000
-    return room
+    assert sum(path.stat().st_size for path in project.root.rglob("*.py")) > 1_500_000
+    return project
 
 
 @pytest.fixture
@@ -95,14 +95,14 @@ def piece(*paths: str) -> list[Job]:
     return [Job(FoundFile(path, Stat(1, 1, 1, 1), "code")) for path in paths]
 
 
-def on_disk(room: Room, path: str, **facts: Any) -> Job:
-    found = (room.root / path).stat()
+def on_disk(project: Project, path: str, **facts: Any) -> Job:
+    found = (project.root / path).stat()
     stat = Stat(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
     return Job(FoundFile(path, stat, "code"), **facts)
 
 
-def parts_of(room: Room) -> Parts:
-    return real_parts({}, {}, {"SIDECAR_HOME": str(room.home), "HOME": str(room.home)})
+def parts_of(project: Project) -> Parts:
+    return real_parts({}, {}, {"SIDECAR_HOME": str(project.home), "HOME": str(project.home)})
 
 
 def plain(value: Any) -> Any:
@@ -118,7 +118,7 @@ def prepared(outcome: Outcome) -> Prepared:
     return outcome
 
 
-def test_files_are_prepared_in_another_process_as_they_are_in_this_one(library: Room, pool: WorkerPool) -> None:
+def test_files_are_prepared_in_another_process_as_they_are_in_this_one(library: Project, pool: WorkerPool) -> None:
     parts = parts_of(library)
     settings = parts.load_settings(library.home / "config.json")
     walked = parts.make_walker(str(library.root), settings).walk(lambda: False)
@@ -134,7 +134,7 @@ def test_files_are_prepared_in_another_process_as_they_are_in_this_one(library: 
         assert plain(asdict(there[job.found.path])) == plain(asdict(expected))
 
 
-def test_a_big_workspace_is_indexed_by_other_processes_as_it_is_in_one(library: Room) -> None:
+def test_a_big_workspace_is_indexed_by_other_processes_as_it_is_in_one(library: Project) -> None:
     apart = image(_indexed(library))
     library.close()
     shutil.rmtree(library.home)
@@ -142,13 +142,13 @@ def test_a_big_workspace_is_indexed_by_other_processes_as_it_is_in_one(library: 
     assert image(_indexed(library)) == apart
 
 
-def _indexed(room: Room) -> Any:
-    workspace = room.open()
+def _indexed(project: Project) -> Any:
+    workspace = project.open()
     index(workspace)
     return workspace
 
 
-def test_unsaved_text_travels_to_the_process_that_prepares_it(library: Room) -> None:
+def test_unsaved_text_travels_to_the_process_that_prepares_it(library: Project) -> None:
     workspace = library.open()
     workspace.set_buffer("json/decoder.py", "def unsaved_quokka():\n    return 1\n")
     index(workspace)
@@ -284,34 +284,34 @@ def test_nobody_has_to_end_the_processes_of_a_run_that_is_over() -> None:
     ],
 )
 def test_what_exceeds_a_limit_is_cut_by_lines_and_its_text_is_not_parsed_again(
-    room: Room, name: str, text: str, deed: str
+    project: Project, name: str, text: str, deed: str
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
-    room.write(name, text)
+    project.write(name, text)
     pool = WorkerPool(1, start=noted(started))
-    (outcome,) = pool.prepare(str(room.root), Settings(), [on_disk(room, name)])
+    (outcome,) = pool.prepare(str(project.root), Settings(), [on_disk(project, name)])
     first = prepared(outcome).new
     assert first.parser.startswith(f"lines: parser {deed}")
     assert "".join(line for chunk in first.chunks for line in chunk.text.split()) == "".join(text.split())
     assert len(started) == 2
-    (again,) = pool.prepare(str(room.root), Settings(), [on_disk(room, name)])
+    (again,) = pool.prepare(str(project.root), Settings(), [on_disk(project, name)])
     assert prepared(again).new.parser == first.parser
     assert len(started) == 2, "no process was ended by the same text again"
     pool.rest()
 
 
-def test_a_process_gets_no_more_memory_than_it_is_allowed(room: Room) -> None:
-    room.write("greedy.java", GREEDY)
+def test_a_process_gets_no_more_memory_than_it_is_allowed(project: Project) -> None:
+    project.write("greedy.java", GREEDY)
     pool = WorkerPool(1, Limits(seconds=60.0, memory_mb=320))
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    (outcome,) = pool.prepare(str(room.root), Settings(), [on_disk(room, "greedy.java")])
+    (outcome,) = pool.prepare(str(project.root), Settings(), [on_disk(project, "greedy.java")])
     pool.rest()
     assert prepared(outcome).new.parser.startswith("lines: parser crashed or ran out of memory")
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(before, 500_000)
 
 
-def test_a_parser_that_raises_has_its_file_cut_by_lines(room: Room) -> None:
-    parts = parts_of(room)
+def test_a_parser_that_raises_has_its_file_cut_by_lines(project: Project) -> None:
+    parts = parts_of(project)
 
     def parse(path: str, text: str, language: str) -> Any:
         if language == "python":
@@ -319,15 +319,15 @@ def test_a_parser_that_raises_has_its_file_cut_by_lines(room: Room) -> None:
         return parts.parse_file(path, text, language)
 
     here = PreparersHere(replace(parts, parse_file=parse))
-    (outcome,) = here.prepare(str(room.root), Settings(), [on_disk(room, "src/retry.py")])
+    (outcome,) = here.prepare(str(project.root), Settings(), [on_disk(project, "src/retry.py")])
     assert prepared(outcome).new.parser == "lines: parser raised RecursionError"
     assert prepared(outcome).new.language == "python"
 
 
-def test_a_hostile_workspace_is_indexed_searched_and_explained(room: Room) -> None:
-    room.write("deep.yaml", DEEP)
-    room.write("endless.py", f"{ENDLESS}\nzanzibar = 1\n")
-    workspace = room.open()
+def test_a_hostile_workspace_is_indexed_searched_and_explained(project: Project) -> None:
+    project.write("deep.yaml", DEEP)
+    project.write("endless.py", f"{ENDLESS}\nzanzibar = 1\n")
+    workspace = project.open()
     report = index(workspace)
     assert (report.errors, report.code.files + report.docs.files) == (0, 8)
     assert find(workspace, "zanzibar", mode="fts") == ["endless.py"]
@@ -339,26 +339,26 @@ def test_a_hostile_workspace_is_indexed_searched_and_explained(room: Room) -> No
     )
 
 
-def test_a_hostile_file_is_not_parsed_again_until_its_bytes_change(room: Room) -> None:
-    room.write("endless.py", ENDLESS)
-    workspace = room.open()
+def test_a_hostile_file_is_not_parsed_again_until_its_bytes_change(project: Project) -> None:
+    project.write("endless.py", ENDLESS)
+    workspace = project.open()
     index(workspace)
-    room.close()
-    os.utime(room.root / "endless.py")
+    project.close()
+    os.utime(project.root / "endless.py")
     started: list[subprocess.Popen[bytes]] = []
-    room.preparers = WorkerPool(1, start=noted(started))
-    workspace = room.open()
+    project.preparers = WorkerPool(1, start=noted(started))
+    workspace = project.open()
     index(workspace)
     assert workspace.explain("endless.py").parser == "lines: parser exceeded 1.0 s"
-    room.write("endless.py", "def mended():\n    return 1\n")
+    project.write("endless.py", "def mended():\n    return 1\n")
     workspace.reindex_file("endless.py")
     assert workspace.explain("endless.py").parser == "tree-sitter"
     assert all(process.poll() is None for process in started), "no file ended a process"
-    room.preparers.rest()
+    project.preparers.rest()
 
 
-def test_unsaved_hostile_text_harms_nobody(room: Room) -> None:
-    workspace = room.open()
+def test_unsaved_hostile_text_harms_nobody(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     workspace.set_buffer("src/parse.yaml", DEEP)
     assert "src/parse.yaml" in find(workspace, "k299")
@@ -367,7 +367,7 @@ def test_unsaved_hostile_text_harms_nobody(room: Room) -> None:
     assert workspace.explain("src/parse.yaml").parser == "tree-sitter"
 
 
-def test_a_cancelled_run_stops_and_its_processes_end_with_the_pool(library: Room) -> None:
+def test_a_cancelled_run_stops_and_its_processes_end_with_the_pool(library: Project) -> None:
     started: list[subprocess.Popen[bytes]] = []
     pool = WorkerPool(1, start=noted(started))
     library.preparers = pool
@@ -405,13 +405,13 @@ def test_a_process_that_prepares_files_imports_nothing_heavy() -> None:
     assert "pydantic_core" not in mapped
 
 
-def test_a_file_that_is_touched_is_not_parsed(room: Room, pool: WorkerPool) -> None:
-    workspace = room.open()
+def test_a_file_that_is_touched_is_not_parsed(project: Project, pool: WorkerPool) -> None:
+    workspace = project.open()
     index(workspace)
     generation = workspace._index.readable()
     assert generation.writer is not None
     known = generation.writer.manifest.known_file("src/retry.py")
-    (outcome,) = pool.prepare(str(room.root), Settings(), [on_disk(room, "src/retry.py", known=known)])
+    (outcome,) = pool.prepare(str(project.root), Settings(), [on_disk(project, "src/retry.py", known=known)])
     assert isinstance(outcome, Touched)
 
 
@@ -420,20 +420,20 @@ def test_a_file_that_is_touched_is_not_parsed(room: Room, pool: WorkerPool) -> N
     [b"[a-" * 300_000 + b" linguist-generated", b"".join(b"*a%d*a*b linguist-vendored\n" % n for n in range(35_000))],
     ids=["one endless pattern", "many patterns"],
 )
-def test_hostile_attributes_keep_no_file_out(room: Room, pool: WorkerPool, lines: bytes) -> None:
-    (room.root / ".gitattributes").write_bytes(b"*.ts linguist-generated\n" + lines)
-    jobs = [on_disk(room, "src/retry.py"), on_disk(room, "src/parse.ts")]
-    source, generated = pool.prepare(str(room.root), Settings(), jobs)
+def test_hostile_attributes_keep_no_file_out(project: Project, pool: WorkerPool, lines: bytes) -> None:
+    (project.root / ".gitattributes").write_bytes(b"*.ts linguist-generated\n" + lines)
+    jobs = [on_disk(project, "src/retry.py"), on_disk(project, "src/parse.ts")]
+    source, generated = pool.prepare(str(project.root), Settings(), jobs)
     assert prepared(source).new.parser == "tree-sitter"
     assert isinstance(generated, LeftOut)
     assert generated.skipped.decision.rule is Rule.GENERATED
 
 
-def test_a_command_of_the_shell_survives_what_a_daemon_survives(room: Room) -> None:
-    room.write("deep.yaml", DEEP)
-    env = {**os.environ, "SIDECAR_HOME": str(room.home)}
+def test_a_command_of_the_shell_survives_what_a_daemon_survives(project: Project) -> None:
+    project.write("deep.yaml", DEEP)
+    env = {**os.environ, "SIDECAR_HOME": str(project.home)}
     for words in (["index"], ["explain", "deep.yaml"], ["status"]):
-        command = [sys.executable, "-m", "sidecar", *words, "-w", str(room.root)]
+        command = [sys.executable, "-m", "sidecar", *words, "-w", str(project.root)]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         if words != ["index"]:

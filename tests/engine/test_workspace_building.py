@@ -21,70 +21,70 @@ from sidecar.errors import (
     PermissionDenied,
 )
 from sidecar.model import never_cancelled, no_progress
-from tests.engine.rooms import FILES, Room, find, image, index
+from tests.engine.projects import FILES, Project, find, image, index
 
 pytestmark = pytest.mark.process
 
 
-def settle(room: Room) -> None:
+def settle(project: Project) -> None:
     """Makes every file old enough that its time stamp can be trusted."""
-    for path in room.root.rglob("*"):
+    for path in project.root.rglob("*"):
         if path.is_file():
             os.utime(path, (1_700_000_000, 1_700_000_000))
 
 
-def test_the_first_run_indexes_code_and_documents_apart(room: Room) -> None:
-    report = index(room.open())
+def test_the_first_run_indexes_code_and_documents_apart(project: Project) -> None:
+    report = index(project.open())
     assert (report.code.files, report.docs.files) == (4, 2)
     assert report.embedded == report.code.chunks + report.docs.chunks
 
 
-def test_a_second_run_over_unchanged_files_reads_and_embeds_nothing(room: Room) -> None:
-    settle(room)
-    workspace = room.open()
+def test_a_second_run_over_unchanged_files_reads_and_embeds_nothing(project: Project) -> None:
+    settle(project)
+    workspace = project.open()
     index(workspace)
     again = index(workspace)
     assert (again.unchanged, again.embedded, again.removed) == (len(FILES), 0, 0)
 
 
-def test_only_the_chunks_that_changed_are_embedded(room: Room) -> None:
-    workspace = room.open()
+def test_only_the_chunks_that_changed_are_embedded(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
-    room.write("src/retry.py", FILES["src/retry.py"] + "\n\ndef wait(delay):\n    clock.advance(delay)\n" * 40)
+    project.write("src/retry.py", FILES["src/retry.py"] + "\n\ndef wait(delay):\n    clock.advance(delay)\n" * 40)
     first = index(workspace).embedded
-    room.write("docs/guide.md", FILES["docs/guide.md"] + "\n## Sessions\n\nSessions never end.\n")
+    project.write("docs/guide.md", FILES["docs/guide.md"] + "\n## Sessions\n\nSessions never end.\n")
     assert index(workspace).embedded == 1
     assert first >= 1
 
 
-def test_a_rename_embeds_no_chunk_again(room: Room) -> None:
-    workspace = room.open()
+def test_a_rename_embeds_no_chunk_again(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
-    (room.root / "src/cookies.py").rename(room.root / "src/biscuits.py")
+    (project.root / "src/cookies.py").rename(project.root / "src/biscuits.py")
     report = index(workspace)
     assert (report.embedded, report.removed) == (0, 1)
     assert "src/biscuits.py" in find(workspace, "expire cookies")
     assert "src/cookies.py" not in find(workspace, "expire cookies")
 
 
-def test_a_branch_switch_and_back_embeds_nothing_the_second_time(room: Room) -> None:
-    room.git("init", "-b", "main")
-    room.git("add", ".")
-    room.git("commit", "-m", "one")
-    workspace = room.open()
+def test_a_branch_switch_and_back_embeds_nothing_the_second_time(project: Project) -> None:
+    project.git("init", "-b", "main")
+    project.git("add", ".")
+    project.git("commit", "-m", "one")
+    workspace = project.open()
     index(workspace)
     before = image(workspace)
-    room.git("checkout", "-b", "other")
-    room.write("src/cookies.py", "def bake():\n    return oven.heat()\n")
-    room.git("commit", "-am", "two")
+    project.git("checkout", "-b", "other")
+    project.write("src/cookies.py", "def bake():\n    return oven.heat()\n")
+    project.git("commit", "-am", "two")
     assert index(workspace).embedded == 1
-    room.git("checkout", "main")
+    project.git("checkout", "main")
     assert index(workspace).embedded == 0
     assert image(workspace) == before
 
 
-def test_a_rebuild_embeds_nothing_and_equals_the_former_index(room: Room) -> None:
-    workspace = room.open()
+def test_a_rebuild_embeds_nothing_and_equals_the_former_index(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     before = image(workspace)
     report = workspace.rebuild(no_progress, never_cancelled)
@@ -93,8 +93,8 @@ def test_a_rebuild_embeds_nothing_and_equals_the_former_index(room: Room) -> Non
     assert workspace.status().generation == 2
 
 
-def test_a_cancelled_rebuild_leaves_the_former_index_in_force(room: Room) -> None:
-    workspace = room.open()
+def test_a_cancelled_rebuild_leaves_the_former_index_in_force(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     with pytest.raises(Cancelled):
         workspace.rebuild(no_progress, lambda: True)
@@ -102,8 +102,8 @@ def test_a_cancelled_rebuild_leaves_the_former_index_in_force(room: Room) -> Non
     assert find(workspace, "expire cookies")
 
 
-def test_a_cancelled_creation_is_incomplete_and_can_be_continued(room: Room) -> None:
-    workspace = room.open()
+def test_a_cancelled_creation_is_incomplete_and_can_be_continued(project: Project) -> None:
+    workspace = project.open()
     with pytest.raises(Cancelled):
         workspace.create(no_progress, lambda: True)
     assert workspace.status().status == "incomplete"
@@ -111,9 +111,9 @@ def test_a_cancelled_creation_is_incomplete_and_can_be_continued(room: Room) -> 
     assert workspace.status().status == "ready"
 
 
-def test_what_was_cancelled_goes_on_when_somebody_searches_and_not_by_itself(room: Room) -> None:
+def test_what_was_cancelled_goes_on_when_somebody_searches_and_not_by_itself(project: Project) -> None:
     others = set(threading.enumerate())
-    workspace = room.open(stay_seconds=0.0)
+    workspace = project.open(stay=0.0)
     with pytest.raises(Cancelled):
         workspace.create(no_progress, lambda: True)
     assert "sidecar-keeper" not in {thread.name for thread in set(threading.enumerate()) - others}
@@ -122,8 +122,8 @@ def test_what_was_cancelled_goes_on_when_somebody_searches_and_not_by_itself(roo
     assert workspace.status().status == "ready"
 
 
-def test_creating_twice_is_refused_and_changes_nothing(room: Room) -> None:
-    workspace = room.open()
+def test_creating_twice_is_refused_and_changes_nothing(project: Project) -> None:
+    workspace = project.open()
     workspace.create(no_progress, never_cancelled)
     before = image(workspace)
     with pytest.raises(IndexExists):
@@ -131,36 +131,36 @@ def test_creating_twice_is_refused_and_changes_nothing(room: Room) -> None:
     assert image(workspace) == before
 
 
-def test_a_file_that_becomes_ignored_leaves_the_index(room: Room) -> None:
-    workspace = room.open()
+def test_a_file_that_becomes_ignored_leaves_the_index(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
-    room.write(".sidecarignore", "src/http/\n")
+    project.write(".sidecarignore", "src/http/\n")
     assert index(workspace).removed == 1
     assert workspace.find_paths("**/*.go", 10).total == 0
 
 
-def test_one_file_is_indexed_again_removed_and_refused(room: Room) -> None:
-    workspace = room.open()
+def test_one_file_is_indexed_again_removed_and_refused(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     assert workspace.reindex_file("src/retry.py").chunks >= 1
-    (room.root / "src/retry.py").unlink()
+    (project.root / "src/retry.py").unlink()
     assert workspace.reindex_file("src/retry.py").status == "removed"
     with pytest.raises(FileNotFound):
         workspace.reindex_file("src/retry.py")
-    room.write("node_modules/x/index.js", "module.exports = 1\n")
+    project.write("node_modules/x/index.js", "module.exports = 1\n")
     with pytest.raises(FileExcluded, match="deny-list"):
         workspace.reindex_file("node_modules/x/index.js")
     with pytest.raises(PathTraversal):
         workspace.reindex_file("../secret")
 
 
-def test_a_secret_in_a_file_withholds_it_with_the_reason(room: Room) -> None:
+def test_a_secret_in_a_file_withholds_it_with_the_reason(project: Project) -> None:
     body = base64.b64encode(hashlib.shake_256(b"a key nobody uses").digest(600)).decode()
     pem = "\n".join(textwrap.wrap(body, 64))
-    room.write("deploy.py", f"KEY = '''-----BEGIN RSA PRIVATE KEY-----\n{pem}\n-----END RSA PRIVATE KEY-----'''\n")
-    workspace = room.open()
+    project.write("deploy.py", f"KEY = '''-----BEGIN RSA PRIVATE KEY-----\n{pem}\n-----END RSA PRIVATE KEY-----'''\n")
+    workspace = project.open()
     assert index(workspace).withheld == 1
-    settle(room)
+    settle(project)
     index(workspace)
     again = index(workspace)
     assert (again.withheld, again.unchanged) == (1, len(FILES))
@@ -168,23 +168,23 @@ def test_a_secret_in_a_file_withholds_it_with_the_reason(room: Room) -> None:
     assert withheld.path == "deploy.py"
     with pytest.raises(FileExcluded, match="secret-by-content"):
         workspace.reindex_file("deploy.py")
-    assert body[:60].encode() not in b"".join(p.read_bytes() for p in room.home.rglob("*.sqlite*"))
+    assert body[:60].encode() not in b"".join(p.read_bytes() for p in project.home.rglob("*.sqlite*"))
 
 
-def test_deleting_leaves_no_trace_on_disk(room: Room) -> None:
-    workspace = room.open()
+def test_deleting_leaves_no_trace_on_disk(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     workspace.delete()
     assert workspace.status().status == "not_found"
-    assert list((room.home / "indexes").iterdir()) == []
+    assert list((project.home / "indexes").iterdir()) == []
     with pytest.raises(IndexNotFound):
         workspace.delete()
 
 
-def test_text_written_last_second_is_not_trusted_to_be_unchanged(room: Room) -> None:
-    workspace = room.open()
+def test_text_written_last_second_is_not_trusted_to_be_unchanged(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
-    path = room.root / "src/parse.ts"
+    path = project.root / "src/parse.ts"
     stat = path.stat()
     path.write_text(FILES["src/parse.ts"].replace("parseQueryString", "parseQueryStrong"))
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -193,18 +193,18 @@ def test_text_written_last_second_is_not_trusted_to_be_unchanged(room: Room) -> 
     assert find(workspace, "parseQueryStrong", mode="fts") == ["src/parse.ts"]
 
 
-def test_indexing_a_file_that_cannot_be_read_says_permission_denied(room: Room) -> None:
-    workspace = room.open()
+def test_indexing_a_file_that_cannot_be_read_says_permission_denied(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
-    (room.root / "src/parse.ts").chmod(0)
-    if os.access(room.root / "src/parse.ts", os.R_OK):
+    (project.root / "src/parse.ts").chmod(0)
+    if os.access(project.root / "src/parse.ts", os.R_OK):
         pytest.skip("the superuser reads everything")
     with pytest.raises(PermissionDenied, match=r"src/parse\.ts"):
         workspace.reindex_file("src/parse.ts")
 
 
-def test_a_config_file_that_is_gone_is_written_again_by_the_next_indexing(room: Room) -> None:
-    workspace = room.open()
+def test_a_config_file_that_is_gone_is_written_again_by_the_next_indexing(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     config = Path(workspace.config().config_path)
     config.unlink()
@@ -212,10 +212,10 @@ def test_a_config_file_that_is_gone_is_written_again_by_the_next_indexing(room: 
     assert config.exists()
 
 
-def test_an_unreadable_file_is_reported_and_does_not_end_the_run(room: Room) -> None:
+def test_an_unreadable_file_is_reported_and_does_not_end_the_run(project: Project) -> None:
     if os.geteuid() == 0:
         pytest.skip("the superuser reads everything")
-    (room.root / "src/parse.ts").chmod(0)
-    workspace = room.open()
+    (project.root / "src/parse.ts").chmod(0)
+    workspace = project.open()
     assert index(workspace).errors == 1
     assert workspace.status().errors[0][0] == "src/parse.ts"

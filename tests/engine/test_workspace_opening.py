@@ -8,30 +8,32 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from sidecar.engine.concurrency.rwlock import RwLock
-from sidecar.engine.update.change_queue import Pending
-from sidecar.engine.update.live import LiveUpdate
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
+from sidecar.engine.update.activity import Activity
+from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
 from sidecar.model import Collection, SearchRequest, never_cancelled, no_progress
 from sidecar.parts.vectors.in_memory import InMemoryStore
+from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
-from tests.engine.rooms import SLOW, Room, find, image, index
+from tests.engine.projects import SLOW, Project, find, image, index
+from tests.engine.targets import FakeTarget
 
 pytestmark = pytest.mark.process
 
 
-def manifest_of(room: Room) -> Path:
-    (path,) = room.home.glob("indexes/*/generations/*/manifest.sqlite")
+def manifest_of(project: Project) -> Path:
+    (path,) = project.home.glob("indexes/*/generations/*/manifest.sqlite")
     return path
 
 
-def test_without_an_index_every_question_says_so(room: Room) -> None:
-    workspace = room.open()
+def test_without_an_index_every_question_says_so(project: Project) -> None:
+    workspace = project.open()
     with pytest.raises(IndexNotFound):
         find(workspace, "anything")
     with pytest.raises(IndexNotFound):
@@ -41,20 +43,20 @@ def test_without_an_index_every_question_says_so(room: Room) -> None:
     with pytest.raises(IndexNotFound):
         workspace.rebuild(no_progress, never_cancelled)
     assert workspace.status().status == "not_found"
-    assert not (room.home / "indexes").exists(), "asking leaves nothing behind"
+    assert not (project.home / "indexes").exists(), "asking leaves nothing behind"
 
 
-def test_a_workspace_without_documents_says_so(room: Room) -> None:
-    shutil.rmtree(room.root / "docs")
-    (room.root / "README.md").unlink()
-    workspace = room.open()
+def test_a_workspace_without_documents_says_so(project: Project) -> None:
+    shutil.rmtree(project.root / "docs")
+    (project.root / "README.md").unlink()
+    workspace = project.open()
     index(workspace)
     with pytest.raises(DocsIndexNotFound):
         find(workspace, "installation", collection="docs")
 
 
-def test_a_second_holder_may_search_but_not_write(room: Room) -> None:
-    first, second = room.open(), room.open()
+def test_a_second_holder_may_search_but_not_write(project: Project) -> None:
+    first, second = project.open(), project.open()
     index(first)
     assert find(second, "expire cookies") == find(first, "expire cookies")
     assert "Another process" in second.status().warning
@@ -65,8 +67,8 @@ def test_a_second_holder_may_search_but_not_write(room: Room) -> None:
     assert second.reindex_file("src/retry.py").status == "reindexed"
 
 
-def test_a_second_holder_sees_a_rebuild_and_a_deletion(room: Room) -> None:
-    first, second = room.open(), room.open()
+def test_a_second_holder_sees_a_rebuild_and_a_deletion(project: Project) -> None:
+    first, second = project.open(), project.open()
     index(first)
     assert find(second, "expire cookies")
     first.rebuild(no_progress, never_cancelled)
@@ -76,15 +78,15 @@ def test_a_second_holder_sees_a_rebuild_and_a_deletion(room: Room) -> None:
     assert second.status().status == "not_found"
 
 
-def test_an_index_of_another_schema_asks_for_a_rebuild_which_embeds_nothing(room: Room) -> None:
-    workspace = room.open()
+def test_an_index_of_another_schema_asks_for_a_rebuild_which_embeds_nothing(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     before = image(workspace)
     workspace.close()
-    with sqlite3.connect(manifest_of(room)) as connection:
+    with sqlite3.connect(manifest_of(project)) as connection:
         connection.execute("UPDATE meta SET value = 99 WHERE key = 'version_chunker'")
     connection.close()
-    again = room.open()
+    again = project.open()
     with pytest.raises(IndexCorrupt, match="reindex_project"):
         find(again, "expire cookies")
     assert again.status().status == "failed"
@@ -92,31 +94,31 @@ def test_an_index_of_another_schema_asks_for_a_rebuild_which_embeds_nothing(room
     assert image(again) == before
 
 
-def test_an_index_of_another_model_is_not_searched_by_meaning_without_a_second_stage(room: Room) -> None:
-    index(room.open())
-    room.close()
-    room.flags.update(model=SLOW, twoStage=False)
-    other = room.open()
+def test_an_index_of_another_model_is_not_searched_by_meaning_without_a_second_stage(project: Project) -> None:
+    index(project.open())
+    project.close()
+    project.flags.update(model=SLOW, twoStage=False)
+    other = project.open()
     with pytest.raises(IndexCorrupt, match="Run reindex_project"):
         find(other, "expire cookies")
     assert find(other, "expire", mode="fts")
 
 
-def test_a_model_that_does_not_exist_is_named(room: Room) -> None:
-    room.flags["model"] = "no-such-model"
+def test_a_model_that_does_not_exist_is_named(project: Project) -> None:
+    project.flags["model"] = "no-such-model"
     with pytest.raises(ModelLoadFailed, match="no-such-model"):
-        index(room.open())
+        index(project.open())
 
 
-def test_a_damaged_manifest_is_corrupt_and_a_rebuild_mends_it(room: Room) -> None:
-    workspace = room.open()
+def test_a_damaged_manifest_is_corrupt_and_a_rebuild_mends_it(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     before = image(workspace)
     workspace.close()
-    path = manifest_of(room)
+    path = manifest_of(project)
     path.write_bytes(b"not a database" * 1000)
     path.with_name("manifest.sqlite-wal").unlink(missing_ok=True)
-    again = room.open()
+    again = project.open()
     with pytest.raises(IndexCorrupt):
         find(again, "expire cookies")
     assert again.rebuild(no_progress, never_cancelled).embedded == 0
@@ -145,16 +147,16 @@ WAYS_OUT: dict[str, Callable[[IndexedWorkspace], object]] = {
 @pytest.mark.parametrize("opened", [False, True], ids=["closed", "open"])
 @pytest.mark.parametrize("way", ["index", "rebuild", "delete"])
 def test_of_a_manifest_with_zeroed_pages_status_tells_and_every_way_out_works(
-    room: Room, way: str, opened: bool
+    project: Project, way: str, opened: bool
 ) -> None:
-    workspace = room.open()
+    workspace = project.open()
     index(workspace)
     workspace.memories.save("build", "", "Run make.", [])
     before = image(workspace, store=False)
     if not opened:
         workspace.close()
-        workspace = room.open()
-    zero_every_page_but_those_of_meta(manifest_of(room))
+        workspace = project.open()
+    zero_every_page_but_those_of_meta(manifest_of(project))
     status = workspace.status()
     if not opened:
         assert (status.status, "reindex_project" in status.warning) == ("failed", True)
@@ -168,67 +170,69 @@ def test_of_a_manifest_with_zeroed_pages_status_tells_and_every_way_out_works(
     assert kept.text == "Run make."
 
 
-def test_indexing_makes_a_damaged_index_anew_and_says_so_without_embedding_anything_twice(room: Room) -> None:
-    index(room.open())
-    room.close()
-    manifest_of(room).write_bytes(b"not a database" * 1000)
-    for log in room.home.glob("indexes/*/generations/1/manifest.sqlite-*"):
+def test_indexing_makes_a_damaged_index_anew_and_says_so_without_embedding_anything_twice(project: Project) -> None:
+    index(project.open())
+    project.close()
+    manifest_of(project).write_bytes(b"not a database" * 1000)
+    for log in project.home.glob("indexes/*/generations/1/manifest.sqlite-*"):
         log.unlink()
-    report = index(room.open())
+    report = index(project.open())
     assert "has been rebuilt" in report.notice
     assert report.embedded == 0
-    assert index(room.opened[-1]).notice == ""
+    assert index(project.opened[-1]).notice == ""
 
 
-def test_creating_is_not_refused_where_the_index_is_damaged(room: Room) -> None:
-    index(room.open())
-    room.close()
-    manifest_of(room).write_bytes(b"")
-    assert WAYS_OUT["create"](room.open())
+def test_creating_is_not_refused_where_the_index_is_damaged(project: Project) -> None:
+    index(project.open())
+    project.close()
+    manifest_of(project).write_bytes(b"")
+    assert WAYS_OUT["create"](project.open())
 
 
-def test_an_index_of_another_model_is_no_damage_and_is_not_made_anew_unasked(room: Room) -> None:
-    index(room.open())
-    room.close()
-    room.flags.update(model=SLOW, twoStage=False)
+def test_an_index_of_another_model_is_no_damage_and_is_not_made_anew_unasked(project: Project) -> None:
+    index(project.open())
+    project.close()
+    project.flags.update(model=SLOW, twoStage=False)
     with pytest.raises(IndexCorrupt, match="or change the setting back"):
-        index(room.open())
+        index(project.open())
 
 
 @pytest.mark.parametrize("content", ["", "rubbish", "7", "-1", None])
-def test_whatever_the_note_of_the_generation_in_force_says_the_index_is_found(room: Room, content: str | None) -> None:
-    index(room.open())
-    room.close()
-    (note,) = room.home.glob("indexes/*/current")
+def test_whatever_the_note_of_the_generation_in_force_says_the_index_is_found(
+    project: Project, content: str | None
+) -> None:
+    index(project.open())
+    project.close()
+    (note,) = project.home.glob("indexes/*/current")
     if content is None:
         note.unlink()
         note.mkdir()
     else:
         note.write_text(content)
-    workspace = room.open()
+    workspace = project.open()
     assert find(workspace, "expire cookies")
     workspace.rebuild(no_progress, never_cancelled)
     assert workspace.status().generation == 2
 
 
-def test_a_store_that_is_damaged_is_filled_again_without_the_model(room: Room) -> None:
-    room.keep_chroma()
-    workspace = room.open()
+def test_a_store_that_is_damaged_is_filled_again_without_the_model(project: Project) -> None:
+    project.keep_chroma()
+    workspace = project.open()
     index(workspace)
     before = image(workspace)
     workspace.close()
-    stores = list(room.home.glob("indexes/*/generations/1/store/*"))
+    stores = list(project.home.glob("indexes/*/generations/1/store/*"))
     assert stores
     for path in stores[0].rglob("*"):
         if path.is_file():
             path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    again = room.open()
+    again = project.open()
     assert image(again) == before
     assert index(again).embedded == 0
 
 
 def test_the_log_says_of_a_store_that_is_filled_again_what_is_the_matter_and_no_more(
-    room: Room, caplog: pytest.LogCaptureFixture
+    project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     why = "The vector store's files hold 3 vectors, 2 of them deleted. It is filled again from the kept vectors."
     wasteful = iter([True])
@@ -239,31 +243,31 @@ def test_the_log_says_of_a_store_that_is_filled_again_what_is_the_matter_and_no_
                 raise StoreFailed(why, rebuild=True)
             return super().count(collection)
 
-    room.make_store = lambda _settings, _folder, dimension, _model_id: Wasteful(dimension)
-    room.vector_memory_bytes = 0
-    workspace = room.open()
+    project.make_store = lambda _settings, _folder, dimension, _model_id: Wasteful(dimension)
+    project.vector_memory_bytes = 0
+    workspace = project.open()
     index(workspace)
     assert sum((held := image(workspace)).stored) == len(held.chunks)
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [why]
 
 
-def test_kept_vectors_that_are_gone_are_made_again(room: Room) -> None:
-    workspace = room.open()
+def test_kept_vectors_that_are_gone_are_made_again(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     before = image(workspace)
     workspace.close()
-    for path in room.home.glob("vectors/vectors.sqlite*"):
+    for path in project.home.glob("vectors/vectors.sqlite*"):
         path.unlink()
-    again = room.open()
+    again = project.open()
     assert index(again).embedded > 0
     assert image(again) == before
 
 
-def test_kept_vectors_that_prove_damaged_while_they_are_open_are_begun_anew(room: Room) -> None:
-    workspace = room.open()
+def test_kept_vectors_that_prove_damaged_while_they_are_open_are_begun_anew(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     before = image(workspace, store=False)
-    vectors = room.home / "vectors" / "vectors.sqlite"
+    vectors = project.home / "vectors" / "vectors.sqlite"
     with sqlite3.connect(vectors) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.close()
@@ -275,26 +279,26 @@ def test_kept_vectors_that_prove_damaged_while_they_are_open_are_begun_anew(room
     assert image(workspace, store=False) == before
 
 
-def test_without_the_store_the_kept_vectors_are_searched(room: Room) -> None:
-    workspace = room.open()
+def test_without_the_store_the_kept_vectors_are_searched(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     with_store = find(workspace, "how long do cookies live", mode="vector")
     workspace.close()
-    alone = room.open()
+    alone = project.open()
     answer = alone.search(SearchRequest("how long do cookies live", mode="vector"), never_cancelled)
     assert [h.path for h in answer.hits] == with_store
     assert answer.notice == ""
 
 
-def test_a_deletion_that_was_killed_half_way_is_swept_up(room: Room) -> None:
-    index(room.open())
-    room.close()
-    (folder,) = (room.home / "indexes").iterdir()
+def test_a_deletion_that_was_killed_half_way_is_swept_up(project: Project) -> None:
+    index(project.open())
+    project.close()
+    (folder,) = (project.home / "indexes").iterdir()
     folder.rename(folder.with_name(f".{folder.name}.deleted-1"))
-    workspace = room.open()
+    workspace = project.open()
     assert workspace.status().status == "not_found"
     index(workspace)
-    assert [p.name for p in (room.home / "indexes").iterdir()] == [folder.name]
+    assert [p.name for p in (project.home / "indexes").iterdir()] == [folder.name]
 
 
 class SlowWatcher:
@@ -314,17 +318,17 @@ class SlowWatcher:
     def stop(self) -> None:
         self.deeds.append("stopped")
 
-    def refresh(self) -> None:
-        pass
+    def next(self) -> None:
+        """Nothing changes."""
 
-    def look(self) -> None:
-        pass
+    def look(self) -> WatchedChanges:
+        return WatchedChanges()
 
 
-def test_a_watcher_that_starts_while_the_workspace_is_closed_is_stopped(room: Room) -> None:
+def test_a_watcher_that_starts_while_the_workspace_is_closed_is_stopped(project: Project) -> None:
     watcher = SlowWatcher()
-    room.make_watcher = lambda *_: watcher
-    workspace = room.open(stay_seconds=0.0)
+    project.make_watcher = lambda *_: watcher
+    workspace = project.open(stay=0.0)
     index(workspace)
     assert watcher.starting.wait(60)
     closing = threading.Thread(target=workspace.close)
@@ -339,26 +343,18 @@ def test_an_end_for_good_amid_a_start_leaves_no_thread_behind() -> None:
         live_update.end(for_good=True)
         return []
 
-    writer = SimpleNamespace(manifest=SimpleNamespace(dirty=dirty))
-    index: Any = SimpleNamespace(gate=threading.RLock(), generation=SimpleNamespace(writer=writer))
-    live_update = LiveUpdate(
-        root="/nowhere",
-        index=lambda: index,
-        settings=Settings,
-        make_watcher=SlowWatcher,
-        apply=lambda *_: Pending(),
-        on_change=lambda: None,
-        write_lock=RwLock(),
-        stay_seconds=0.0,
-        freshness_seconds=1.0,
-    )
+    generation = SimpleNamespace(writer=SimpleNamespace(manifest=SimpleNamespace(dirty=dirty)))
+    index: Any = SimpleNamespace(gate=threading.RLock(), written=lambda: generation)
+    parts, upgrade = cast(Any, None), cast(Any, None)
+    files = WorkspaceFiles("/nowhere", {}, parts, Settings)
+    live_update = LiveUpdate(files, index, FakeTarget(), upgrade, Activity(lambda: None), LiveTimes(stay=0.0))
     before = threading.enumerate()
     live_update.start(reconcile=True)
     assert [thread for thread in threading.enumerate() if thread not in before] == []
 
 
-def test_an_open_index_whose_number_has_gone_is_found_again_once_it_is_indexed(room: Room) -> None:
-    workspace = room.open()
+def test_an_open_index_whose_number_has_gone_is_found_again_once_it_is_indexed(project: Project) -> None:
+    workspace = project.open()
     index(workspace)
     (Path(workspace.status().index_path) / "current").unlink()
     index(workspace)

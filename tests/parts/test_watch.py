@@ -12,9 +12,32 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.parts.watch import Changes, Notifier, Strategy, Watcher, _Tree
+from sidecar.parts.watch import Notifier, Strategy, WatchedChanges, Watcher, WatchTimes, _Tree
 from tests.circumstances import without_descriptors
 from tests.patience import PATIENCE_S
+
+
+class Reading:
+    """A started watcher, and the thread that takes its changes until it is stopped."""
+
+    def __init__(self, watcher: Watcher, take: Callable[[WatchedChanges], object]) -> None:
+        self._watcher = watcher
+        self._take = take
+        watcher.start()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while (changes := self._watcher.next()) is not None:
+            self._take(changes)
+
+    def stop(self) -> None:
+        self._watcher.stop()
+        self.join()
+
+    def join(self) -> None:
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
 
 
 class Listening:
@@ -25,8 +48,8 @@ class Listening:
         self.paths: set[str] = set()
         self.rescan: set[str] = set()
         self.heads = 0
-        self._queue: queue.Queue[Changes] = queue.Queue()
-        self._watchers: list[Watcher] = []
+        self._queue: queue.Queue[WatchedChanges] = queue.Queue()
+        self._watchers: list[Reading] = []
 
     def start(
         self,
@@ -40,15 +63,13 @@ class Listening:
 
         watcher = Watcher(
             str(self.root),
-            self._queue.put,
             is_ignored,
             strategy,
+            WatchTimes(poll_seconds=0.05),
             each_folder=each_folder,
-            poll_seconds=0.05,
             make_notifier=make_notifier,
         )
-        watcher.start()
-        self._watchers.append(watcher)
+        self._watchers.append(Reading(watcher, self._queue.put))
         return watcher
 
     def until(self, satisfied: Callable[[], bool]) -> None:
@@ -211,18 +232,17 @@ def test_after_a_refresh_a_folder_that_is_no_longer_ignored_is_rescanned_and_wat
 
 def test_a_new_folder_does_not_make_it_ask_about_all_the_others_again(root: Path) -> None:
     asked: list[str] = []
-    calls: queue.Queue[Changes] = queue.Queue()
+    calls: queue.Queue[WatchedChanges] = queue.Queue()
 
     def is_ignored(folder: str) -> bool:
         asked.append(folder)
         return folder == "node_modules"
 
-    watcher = Watcher(str(root), calls.put, is_ignored, each_folder=True)
-    watcher.start()
+    reading = Reading(Watcher(str(root), is_ignored, each_folder=True), calls.put)
     assert sorted(asked) == ["node_modules", "src", "src/inner"]
     (root / "src" / "new").mkdir()
     assert calls.get(timeout=PATIENCE_S).rescan == {"src/new"}
-    watcher.stop()
+    reading.stop()
     assert set(asked[3:]) == {"src/new"}
 
 
@@ -314,31 +334,29 @@ def test_where_it_only_looks_around_now_and_then_it_can_be_asked_to_look_now(roo
     def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
         raise OSError("OS file watch limit reached")
 
-    told: list[Changes] = []
-    for make_notifier, expected in ((refuse, [Changes(rescan=frozenset({""}))]), (None, [])):
-        told.clear()
-        watcher = Watcher(str(root), told.append, lambda _: False, poll_seconds=3600, make_notifier=make_notifier)
+    for make_notifier, expected in ((refuse, WatchedChanges(rescan=frozenset({""}))), (None, WatchedChanges())):
+        watcher = Watcher(str(root), lambda _: False, times=WatchTimes(poll_seconds=3600), make_notifier=make_notifier)
         watcher.start()
-        watcher.look()
+        assert watcher.look() == expected
         watcher.stop()
-        assert told == expected
-        watcher.look()
-        assert told == expected
+        assert watcher.look() == WatchedChanges()
+        assert watcher.next() is None
 
 
 def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
     """It looks around until it can begin anew. Here the rules cannot be asked at first, and once later."""
     faults = ["at the start", "", "later"]
-    changes: queue.Queue[Changes] = queue.Queue()
+    changes: queue.Queue[WatchedChanges] = queue.Queue()
 
     def is_ignored(folder: str) -> bool:
         if faults and (fault := faults.pop(0)):
             raise RuntimeError(fault)
         return False
 
-    watcher = Watcher(str(root), changes.put, is_ignored, poll_seconds=0.05)
+    watcher = Watcher(str(root), is_ignored, times=WatchTimes(poll_seconds=0.05))
     watcher.start()
     assert "at the start" in watcher.note
+    reading = Reading(watcher, changes.put)
     try:
         for name in ("one", "two", "three"):
             (root / name).mkdir()
@@ -352,7 +370,7 @@ def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
             changes.get(timeout=PATIENCE_S)
         assert watcher.active
     finally:
-        watcher.stop()
+        reading.stop()
 
 
 @pytest.mark.parametrize("each_folder", [True, False])
@@ -396,46 +414,26 @@ def test_in_git_strategy_a_repository_that_is_cloned_anew_is_watched_again(heard
         heard.until(lambda: heard.heads > 0)
 
 
-def test_a_listener_that_fails_does_not_end_the_watching(root: Path) -> None:
-    calls: queue.Queue[Changes] = queue.Queue()
-
-    def fail(changes: Changes) -> None:
-        calls.put(changes)
-        raise ValueError("the listener's fault")
-
-    watcher = Watcher(str(root), fail, lambda _: False)
-    watcher.start()
-    for name in ("one", "two"):
-        (root / name).write_text("x")
-        assert name in calls.get(timeout=PATIENCE_S).paths
-    assert watcher.active
-    watcher.stop()
-
-
-def test_stopping_ends_the_thread_and_starting_again_works(heard: Listening, root: Path) -> None:
-    before = set(threading.enumerate())
-    watcher = heard.start()
-    assert watcher.active
-    watcher.stop()
+def test_stopping_ends_the_wait_and_starting_again_works(root: Path) -> None:
+    changes: queue.Queue[WatchedChanges] = queue.Queue()
+    watcher = Watcher(str(root), lambda _: False)
     assert not watcher.active
-    assert {thread for thread in threading.enumerate() if thread.name == "sidecar-watch"} <= before
-    watcher.start()
+    reading = Reading(watcher, changes.put)
+    assert watcher.active
+    reading.stop()
+    assert not watcher.active
+    assert watcher.next() is None
+    again = Reading(watcher, changes.put)
     (root / "src" / "a.py").write_text("changed")
-    heard.until(lambda: "src/a.py" in heard.paths)
+    assert changes.get(timeout=PATIENCE_S).paths == {"src/a.py"}
+    again.stop()
 
 
-def test_a_listener_may_stop_the_watcher(root: Path) -> None:
-    stopped = threading.Event()
-
-    def stop(_: Changes) -> None:
-        watcher.stop()
-        stopped.set()
-
-    watcher = Watcher(str(root), stop, lambda _: False)
-    watcher.start()
+def test_who_takes_the_changes_may_stop_the_watcher(root: Path) -> None:
+    watcher = Watcher(str(root), lambda _: False)
+    reading = Reading(watcher, lambda _: watcher.stop())
     (root / "x").write_text("x")
-    assert stopped.wait(PATIENCE_S)
-    watcher.stop()
+    reading.join()
     assert not watcher.active
 
 

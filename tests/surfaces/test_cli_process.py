@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.rooms import QUICK, SLOW
+from tests.engine.projects import QUICK, SLOW
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process

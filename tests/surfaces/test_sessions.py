@@ -44,7 +44,7 @@ def silent(params: Any) -> Any:
 YES, NO = says("Delete index"), says("Cancel")
 
 
-class House:
+class Process:
     """One process: a service over a fake workspace at a real folder, and doors that share one registry."""
 
     def __init__(self, root: Path, confirm: Confirm = "auto", question_timeout_s: float = 60.0) -> None:
@@ -81,8 +81,8 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def process(tmp_path: Path) -> Process:
+    return Process(tmp_path)
 
 
 @pytest.fixture(params=[HANDSHAKE, STATELESS])
@@ -124,78 +124,82 @@ async def never_asked(ctx: Any, params: Any) -> ElicitResult:
 
 
 async def test_an_agents_delete_is_answered_in_the_editor_and_names_agent_workspace_and_loss(
-    house: House, era: str
+    process: Process, era: str
 ) -> None:
-    editor = await house.editor("Code", YES)
-    async with house.agent(era, never_asked) as agent:
+    editor = await process.editor("Code", YES)
+    async with process.agent(era, never_asked) as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
     (box,) = editor.all_of(ASK)
     assert '"Claude" wants to permanently delete' in box["message"]
-    assert quoted(str(house.root)) in box["message"]
+    assert quoted(str(process.root)) in box["message"]
     assert "own" not in box
     assert "2 files and 2 chunks" in box["message"]
     assert [action["title"] for action in box["actions"]] == ["Delete index", "Cancel"]
 
 
 @pytest.mark.parametrize("answer", [NO, lambda params: None, says("something else")])
-async def test_a_no_in_the_editor_is_a_cancelled_result_for_the_agent(house: House, era: str, answer: Any) -> None:
-    await house.editor("Code", answer)
-    async with house.agent(era, never_asked) as agent:
+async def test_a_no_in_the_editor_is_a_cancelled_result_for_the_agent(process: Process, era: str, answer: Any) -> None:
+    await process.editor("Code", answer)
+    async with process.agent(era, never_asked) as agent:
         result = await agent.call_tool("delete_index", {})
     assert status_of(result) == "cancelled"
-    assert house.workspace.status().status == "ready"
+    assert process.workspace.status().status == "ready"
 
 
-async def test_without_an_editor_the_agents_own_client_is_asked(house: House, era: str) -> None:
-    async with house.agent(era, own_yes) as agent:
+async def test_without_an_editor_the_agents_own_client_is_asked(process: Process, era: str) -> None:
+    async with process.agent(era, own_yes) as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
 
 
-async def test_with_nobody_at_all_delete_is_cancelled_and_rebuild_goes_ahead(house: House, era: str) -> None:
-    async with house.agent(era) as agent:
+async def test_with_nobody_at_all_delete_is_cancelled_and_rebuild_goes_ahead(process: Process, era: str) -> None:
+    async with process.agent(era) as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "cancelled"
         assert status_of(await agent.call_tool("reindex_project", {})) == "reindexed"
 
 
-async def test_an_editor_of_another_folder_is_not_asked(house: House, tmp_path_factory: pytest.TempPathFactory) -> None:
-    server = make_lsp(SharedService(house.service), closes_service=False, sessions=house.sessions)
+async def test_an_editor_of_another_folder_is_not_asked(
+    process: Process, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    server = make_lsp(SharedService(process.service), closes_service=False, sessions=process.sessions)
     elsewhere = InProcessEditor(server, {ASK: NO})
     await elsewhere.start(tmp_path_factory.mktemp("elsewhere"))
-    async with house.agent(HANDSHAKE, own_yes) as agent:
+    async with process.agent(HANDSHAKE, own_yes) as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
     assert elsewhere.all_of(ASK) == []
 
 
 async def test_an_editor_whose_folder_holds_the_workspace_is_asked(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
-    house = House(tmp_path / "inner")
-    server = make_lsp(SharedService(house.service), closes_service=False, sessions=house.sessions)
+    process = Process(tmp_path / "inner")
+    server = make_lsp(SharedService(process.service), closes_service=False, sessions=process.sessions)
     outer = InProcessEditor(server, {ASK: NO})
     await outer.start(tmp_path)
-    async with house.agent(HANDSHAKE, never_asked) as agent:
+    async with process.agent(HANDSHAKE, never_asked) as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "cancelled"
     assert len(outer.all_of(ASK)) == 1
 
 
-async def test_an_editor_that_cannot_show_a_question_leaves_it_to_the_caller(house: House) -> None:
-    editor = await house.editor("Plain", NO, capabilities={})
-    async with house.agent(HANDSHAKE, own_yes) as agent:
+async def test_an_editor_that_cannot_show_a_question_leaves_it_to_the_caller(process: Process) -> None:
+    editor = await process.editor("Plain", NO, capabilities={})
+    async with process.agent(HANDSHAKE, own_yes) as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
     assert editor.all_of(ASK) == []
 
 
-async def test_an_editor_that_dies_while_asked_hands_the_question_on(house: House) -> None:
-    editor = await house.editor("Code", silent)
-    async with house.agent(HANDSHAKE, own_yes) as agent:
+async def test_an_editor_that_dies_while_asked_hands_the_question_on(process: Process) -> None:
+    editor = await process.editor("Code", silent)
+    async with process.agent(HANDSHAKE, own_yes) as agent:
         call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
         await editor.expect_method(ASK)
         await editor.die()
         assert status_of(await call) == "deleted"
 
 
-async def test_an_editor_that_dies_while_asked_is_nobody_where_the_caller_cannot_be_asked(house: House) -> None:
-    editor = await house.editor("Code", silent)
-    async with house.agent() as agent:
+async def test_an_editor_that_dies_while_asked_is_nobody_where_the_caller_cannot_be_asked(
+    process: Process,
+) -> None:
+    editor = await process.editor("Code", silent)
+    async with process.agent() as agent:
         call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
         await editor.expect_method(ASK)
         await editor.die()
@@ -205,38 +209,38 @@ async def test_an_editor_that_dies_while_asked_is_nobody_where_the_caller_cannot
 
 
 async def test_no_answer_in_time_goes_to_the_caller_and_without_one_is_a_no(tmp_path: Path) -> None:
-    house = House(tmp_path, question_timeout_s=0.2)
-    editor = await house.editor("Code", silent)
-    async with house.agent() as agent:
+    process = Process(tmp_path, question_timeout_s=0.2)
+    editor = await process.editor("Code", silent)
+    async with process.agent() as agent:
         result = await agent.call_tool("reindex_project", {})
     assert status_of(result) == "cancelled"
     assert "not answered in time" in str(result.structured_content)
     closed = await editor.expect_method("sidecar/questionClosed")
     assert closed["reason"] == "timeout"
     assert closed["message"] == editor.all_of(ASK)[0]["message"]
-    async with house.agent(HANDSHAKE, own_yes) as agent:
+    async with process.agent(HANDSHAKE, own_yes) as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
 
 
-async def test_a_caller_that_gives_up_takes_the_box_back(house: House) -> None:
-    editor = await house.editor("Code", silent)
-    async with house.agent() as agent:
+async def test_a_caller_that_gives_up_takes_the_box_back(process: Process) -> None:
+    editor = await process.editor("Code", silent)
+    async with process.agent() as agent:
         call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
         asked = await editor.expect(lambda m: m.get("method") == ASK)
         call.cancel()
         taken_back = await editor.expect_method("$/cancelRequest")
         assert taken_back == {"id": asked["id"]}
         assert (await editor.expect_method("sidecar/questionClosed"))["reason"] == "cancelled"
-    assert house.workspace.status().status == "ready"
+    assert process.workspace.status().status == "ready"
 
 
 # ---------------------------------------------------------------- two editors
 
 
-async def test_of_two_editors_the_first_answer_counts_and_the_other_box_is_withdrawn(house: House) -> None:
-    slow = await house.editor("Window 1", silent)
-    await house.editor("Window 2", YES)
-    async with house.agent() as agent:
+async def test_of_two_editors_the_first_answer_counts_and_the_other_box_is_withdrawn(process: Process) -> None:
+    slow = await process.editor("Window 1", silent)
+    await process.editor("Window 2", YES)
+    async with process.agent() as agent:
         assert status_of(await agent.call_tool("delete_index", {})) == "deleted"
     asked = await slow.expect(lambda m: m.get("method") == ASK)
     assert await slow.expect_method("$/cancelRequest") == {"id": asked["id"]}
@@ -246,9 +250,9 @@ async def test_of_two_editors_the_first_answer_counts_and_the_other_box_is_withd
     assert (await slow.request("sidecar/getIndexStatus", {}))["status"] == "not_found"
 
 
-async def test_when_one_of_two_editors_dies_the_other_still_answers(house: House) -> None:
-    dying, other = await house.editor("Window 1", silent), await house.editor("Window 2", silent)
-    async with house.agent() as agent:
+async def test_when_one_of_two_editors_dies_the_other_still_answers(process: Process) -> None:
+    dying, other = await process.editor("Window 1", silent), await process.editor("Window 2", silent)
+    async with process.agent() as agent:
         call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
         await dying.expect_method(ASK)
         asked = await other.expect(lambda m: m.get("method") == ASK)
@@ -257,39 +261,41 @@ async def test_when_one_of_two_editors_dies_the_other_still_answers(house: House
         assert status_of(await call) == "deleted"
 
 
-async def test_an_editor_that_calls_is_the_only_one_that_is_asked(house: House) -> None:
-    caller, other = await house.editor("Window 1", YES), await house.editor("Window 2", NO)
+async def test_an_editor_that_calls_is_the_only_one_that_is_asked(process: Process) -> None:
+    caller, other = await process.editor("Window 1", YES), await process.editor("Window 2", NO)
     assert (await caller.request("sidecar/deleteIndex", {}))["status"] == "deleted"
-    assert caller.all_of(ASK)[0]["own"] == str(house.root)
+    assert caller.all_of(ASK)[0]["own"] == str(process.root)
     assert other.all_of(ASK) == []
 
 
 # ---------------------------------------------------------------- REST
 
 
-async def test_a_rest_call_is_answered_in_the_editor(house: House) -> None:
-    editor = await house.editor("Code", YES)
-    app = make_app(house.service, str(house.root), sessions=house.sessions)
+async def test_a_rest_call_is_answered_in_the_editor(process: Process) -> None:
+    editor = await process.editor("Code", YES)
+    app = make_app(process.service, str(process.root), sessions=process.sessions)
     assert (await posted(app, "delete_index"))["status"] == "deleted"
     assert '(REST)" wants to' in editor.all_of(ASK)[0]["message"]
 
 
-async def test_an_answer_over_rest_counts_only_once(house: House) -> None:
-    app = make_app(house.service, str(house.root), sessions=house.sessions)
+async def test_an_answer_over_rest_counts_only_once(process: Process) -> None:
+    app = make_app(process.service, str(process.root), sessions=process.sessions)
     answer = f"{(await posted(app, 'delete_index'))['question']['id']}=accept"
-    await house.editor("Code", NO)
+    await process.editor("Code", NO)
     assert (await posted(app, "delete_index", answer))["status"] == "deleted"
-    house.workspace.refresh(lambda *_: None, lambda: False)
+    process.workspace.refresh(lambda *_: None, lambda: False)
     assert (await posted(app, "delete_index", answer))["status"] == "cancelled"
 
 
 # ---------------------------------------------------------------- what the others see
 
 
-async def test_a_job_that_an_agent_started_is_shown_in_the_editor_and_can_be_ended_there(house: House) -> None:
+async def test_a_job_that_an_agent_started_is_shown_in_the_editor_and_can_be_ended_there(
+    process: Process,
+) -> None:
     go_on = threading.Event()
-    house.before_work = lambda path: None
-    editor = await house.editor("Code", says("Rebuild"))
+    process.before_work = lambda path: None
+    editor = await process.editor("Code", says("Rebuild"))
     reached = threading.Event()
 
     def hold(path: str) -> None:
@@ -297,8 +303,8 @@ async def test_a_job_that_an_agent_started_is_shown_in_the_editor_and_can_be_end
             reached.set()
             assert go_on.wait(PATIENCE_S)
 
-    house.before_work = hold
-    async with house.agent() as agent:
+    process.before_work = hold
+    async with process.agent() as agent:
         call = asyncio.ensure_future(agent.call_tool("reindex_project", {}))
         begun = await editor.expect_method("$/progress", lambda p: p["value"]["kind"] == "begin")
         assert begun["value"]["title"] == 'sidecar: reindex project (for "Claude")'
@@ -312,18 +318,21 @@ async def test_a_job_that_an_agent_started_is_shown_in_the_editor_and_can_be_end
     await editor.expect_method("$/progress", lambda p: p["value"] == {"kind": "end", "message": "cancelled"})
 
 
-async def test_every_editor_of_the_folder_hears_of_a_changed_index(house: House) -> None:
-    one, two = await house.editor("Window 1", says("Rebuild")), await house.editor("Window 2", says("Rebuild"))
-    async with house.agent() as agent:
+async def test_every_editor_of_the_folder_hears_of_a_changed_index(process: Process) -> None:
+    one, two = (
+        await process.editor("Window 1", says("Rebuild")),
+        await process.editor("Window 2", says("Rebuild")),
+    )
+    async with process.agent() as agent:
         await agent.call_tool("reindex_project", {})
     for editor in (one, two):
         told = await editor.expect_method("sidecar/status", lambda p: p.get("generation") == 2)
-        assert told["workspace"] == str(house.root)
+        assert told["workspace"] == str(process.root)
 
 
-async def test_activity_lists_agents_and_what_each_asked_got_and_was_refused(house: House, era: str) -> None:
-    editor = await house.editor("Code", NO)
-    async with house.agent(era) as agent:
+async def test_activity_lists_agents_and_what_each_asked_got_and_was_refused(process: Process, era: str) -> None:
+    editor = await process.editor("Code", NO)
+    async with process.agent(era) as agent:
         await agent.call_tool("search_code", {"query": "retry with backoff"})
         await agent.call_tool("delete_index", {})
         await agent.call_tool("explain_path", {"path": "../outside"})
@@ -346,9 +355,9 @@ async def test_activity_lists_agents_and_what_each_asked_got_and_was_refused(hou
     assert later["entries"] == []
 
 
-async def test_a_session_that_has_left_is_no_longer_listed_but_its_calls_are(house: House) -> None:
-    editor = await house.editor("Code", NO)
-    async with house.agent() as agent:
+async def test_a_session_that_has_left_is_no_longer_listed_but_its_calls_are(process: Process) -> None:
+    editor = await process.editor("Code", NO)
+    async with process.agent() as agent:
         await agent.call_tool("search_code", {"query": "retry"})
         assert len((await editor.request("sidecar/activity", {}))["sessions"]) == 2
     await editor.expect_method("sidecar/activityChanged", lambda p: p["sessions"] == 1 and p["revision"] > 0)
@@ -357,16 +366,16 @@ async def test_a_session_that_has_left_is_no_longer_listed_but_its_calls_are(hou
     assert told["entries"][0]["agent"] == "Claude"
 
 
-async def test_what_editors_ask_by_themselves_is_left_out_of_the_log(house: House) -> None:
-    editor = await house.editor("Code", NO)
+async def test_what_editors_ask_by_themselves_is_left_out_of_the_log(process: Process) -> None:
+    editor = await process.editor("Code", NO)
     await editor.request("sidecar/getIndexStatus", {})
     await editor.request("sidecar/getConfig", {})
     assert (await editor.request("sidecar/activity", {}))["entries"] == []
 
 
-async def test_a_question_that_stands_is_seen_as_asking(house: House) -> None:
-    editor = await house.editor("Code", silent)
-    async with house.agent() as agent:
+async def test_a_question_that_stands_is_seen_as_asking(process: Process) -> None:
+    editor = await process.editor("Code", silent)
+    async with process.agent() as agent:
         call = asyncio.ensure_future(agent.call_tool("delete_index", {}))
         asked = await editor.expect(lambda m: m.get("method") == ASK)
         await editor.expect_method("sidecar/activityChanged", lambda p: p["asking"] == 1)
@@ -395,8 +404,8 @@ async def test_a_folder_without_an_index_is_named_in_an_answer_over_several(tmp_
 # ---------------------------------------------------------------- the index's state as a resource
 
 
-async def test_an_agent_may_read_the_index_state(house: House, era: str) -> None:
-    async with house.agent(era) as agent:
+async def test_an_agent_may_read_the_index_state(process: Process, era: str) -> None:
+    async with process.agent(era) as agent:
         (resource,) = (await agent.list_resources()).resources
         read = await agent.read_resource(resource.uri)
         (status,) = read.contents
@@ -407,23 +416,26 @@ async def test_an_agent_may_read_the_index_state(house: House, era: str) -> None
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-async def test_an_agent_that_has_subscribed_hears_of_a_changed_index(house: House) -> None:
+async def test_an_agent_that_has_subscribed_hears_of_a_changed_index(process: Process) -> None:
     heard = asyncio.Event()
 
     async def message(told: Any) -> None:
         if isinstance(told, ResourceUpdatedNotification):
             heard.set()
 
-    async with house.agent(message_handler=message) as agent:
+    async with process.agent(message_handler=message) as agent:
         await agent.session.subscribe_resource("sidecar://index/status")
-        await asyncio.to_thread(house.workspace.refresh, lambda *_: None, lambda: False)
+        await asyncio.to_thread(process.workspace.refresh, lambda *_: None, lambda: False)
         async with asyncio.timeout(30):
             await heard.wait()
 
 
-async def test_an_agent_of_the_newer_protocol_listens_for_a_changed_index(house: House) -> None:
-    async with house.agent(STATELESS) as agent, agent.listen(resource_subscriptions=["sidecar://index/status"]) as told:
-        await asyncio.to_thread(house.workspace.refresh, lambda *_: None, lambda: False)
+async def test_an_agent_of_the_newer_protocol_listens_for_a_changed_index(process: Process) -> None:
+    async with (
+        process.agent(STATELESS) as agent,
+        agent.listen(resource_subscriptions=["sidecar://index/status"]) as told,
+    ):
+        await asyncio.to_thread(process.workspace.refresh, lambda *_: None, lambda: False)
         async with asyncio.timeout(30):
             event = await anext(aiter(told))
         assert event == ResourceUpdated("sidecar://index/status")

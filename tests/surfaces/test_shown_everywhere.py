@@ -55,7 +55,7 @@ STATUSES = {int(number) for number in re.findall(r" (\d+)  [a-z]", EXITS)}
 """The exit statuses that the manual lists."""
 
 
-class House(NamedTuple):
+class Hostile(NamedTuple):
     """A hostile workspace with an index, memories and documents, in this process."""
 
     root: Path
@@ -70,13 +70,13 @@ class House(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
     folder = tmp_path_factory.mktemp("hostile")
     env = {"SIDECAR_HOME": str(folder / "home\u202e"), "HOME": str(folder), "SIDECAR_MODLE": NASTY[:80]}
     root = make_workspace(folder)
     service = make_service(env=env, toolsets="all")
     service.refresh(str(root))
-    made = House(root, service, Sessions(), env)
+    made = Hostile(root, service, Sessions(), env)
     made.value("memory_save", key="nasty", summary="needle", text=NASTY)
     made.value("search_add_document", doc_id=NASTY[:200], content=NASTY, metadata={"needle": NASTY})
     config = Path(made.value("get_config")["configPath"])
@@ -101,9 +101,9 @@ class Person:
 # ---------------------------------------------------------------- agents
 
 
-def agent(house: House, person: Person) -> Client:
+def agent(hostile: Hostile, person: Person) -> Client:
     return Client(
-        make_mcp(house.service, str(house.root), sessions=house.sessions),
+        make_mcp(hostile.service, str(hostile.root), sessions=hostile.sessions),
         mode="legacy",
         elicitation_callback=person,  # type: ignore[arg-type]
         client_info=Implementation(name=NASTY, version=NASTY, title=NASTY),
@@ -111,7 +111,7 @@ def agent(house: House, person: Person) -> Client:
 
 
 @pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
-async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(house: House, tool: ToolSpec) -> None:
+async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(hostile: Hostile, tool: ToolSpec) -> None:
     found: list[str] = []
     person = Person()
     told: list[str] = []
@@ -119,7 +119,7 @@ async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(house: 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         told.append(message or "")
 
-    async with agent(house, person) as client:
+    async with agent(hostile, person) as client:
         for arguments in argument_sets(tool.input_schema()):
             result = await client.call_tool(tool.name, arguments, progress_callback=progress)  # type: ignore[arg-type]
             (content,) = result.content
@@ -133,17 +133,17 @@ async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(house: 
     assert sorted(set(found)) == []
 
 
-def test_the_hostile_files_are_found_at_all(house: House) -> None:
+def test_the_hostile_files_are_found_at_all(hostile: Hostile) -> None:
     """Otherwise nothing above would mean anything."""
-    found = house.value("search_code", query="needle", top_k=50)["results"]
+    found = hostile.value("search_code", query="needle", top_k=50)["results"]
     assert len(found) >= 10
     assert any("\n" in hit["path"] for hit in found)
     assert any("\x1b" in hit["path"] for hit in found)
     assert any("\u202e" in hit["content"] for hit in found)
 
 
-async def test_a_resource_and_an_error_of_the_protocol_are_visible(house: House) -> None:
-    async with agent(house, Person()) as client:
+async def test_a_resource_and_an_error_of_the_protocol_are_visible(hostile: Hostile) -> None:
+    async with agent(hostile, Person()) as client:
         read = await client.read_resource(URI)
         assert flaws(read.contents[0].text) == []  # type: ignore[union-attr]
         for ask in (client.call_tool(NASTY, {}), client.read_resource("x:" + NASTY)):
@@ -185,9 +185,15 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def run(house: House, *words: str, typed: str = "") -> tuple[str, str]:
+def run(hostile: Hostile, *words: str, typed: str = "") -> tuple[str, str]:
     out, err = Terminal(), io.StringIO()
-    status = main(["-w", str(house.root), *words], service=house.service, stdin=Terminal(typed), stdout=out, stderr=err)
+    status = main(
+        ["-w", str(hostile.root), *words],
+        service=hostile.service,
+        stdin=Terminal(typed),
+        stdout=out,
+        stderr=err,
+    )
     assert status in STATUSES
     assert "\x1b[31mSTOLEN" not in out.getvalue() + err.getvalue()
     return uncoloured(out.getvalue()), uncoloured(err.getvalue())
@@ -204,34 +210,34 @@ def test_every_command_is_among_those_that_are_tried() -> None:
 
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
 @pytest.mark.parametrize("command", RUN)
-def test_every_command_prints_only_what_can_be_seen(house: House, command: str, options: tuple[str, ...]) -> None:
+def test_every_command_prints_only_what_can_be_seen(hostile: Hostile, command: str, options: tuple[str, ...]) -> None:
     found: list[str] = []
     for words in WORDS[command]:
-        out, err = run(house, *options, *command.split(), *words, typed="n\n")
+        out, err = run(hostile, *options, *command.split(), *words, typed="n\n")
         found += flaws(out) + flaws(err)
     assert sorted(set(found)) == []
 
 
 @pytest.mark.parametrize("tool", [tool for tool in ALL_TOOLS if tool.question is None], ids=lambda tool: tool.name)
-def test_every_tool_that_a_shell_calls_prints_only_what_can_be_seen(house: House, tool: ToolSpec) -> None:
+def test_every_tool_that_a_shell_calls_prints_only_what_can_be_seen(hostile: Hostile, tool: ToolSpec) -> None:
     found: list[str] = []
     for arguments in argument_sets(tool.input_schema()):
         for option in ((), ("--json",)):
-            out, err = run(house, *option, "call", tool.name, json.dumps(arguments))
+            out, err = run(hostile, *option, "call", tool.name, json.dumps(arguments))
             found += flaws(out) + flaws(err)
             if out:
                 assert json.loads(out) is not None
     assert sorted(set(found)) == []
 
 
-def test_a_shell_counts_as_many_results_as_there_are(house: House) -> None:
-    value = house.value("search_code", query="needle", top_k=50)
-    out, _ = run(house, "search", "-k", "50", "needle")
+def test_a_shell_counts_as_many_results_as_there_are(hostile: Hostile) -> None:
+    value = hostile.value("search_code", query="needle", top_k=50)
+    out, _ = run(hostile, "search", "-k", "50", "needle")
     assert sum(not re.match(r" *\d+ \|", line) for line in out.splitlines() if line) == len(value["results"])
-    out, _ = run(house, "search", "-k", "50", "--compact", "needle")
+    out, _ = run(hostile, "search", "-k", "50", "--compact", "needle")
     assert len(out.splitlines()) == len(value["results"])
-    out, _ = run(house, "paths", "**", "-n", "100")
-    assert len(out.splitlines()) == len(house.value("search_by_path", pattern="**", limit=100)["matches"])
+    out, _ = run(hostile, "paths", "**", "-n", "100")
+    assert len(out.splitlines()) == len(hostile.value("search_by_path", pattern="**", limit=100)["matches"])
 
 
 @pytest.mark.parametrize(
@@ -266,8 +272,8 @@ def test_the_status_of_the_daemon_is_visible() -> None:
 # ---------------------------------------------------------------- scripts
 
 
-async def test_every_answer_over_rest_is_visible_and_exact(house: House) -> None:
-    app = make_app(house.service, str(house.root), sessions=house.sessions)
+async def test_every_answer_over_rest_is_visible_and_exact(hostile: Hostile) -> None:
+    app = make_app(hostile.service, str(hostile.root), sessions=hostile.sessions)
     found: list[str] = []
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as client:
         for tool in ALL_TOOLS:
@@ -300,9 +306,9 @@ SENTENCES: dict[str, Callable[[Any], list[str]]] = {
 """What an editor shows as it comes. Everything else is data, which must be exact."""
 
 
-def editor_of(house: House, answer: Callable[[Any], Any]) -> InProcessEditor:
+def editor_of(hostile: Hostile, answer: Callable[[Any], Any]) -> InProcessEditor:
     server = make_lsp(
-        SharedService(house.service), closes_service=False, sessions=house.sessions, question_timeout_s=60
+        SharedService(hostile.service), closes_service=False, sessions=hostile.sessions, question_timeout_s=60
     )
     return InProcessEditor(server, {"window/showMessageRequest": answer})
 
@@ -312,12 +318,12 @@ def rebuild(params: Any) -> Any:
     return {"title": "Rebuild"}
 
 
-async def test_an_editor_is_shown_one_visible_line_each(house: House) -> None:
-    editor, silent = editor_of(house, rebuild), editor_of(house, lambda params: NO_ANSWER)
+async def test_an_editor_is_shown_one_visible_line_each(hostile: Hostile) -> None:
+    editor, silent = editor_of(hostile, rebuild), editor_of(hostile, lambda params: NO_ANSWER)
     protocol = editor.server.protocol
-    await editor.start(house.root, name=NASTY)
-    await silent.start(house.root, name=NASTY)
-    async with agent(house, Person()) as client:
+    await editor.start(hostile.root, name=NASTY)
+    await silent.start(hostile.root, name=NASTY)
+    async with agent(hostile, Person()) as client:
         for tool in ("delete_index", "reindex_project"):
             await client.call_tool(tool, {})
         for arguments in ({"query": NASTY[:900]}, {"query": "x", NASTY: NASTY}):
@@ -342,9 +348,9 @@ def flaws_of_activity(activity: dict[str, Any]) -> list[str]:
     return [flaw for text in (*names, *calls) for flaw in flaws(text, sentence=True)]
 
 
-async def test_an_editor_is_told_of_a_failure_in_one_visible_line(house: House) -> None:
-    editor = editor_of(house, rebuild)
-    await editor.start(house.root, name=NASTY)
+async def test_an_editor_is_told_of_a_failure_in_one_visible_line(hostile: Hostile) -> None:
+    editor = editor_of(hostile, rebuild)
+    await editor.start(hostile.root, name=NASTY)
     found: list[str] = []
     for method in (*(tool.lsp_method for tool in ALL_TOOLS), NASTY):
         for arguments in argument_sets(BY_METHOD[method].input_schema() if method in BY_METHOD else {"properties": {}}):
@@ -356,10 +362,10 @@ async def test_an_editor_is_told_of_a_failure_in_one_visible_line(house: House) 
     assert sorted(set(found)) == []
 
 
-async def test_a_question_names_the_client_and_the_folder_in_sixty_characters_each(house: House) -> None:
-    editor = editor_of(house, rebuild)
-    await editor.start(house.root)
-    async with agent(house, Person()) as client:
+async def test_a_question_names_the_client_and_the_folder_in_sixty_characters_each(hostile: Hostile) -> None:
+    editor = editor_of(hostile, rebuild)
+    await editor.start(hostile.root)
+    async with agent(hostile, Person()) as client:
         await client.call_tool("delete_index", {})
     (asked,) = editor.all_of("window/showMessageRequest")
     first = asked["message"].split("\n")[0]

@@ -12,10 +12,10 @@ from sidecar.errors import WorkspaceNotFound
 from sidecar.tools.registry import tools_of
 from sidecar.tools.service import Confirm, Done, Service
 from sidecar.tools.spec import Answer, Question
-from tests.engine.conftest import models, room
-from tests.engine.rooms import Room
+from tests.engine.conftest import models, project
+from tests.engine.projects import Project
 
-__all__ = ["models", "room"]
+__all__ = ["models", "project"]
 
 
 class OneWorkspace:
@@ -36,9 +36,9 @@ class OneWorkspace:
 class RealTools:
     """Calls tools by name on one real workspace."""
 
-    def __init__(self, room: Room, toolsets: str, confirm: Confirm) -> None:
-        self.room = room
-        self.workspace = room.open()
+    def __init__(self, project: Project, toolsets: str, confirm: Confirm) -> None:
+        self.project = project
+        self.workspace = project.open()
         self.service = Service(OneWorkspace(self.workspace), confirm=confirm, tools=tools_of(toolsets))
 
     def __call__(self, tool: str, /, **arguments: object) -> dict[str, Any]:
@@ -51,12 +51,12 @@ class RealTools:
 
 
 @pytest.fixture
-def real_tools(room: Room) -> Iterator[Callable[..., RealTools]]:
-    """`real_tools("memory")` opens the tools of these toolsets on the room's workspace."""
+def real_tools(project: Project) -> Iterator[Callable[..., RealTools]]:
+    """`real_tools("memory")` opens the tools of these toolsets on the project's workspace."""
     opened: list[RealTools] = []
 
     def open_tools(toolsets: str, confirm: Confirm = "auto") -> RealTools:
-        opened.append(RealTools(room, toolsets, confirm))
+        opened.append(RealTools(project, toolsets, confirm))
         return opened[-1]
 
     yield open_tools

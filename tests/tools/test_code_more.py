@@ -20,7 +20,7 @@ TWIN = (
 @pytest.fixture
 def tools(real_tools: Callable[..., RealTools]) -> RealTools:
     tools = real_tools("code,semantic", confirm="never")
-    tools.room.write("lib/twin.py", TWIN)
+    tools.project.write("lib/twin.py", TWIN)
     tools("search_index", patterns=["**/*"])
     return tools
 
@@ -49,7 +49,7 @@ def test_chosen_lines_are_compared_by_themselves_and_not_found(tools: RealTools)
 
 
 def test_lines_with_nothing_in_them_are_refused(tools: RealTools) -> None:
-    tools.room.write("lib/gap.py", "def one():\n    return 1\n\n\n\n\ndef two():\n    return 2\n")
+    tools.project.write("lib/gap.py", "def one():\n    return 1\n\n\n\n\ndef two():\n    return 2\n")
     tools("reindex_file", file_path="lib/gap.py")
     with pytest.raises(InvalidParams, match="nothing to compare"):
         tools("find_similar", path="lib/gap.py", line=4, end_line=5)
@@ -84,7 +84,7 @@ def test_a_name_is_found_by_its_beginning_and_by_its_words(tools: RealTools) -> 
 
 
 def test_what_encloses_a_name_narrows(tools: RealTools) -> None:
-    tools.room.write("src/other.py", "class Lease:\n    def expire(self):\n        return 1\n")
+    tools.project.write("src/other.py", "class Lease:\n    def expire(self):\n        return 1\n")
     tools("reindex_file", file_path="src/other.py")
     assert len(names(tools, "expire")) == 2
     for query in ("CookieJar.expire", "CookieJar::expire", "CookieJar#expire"):

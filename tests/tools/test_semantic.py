@@ -35,7 +35,7 @@ def test_what_has_not_changed_is_skipped_unless_forced(tools: RealTools) -> None
     tools("search_index", patterns=["src/**"])
     assert counts(tools("search_index", patterns=["**/*.py"])) == (0, 2, 0)
     assert counts(tools("search_index", patterns=["**/*.py"], force=True)) == (2, 0, 0)
-    tools.room.write("src/retry.py", "def again():\n    return 1\n")
+    tools.project.write("src/retry.py", "def again():\n    return 1\n")
     assert counts(tools("search_index", patterns=["**/*.py"])) == (1, 1, 0)
     assert tools("search_symbols", name="again")["symbols"][0]["path"] == "src/retry.py"
 
@@ -48,22 +48,22 @@ def test_a_file_that_two_patterns_match_counts_twice(tools: RealTools) -> None:
 
 @pytest.mark.process
 def test_files_folders_and_absolute_paths_are_patterns_too(tools: RealTools) -> None:
-    root = tools.room.root
+    root = tools.project.root
     patterns = ["src/http", str(root / "src" / "retry.py"), f"{root}/docs/*.md", "./README.md"]
     assert counts(tools("search_index", patterns=patterns)) == (4, 0, 0)
 
 
 @pytest.mark.process
 def test_a_file_whose_name_looks_like_a_glob_is_a_file(tools: RealTools) -> None:
-    tools.room.write("app/[id].ts", "export function page() {\n  return 1\n}\n")
+    tools.project.write("app/[id].ts", "export function page() {\n  return 1\n}\n")
     assert counts(tools("search_index", patterns=["app/[id].ts"])) == (1, 0, 0)
 
 
 @pytest.mark.process
 def test_what_cannot_be_indexed_is_counted_and_named(tools: RealTools) -> None:
-    tools.room.write(".gitignore", "secret/\n")
-    tools.room.write("secret/a.py", "x = 1\n")
-    tools.room.git("init", "-q")
+    tools.project.write(".gitignore", "secret/\n")
+    tools.project.write("secret/a.py", "x = 1\n")
+    tools.project.git("init", "-q")
     result = tools("search_index", patterns=["src/*.py", "gone.py", "secret/a.py", "nothing/**"])
     assert counts(result) == (2, 0, 2)
     told = {failure["path"]: failure["error"] for failure in result["errors"]}

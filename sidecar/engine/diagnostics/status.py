@@ -21,7 +21,6 @@ from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.settings.load import Settings
 
 _State: TypeAlias = Literal["ready", "indexing", "not_found", "incomplete", "failed"]
-_TELL_SECONDS = 0.25
 
 
 class Reporter:

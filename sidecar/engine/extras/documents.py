@@ -68,7 +68,7 @@ class DocumentIndexes:
             found = _DocumentSearch(store, cancelled).find(parsed)
             best = sorted(found, key=lambda number: (-found[number], number))[:limit]
             hits = tuple(_hit(store, number, found[number], parsed) for number in best)
-        return DocumentsAnswer(hits, len(found), _told(parsed))
+        return DocumentsAnswer(hits, len(found), _described(parsed))
 
     def close(self) -> None:
         """Closes the file. Indexes in memory stay, and the file is opened again at its next use."""
@@ -219,7 +219,7 @@ def _runs(clause: Clause, tokenizer: Tokenizer) -> list[list[str]]:
     return [[token] for token in tokenizer.tokens(clause.text)]
 
 
-def _told(query: ParsedQuery) -> dict[str, list[str]]:
+def _described(query: ParsedQuery) -> dict[str, list[str]]:
     return {
         "terms": list(query.terms),
         "must": list(query.must),

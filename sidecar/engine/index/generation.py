@@ -46,7 +46,7 @@ class Generation:
     embedder: Callable[[], Embedder]
     writer: Writer | None
     read_only_reason: str = ""
-    preloaded: set[Collection] = field(default_factory=set, compare=False)
+    preloaded: set[Collection] = field(default_factory=set, init=False, compare=False)
     """The collections whose vectors are already in memory. The first search of a collection reads them."""
     relinked: bool = False
     """Whether the embedding cache had been replaced when the generation was opened, so that vectors may be missing."""
@@ -118,7 +118,7 @@ class Generations:
     def make(self, settings: Settings, model: ModelFacts) -> Generation:
         """Makes a new, empty generation, which does not become the current one."""
         number = self._directory.new_generation()
-        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        kept = self.open_vectors(model)
         facts = {
             "root": self._root,
             **_facts_of(model),
@@ -138,7 +138,7 @@ class Generations:
         number = self._directory.new_generation()
         path = self._directory.manifest(number)
         copy_database(self._directory.manifest(old.number), path)
-        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        kept = self.open_vectors(model)
         fresh = self._assemble(number, settings, model, kept, was_clean=True)
         assert fresh.writer is not None
         link_by_hash(fresh.writer.manifest, kept, **_facts_of(model))
@@ -154,7 +154,7 @@ class Generations:
             raise IndexCorrupt(f"Its manifest is missing. {REBUILD}")
         meta = self.check(number)
         model, clean = self._described(meta)
-        kept = self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        kept = self.open_vectors(model)
         generation = None
         try:
             generation = self._assemble(
@@ -167,6 +167,10 @@ class Generations:
             kept.close() if generation is None else generation.close(clean=False)
             raise
         return generation
+
+    def open_vectors(self, model: ModelFacts) -> Kept:
+        """The embedding cache for a model, to be closed by the caller."""
+        return self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
 
     def _described(self, meta: Mapping[str, object]) -> tuple[ModelFacts, bool]:
         """Its model, and whether it was closed properly. Raises IndexCorrupt if the manifest does not say."""

@@ -5,19 +5,20 @@ Not here: writing into a generation (`update/builder.py`) and keeping it in step
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
+from sidecar.engine.concurrency.rwlock import RwLock
 from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, IndexNotFound, PermissionDenied, SidecarError
 from sidecar.locks import Rank, make_rlock
+from sidecar.model import IsCancelled, never_cancelled
 from sidecar.settings.load import Settings
-
-T = TypeVar("T")
 
 
 class LeaseLike(Protocol):
@@ -33,9 +34,8 @@ class LeaseLike(Protocol):
 class IndexHandle:
     """Opens the index at first use: for writing if this process gets the lease, otherwise for searching only.
 
-    `gate` is held while a generation is opened, swapped or closed; long work is done outside of it. `on_open` is called
-    under the gate after `readable` has opened a generation, read-only or not. `kept_up_elsewhere` is True if another
-    process held the lease when this one last tried to open the index.
+    `gate` is held while a generation is opened, swapped or closed; long work is done outside of it.
+    `kept_up_elsewhere` is True if another process held the lease when this one last tried to open the index.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class IndexHandle:
         choice: ModelChoice,
         make_lease: Callable[[Path], LeaseLike],
         default_config: Callable[[], str],
-        on_open: Callable[[], None],
     ) -> None:
         self.gate = make_rlock(Rank.INDEX_GATE)
+        self._writers = RwLock()
         self.generation: Generation | None = None
         self._directory = directory
         self._generations = generations
@@ -56,7 +56,6 @@ class IndexHandle:
         self._choice = choice
         self._make_lease = make_lease
         self._default_config = default_config
-        self._on_open = on_open
         self._lease: LeaseLike | None = None
         self.kept_up_elsewhere = False
 
@@ -65,34 +64,30 @@ class IndexHandle:
         return self._directory.current() is not None
 
     def readable(self) -> Generation:
-        """The current generation, opened if necessary. Raises IndexNotFound or IndexCorrupt."""
+        """The current generation, opened if necessary. Raises IndexNotFound or IndexCorrupt.
+
+        Whoever serves a workspace calls `LiveUpdate.readable`, which also keeps it in step with the files.
+        """
         with self.gate:
             self._leave_outdated()
             if self.generation is None:
                 self.generation = self._open_current()
-                self._on_open()
             return self.generation
 
-    def on_current(self, read: Callable[[Generation], T]) -> T:
-        """The result of `read` on the current generation.
+    def written(self) -> Generation | None:
+        """The generation that is open for writing, if one is. It takes no lock: hold `writing` to keep it current."""
+        generation = self.generation
+        return generation if generation is not None and generation.writer is not None else None
 
-        If `read` raises IndexCorrupt because another generation has become current, it is called again with that one.
-        """
-        while True:
-            generation = self.readable()
-            try:
-                return read(generation)
-            except IndexCorrupt:
-                if self.readable() is generation:
-                    raise
+    @contextmanager
+    def writing(self, cancelled: IsCancelled = never_cancelled) -> Iterator[Generation | None]:
+        """Yields `written()`, which no swap by `alone` replaces within the block. Raises Cancelled while waiting."""
+        with self._writers.writing(cancelled):
+            yield self.written()
 
-    def writable(self) -> Generation:
-        """Like `readable`, but takes the lease first. Also raises IndexLocked, PermissionDenied or DiskFull."""
-        with self.gate:
-            if not self.exists():
-                raise IndexNotFound("Run create_index first.")
-            self.take_lease()
-            return self.readable()
+    def alone(self, cancelled: IsCancelled) -> AbstractContextManager[None]:
+        """Nobody else is `writing` within the block. Raises Cancelled while waiting."""
+        return self._writers.alone(cancelled)
 
     def ready(self) -> Generation:
         """The current generation, open for writing. Makes an empty one if there is no index yet.
@@ -160,6 +155,10 @@ class IndexHandle:
         with self.gate:
             self._close_generation()
 
+    def trim(self, generation: Generation) -> None:
+        """Drops cached vectors that no index refers to, down to the size that the settings allow."""
+        self._generations.trim(generation, self._settings().vectors_megabytes * 1024**2)
+
     def check_model(self, generation: Generation) -> None:
         """Raises IndexCorrupt if its model is not the one the settings ask for and no upgrade will replace it."""
         self._choice.check(generation.model)
@@ -189,7 +188,7 @@ class IndexHandle:
         while True:
             number = self._current()
             try:
-                return self._generations.open(number, self._settings(), read_only_reason=self._hindrance())
+                return self._generations.open(number, self._settings(), read_only_reason=self._read_only_reason())
             except IndexCorrupt:
                 # Another process may have swapped generations after `_current` was read.
                 if self._directory.current() == number:
@@ -217,7 +216,7 @@ class IndexHandle:
         if replaced or generation.kept.damaged:
             self._close_generation(clean=not generation.kept.damaged)
 
-    def _hindrance(self) -> str:
+    def _read_only_reason(self) -> str:
         """Tries to take the lease. Returns why that failed, as one line; empty if it succeeded."""
         self.kept_up_elsewhere = False
         try:

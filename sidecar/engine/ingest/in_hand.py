@@ -22,7 +22,7 @@ class Forgotten:
         self._since: dict[str, int] = {}
 
     @contextmanager
-    def heeded(self) -> Iterator[None]:
+    def recorded(self) -> Iterator[None]:
         """A block for the length of a run, during which forgotten paths are remembered."""
         with self._lock:
             self._runs += 1

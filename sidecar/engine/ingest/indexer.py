@@ -136,7 +136,7 @@ class Indexer:
         total = len(plan.changed) + plan.unchanged
         progress(plan.unchanged, total, "Reading files")
         overtaken: set[str] = set()
-        with self._forgotten.heeded():
+        with self._forgotten.recorded():
             for batch in self._run(plan.changed, _Steps(progress, plan.unchanged, total), cancelled):
                 _count(batch, tally)
                 overtaken |= batch.overtaken
@@ -149,7 +149,7 @@ class Indexer:
         """Indexes a few files on the caller's thread. With `force`, files with unchanged bytes are parsed again. Raises
         Cancelled between two batches; committed batches stay."""
         tally = Tally()
-        with self._forgotten.heeded():
+        with self._forgotten.recorded():
             self._index(files, tally, cancelled, force=force)
         self._merge()
         return tally
@@ -339,10 +339,10 @@ class Indexer:
         return _Batch(batch.outcomes, batch.known, batch.began, written, (), embedded, batch.overtaken | late)
 
     def _make_vectors(
-        self, texts: Mapping[bytes, str], told: Callable[[int], None]
+        self, texts: Mapping[bytes, str], report: Callable[[int], None]
     ) -> tuple[dict[bytes, int], set[bytes]]:
         """Returns the vector ids of all texts by hash, and the hashes of those that the model had to embed: the texts
-        that are not in the embedding cache. `told` is called with the number of texts, counted from the first, that
+        that are not in the embedding cache. `report` is called with the number of texts, counted from the first, that
         have their vector."""
         with self._embedding:
             made = dict(self._kept.find(list(texts)))
@@ -351,7 +351,7 @@ class Indexer:
                 some = [h for _, h in part]
                 vectors = self._embedder().embed_documents([texts[h] for h in some])
                 made.update(zip(some, self._kept.add(some, vectors), strict=True))
-                told(part[-1][0] + 1)
+                report(part[-1][0] + 1)
         return made, {h for _, h in missing}
 
     def _finish_vectors(self, tally: Tally, cancelled: IsCancelled) -> None:

@@ -15,7 +15,7 @@ from sidecar.engine.ingest.prepare import Judgement, Look, Outcome, Preparer
 from sidecar.engine.ingest.worker_process import Limits, Request, Task, WorkerSetup, read_message, write_message
 from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import load_parsers, real_parts
-from sidecar.parts.confine import computing, heed_limits, limit_memory, memory_bytes
+from sidecar.parts.confine import apply_limits, computing, limit_memory, memory_bytes
 from sidecar.stdio import take_stdio
 
 _MOST_WORKSPACES = 32
@@ -25,7 +25,7 @@ def main() -> int:
     """Serves requests until stdin ends or this process has grown too large. Returns the exit status: 0, or 1 if the
     parent went away while an answer was being written."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    heed_limits()
+    apply_limits()
     reading, writing = take_stdio()
     requests, replies = os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
     try:

@@ -243,7 +243,7 @@ class _Crew:
         while len(answers) < len(tasks):
             some, deed = self._process().ask(replace(request, tasks=tasks[len(answers) :]))
             for packed in some:
-                self._heed(tasks[len(answers)], packed)
+                self._note_if_hopeless(tasks[len(answers)], packed)
                 answers.append(packed)
             if not deed:
                 continue
@@ -254,7 +254,7 @@ class _Crew:
                 self._give_up(request, tasks, answers, deed)
         return answers
 
-    def _heed(self, task: Task, packed: bytes) -> None:
+    def _note_if_hopeless(self, task: Task, packed: bytes) -> None:
         if isinstance(task, Job) and task.by_lines:
             self._pool.note_hopeless(packed, task.by_lines)
 

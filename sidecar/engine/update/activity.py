@@ -10,16 +10,20 @@ from sidecar.errors import Cancelled, SidecarError
 from sidecar.locks import Rank, make_lock
 from sidecar.model import IsCancelled, Progress
 
-_TELL_SECONDS = 0.25
+_CALL_SECONDS = 0.25
 
 
 class Activity:
-    """The running job and its progress. Calls `on_change` on commits and progress, at most four times a second."""
+    """The running job and its progress.
+
+    Everything below a workspace announces here that its status has changed, and nowhere else calls upwards: this calls
+    `on_change`, for commits and progress at most four times a second.
+    """
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
         self._lock = make_lock(Rank.ACTIVITY)
-        self._told = 0.0
+        self._called = 0.0
         self._stopping = False
         self.kind = ""
         self.done = 0
@@ -70,9 +74,13 @@ class Activity:
         """Calls `on_change` because something new can be searched, unless it did so in the last quarter second."""
         with self._lock:
             now = time.monotonic()
-            if now - self._told < _TELL_SECONDS:
+            if now - self._called < _CALL_SECONDS:
                 return
-            self._told = now
+            self._called = now
+        self._on_change()
+
+    def changed(self) -> None:
+        """Calls `on_change`."""
         self._on_change()
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""The thread that keeps an open index in step with the files: it applies the change queue as the strategy says.
+"""Takes changes from the watcher into the change queue, and from the queue into the index as the strategy says.
 
 realtime  changes are applied as they come
 lazy      they wait, on disk too, and are applied right before a search
@@ -11,32 +11,50 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
+from sidecar.engine.ports import Changes, Watching
 from sidecar.engine.update.change_queue import EVERYTHING, Batch, ChangeQueue, Pending
 from sidecar.engine.update.retries import Retries
+from sidecar.engine.update.staleness import Unread
 from sidecar.errors import Cancelled, SidecarError
 from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Strategy
 
+_READER_S = 10.0
 _RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
 
 
-class ChangeApplier:
-    """Applies pending changes through `apply(pending, cancelled)`, which returns those that it has committed.
+class Target(Protocol):
+    """What changes are applied to: the current index of a workspace, if it is open for writing."""
 
-    The others wait until `go_on`. `strategy` may be changed at any time. `remember` and `forget` maintain the list on
-    disk of the changes that wait for the next search.
+    def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
+        """Applies changes and returns those that it has committed. Raises Cancelled and other SidecarErrors."""
+
+    def unread(self) -> Unread:
+        """What could not be read when changes were last applied."""
+
+    def remember(self, names: Iterable[str]) -> None:
+        """Adds to the list on disk of changes that wait for the next search, spelled as in `Pending.names`."""
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Removes from that list."""
+
+
+class ChangeApplier:
+    """Applies pending changes to `target`. Those that it leaves over wait until `go_on`.
+
+    `strategy` may be changed at any time. `unread` is one line on what could not be read at the last look; empty if
+    everything could.
     """
 
     def __init__(
         self,
         root: str,
         queue: ChangeQueue,
-        apply: Callable[[Pending, IsCancelled], Pending],
+        target: Target,
         strategy: Strategy,
-        remember: Callable[[Iterable[str]], None],
-        forget: Callable[[Iterable[str]], None],
         on_change: Callable[[], None],
         retries: Retries | None = None,
     ) -> None:
@@ -44,9 +62,7 @@ class ChangeApplier:
         self._log = workspace_log(__name__, root)
         self.strategy = strategy
         self._queue = queue
-        self._apply = apply
-        self._remember = remember
-        self._forget = forget
+        self._target = target
         self._on_change = on_change
         self._lock = make_condition(Rank.CHANGE_APPLIER)
         self._wanted = False
@@ -56,20 +72,30 @@ class ChangeApplier:
         self._releases = 0
         self._put_off = False
         self._thread: threading.Thread | None = None
+        self._reader: threading.Thread | None = None
         self.last_error = ""
+        self.unread = ""
 
     def start(self) -> None:
-        """Starts the thread."""
-        self._thread = threading.Thread(target=self._run, name="sidecar-keeper", daemon=True)
+        """Starts the thread that applies."""
+        self._thread = threading.Thread(target=self._run, name="sidecar-apply", daemon=True)
         self._thread.start()
 
+    def follow(self, watcher: Watching) -> None:
+        """Notes what a started watcher reports until it is stopped, on a thread of its own."""
+        self._reader = threading.Thread(target=self._read, args=(watcher,), name="sidecar-watch", daemon=True)
+        self._reader.start()
+
     def stop(self) -> None:
-        """Asks the batch in progress to stop, and waits for the thread to end."""
+        """Asks the batch in progress to stop, and waits for the threads to end. The watcher must have been stopped."""
         with self._lock:
             self._stopping = True
             self._lock.notify_all()
         if self._thread is not None:
             self._thread.join()
+        # A listener of the status may call this on the reader's thread, or make it wait for the caller.
+        if self._reader is not None and self._reader is not threading.current_thread():
+            self._reader.join(_READER_S)
 
     def add(self, paths: Iterable[str] = (), rescan: Iterable[str] = (), *, now: bool = False) -> None:
         """Notes changes and has them applied at once; under the lazy strategy with the next search, unless `now`."""
@@ -80,8 +106,12 @@ class ChangeApplier:
         if now or self.strategy != "lazy":
             self._want()
         elif known := Pending(added.paths, added.rescan - {EVERYTHING}):  # EVERYTHING is noted at each start
-            self._remember(known.names())
+            self._target.remember(known.names())
         self._on_change()
+
+    def note(self, changes: Changes) -> None:
+        """Notes what a watcher has noticed; see `add`."""
+        self.add(changes.paths, [EVERYTHING] if changes.head_moved else changes.rescan)
 
     def go_on(self) -> None:
         """Has changes that `apply` left over applied now, because what prevented it may have ended."""
@@ -91,13 +121,12 @@ class ChangeApplier:
             self._put_off = False
             self._lock.notify_all()
 
-    def try_later(self, names: Iterable[str]) -> None:
-        """Replaces the names that could not be read and are to be retried.
-
-        They are spelled as in the manifest: folders end in `/`, and the whole workspace is `/`.
-        """
+    def see_unread(self) -> None:
+        """Reads what could not be read, in order to say so and to try it again."""
+        unread = self._target.unread()
+        self.unread = unread.notice
         with self._lock:
-            self._retries.replace(names)
+            self._retries.replace(unread.names)
             self._lock.notify_all()
 
     def flush(self, timeout: float) -> bool:
@@ -123,6 +152,13 @@ class ChangeApplier:
             self._wanted = True
             self._lock.notify_all()
 
+    def _read(self, watcher: Watching) -> None:
+        while (changes := watcher.next()) is not None:
+            try:
+                self.note(changes)
+            except Exception:  # such as a listener's error, which must not end the watching
+                self._log.exception("What changed could not be taken in")
+
     def _run(self) -> None:
         while (batch := self._next()) is not None:
             self._try(batch)
@@ -130,13 +166,14 @@ class ChangeApplier:
                 self._busy = False
                 self._runs += 1
                 self._lock.notify_all()
-            self._tell()
+            self._announce()
 
     def _try(self, batch: Batch) -> None:
         releases = self._releases
         try:
-            done = self._apply(batch.pending, lambda: self._stopping)
-            self._forget(self._queue.settle(done, batch.moment).names())
+            done = self._target.apply(batch.pending, lambda: self._stopping)
+            self.see_unread()
+            self._target.forget(self._queue.settle(done, batch.moment).names())
             self.last_error = ""
             if done != batch.pending:
                 self._wait_for_release(releases)
@@ -163,7 +200,7 @@ class ChangeApplier:
         self._queue.note(Pending(rescan={EVERYTHING}))
         self.last_error = error
 
-    def _tell(self) -> None:
+    def _announce(self) -> None:
         try:
             self._on_change()
         except Exception:  # a listener's error must not end this thread

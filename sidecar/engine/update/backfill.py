@@ -29,7 +29,7 @@ _CALM_S = 0.05
 _LONGEST_WAIT_S = 0.25
 _LOOK_S = 0.005
 
-Told = Callable[[int, int], None]
+Report = Callable[[int, int], None]
 """Called with how many chunks have a vector, and how many chunks there are."""
 
 
@@ -37,7 +37,7 @@ class Pace:
     """How a background job shares the machine: text by text between searches, or at full speed while `hurry` is set."""
 
     def __init__(self, usage: Usage, fair_slots: FairSlots) -> None:
-        self._idleness = usage
+        self._usage = usage
         self.fair_slots = fair_slots
         self.hurry = threading.Event()
 
@@ -48,7 +48,7 @@ class Pace:
         """
         deadline = time.monotonic() + _LONGEST_WAIT_S
         while not self.hurry.is_set() and time.monotonic() < deadline and not stop():
-            if self._idleness.calm(_CALM_S):
+            if self._usage.calm(_CALM_S):
                 return
             time.sleep(_LOOK_S)
 
@@ -86,7 +86,7 @@ class Backfill:
         self._pace = pace
         self._device = ""
 
-    def run(self, stop: IsCancelled, told: Told) -> int:
+    def run(self, stop: IsCancelled, report: Report) -> int:
         """Embeds until nothing is lacking, and returns how many bodies were embedded.
 
         Texts that are added during the run are included. Raises Cancelled after the text in progress; the vectors of
@@ -95,12 +95,12 @@ class Backfill:
         embedded = 0
         while True:
             lacking = _look(self._snapshots, self._kept)
-            told(lacking.done, lacking.total)
+            report(lacking.done, lacking.total)
             if not lacking.bodies and not lacking.paths:
                 return embedded
-            embedded += self._embed_all(lacking, stop, told)
+            embedded += self._embed_all(lacking, stop, report)
 
-    def _embed_all(self, lacking: _Lacking, stop: IsCancelled, told: Told) -> int:
+    def _embed_all(self, lacking: _Lacking, stop: IsCancelled, report: Report) -> int:
         embedded, done = 0, lacking.done
         hashes = [*lacking.paths, *lacking.bodies]
         for start in range(0, len(hashes), _BATCH):
@@ -112,7 +112,7 @@ class Backfill:
             new = [digest for digest in texts if digest in lacking.bodies]
             embedded += len(new)
             done += sum(lacking.weights[digest] for digest in new)
-            told(done, lacking.total)
+            report(done, lacking.total)
         return embedded
 
     def _texts(self, chunks: Mapping[bytes, int]) -> dict[bytes, str]:
@@ -150,7 +150,7 @@ class Backfill:
         return np.concatenate(rows)
 
 
-def count_gathered(snapshots: Snapshots, kept: Kept) -> tuple[int, int]:
+def count_backfilled(snapshots: Snapshots, kept: Kept) -> tuple[int, int]:
     """How many chunks have a vector in `kept`, and how many chunks there are."""
     lacking = _look(snapshots, kept)
     return lacking.done, lacking.total

@@ -1,21 +1,27 @@
-"""Brings a generation up to date with the files: the whole workspace, some changed paths, or one file."""
+"""Brings a generation up to date with the files: the whole workspace, some changed paths, or one file.
+
+When and why is decided elsewhere: by a person (`workspace.py`) or by `update/applier.py`.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from sidecar import shown
 from sidecar.engine.index.generation import Generation, Writer
+from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.indexer import Tally
 from sidecar.engine.ingest.plan import Plan, make_plan, tried_again
-from sidecar.engine.ports import Parts, Walker
-from sidecar.engine.update.activity import Activity
-from sidecar.engine.update.change_queue import Pending
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
+from sidecar.engine.ports import Walker
+from sidecar.engine.update.change_queue import EVERYTHING, Pending
+from sidecar.engine.update.jobs import Jobs
+from sidecar.engine.update.staleness import Unread, unread_notice
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import (
     COULD_NOT_BE,
@@ -28,12 +34,12 @@ from sidecar.model import (
     Progress,
     Rule,
     SkippedPath,
-    Stat,
     WalkResult,
+    no_progress,
 )
+from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
 from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips
-from sidecar.settings.load import Settings
 
 
 @dataclass
@@ -47,37 +53,42 @@ class _Seen:
 
 
 class Builder:
-    """Writes generations of one workspace; each call names the generation."""
+    """Writes generations of one workspace. It is what the change applier applies changes to (`applier.Target`)."""
 
-    def __init__(self, root: str, parts: Parts, buffers: Mapping[str, str], activity: Activity) -> None:
-        self._root = root
-        self._parts = parts
-        self._buffers = buffers
-        self._activity = activity
+    def __init__(self, files: WorkspaceFiles, index: IndexHandle, jobs: Jobs) -> None:
+        self._files = files
+        self._index = index
+        self._jobs = jobs
+        self._activity = jobs.activity
 
     def bring_up_to_date(
-        self,
-        generation: Generation,
-        settings: Settings,
-        progress: Progress,
-        cancelled: IsCancelled,
-        *,
-        wait_for_store: bool = True,
+        self, generation: Generation, progress: Progress, cancelled: IsCancelled, *, wait_for_store: bool = True
     ) -> BuildReport:
         """Walks the workspace, plans and carries out the plan.
 
         With `wait_for_store`, also waits until the vector store is filled, if searches need it. Raises Cancelled, after
         which committed work stays, and IndexLocked if the generation is read-only.
         """
+        manifest = _writer(generation).manifest
+        with blamed(manifest.path):
+            dirty = manifest.dirty()
+            report = self._pass(generation, progress, cancelled, wait_for_store)
+            manifest.settle_dirty(dirty)
+        self._index.trim(generation)
+        return report
+
+    def _pass(
+        self, generation: Generation, progress: Progress, cancelled: IsCancelled, wait_for_store: bool
+    ) -> BuildReport:
         started = time.monotonic()
         writer = _writer(generation)
         stop = self._activity.or_stopped(cancelled)
         manifest = writer.manifest
         # Read before the walk: a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
-        walked = self._parts.make_walker(self._root, settings).walk(stop)
-        plan = make_plan(walked, *known, self._buffers.keys())
-        plan = self._with_buffers(plan, settings)
+        walked = self._files.walker().walk(stop)
+        plan = make_plan(walked, *known, self._files.buffers.keys())
+        plan = self._with_buffers(plan)
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
@@ -92,16 +103,55 @@ class Builder:
                     break
         return self._report(generation, plan, tally, started)
 
-    def apply(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
-        """Applies the changes of some paths and folders, and records the time of the update."""
-        self.catch_up(generation, settings, pending, cancelled)
-        _writer(generation).note_update()
+    def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
+        """Applies changes to the current generation, and returns those that are committed.
 
-    def catch_up(self, generation: Generation, settings: Settings, pending: Pending, cancelled: IsCancelled) -> None:
-        """Like `apply`, but records no time: the generation may lack other changes."""
+        Looking over the whole workspace is left over while another job is running, and everything is while no
+        generation is open for writing. Raises Cancelled and what the parts raise.
+        """
+        with self._index.writing(cancelled) as generation:
+            if generation is None:
+                return Pending()
+            if EVERYTHING in pending.rescan:
+                with self._jobs.in_background(cancelled) as stop:
+                    if stop is not None:
+                        self.bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
+                        return pending
+            known = Pending(pending.paths, pending.rescan - {EVERYTHING})
+            if known:
+                self.catch_up(generation, known, cancelled)
+                _writer(generation).note_update()
+            return known
+
+    def unread(self) -> Unread:
+        """What could not be read when the current generation was last written."""
+        generation = self._index.written()
+        if generation is None:
+            return Unread()
+        unread, files = _writer(generation).manifest.unread()
+        return Unread(unread_notice(unread), (*(name for name, _ in unread), *files))
+
+    def remember(self, names: Iterable[str]) -> None:
+        """Adds to the current generation's list of changes that wait for the next search."""
+        with self._index.writing() as generation:
+            if generation is not None:
+                _writer(generation).manifest.remember_dirty(names)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Removes from that list."""
+        with self._index.writing() as generation:
+            if generation is not None:
+                manifest = _writer(generation).manifest
+                if settled := set(names) & set(manifest.dirty()):
+                    manifest.settle_dirty(settled)
+
+    def catch_up(self, generation: Generation, pending: Pending, cancelled: IsCancelled) -> None:
+        """Applies the changes of some paths and folders to this generation.
+
+        It records no time of an update, because the generation may lack other changes.
+        """
         writer = _writer(generation)
-        walker = self._parts.make_walker(self._root, settings)
-        seen = self._look_at(pending, writer.manifest, walker, settings)
+        seen = self._look_at(pending, writer.manifest, self._files.walker())
         with writer.manifest.transaction() as connection:
             for folder, walked in seen.walked.items():
                 put_left_out(
@@ -111,7 +161,7 @@ class Builder:
         writer.indexer.remove_as_known(seen.gone)
         writer.indexer.index_files(seen.found, self._activity.or_stopped(cancelled))
 
-    def _look_at(self, pending: Pending, manifest: Manifest, walker: Walker, settings: Settings) -> _Seen:
+    def _look_at(self, pending: Pending, manifest: Manifest, walker: Walker) -> _Seen:
         seen = _Seen()
         paths = set(pending.paths)
         for folder in pending.rescan:
@@ -121,7 +171,7 @@ class Builder:
         for path in sorted(paths):
             # A changed folder is reported as a path too, so indexed files below it are looked at as well.
             known = {p: manifest.known_file(p) for p in (path, *manifest.known_below(path))}
-            answer = self._find(walker, path, settings)
+            answer = self._files.find(path, walker)
             if isinstance(answer, FoundFile):
                 seen.found.append(answer)
             elif answer is not None and answer.decision.rule in (Rule.NOT_READ, Rule.UNREADABLE):
@@ -132,18 +182,14 @@ class Builder:
                 seen.gone.update(known if answer is None else {path: known[path]})
         return seen
 
-    def find(self, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
-        """The file if the walk would offer it, the reason if it would not, or None if it does not exist."""
-        return self._find(self._parts.make_walker(self._root, settings), path, settings)
-
-    def reindex(self, generation: Generation, settings: Settings, path: str) -> FileReport:
+    def reindex(self, generation: Generation, path: str) -> FileReport:
         """Indexes one file again, or removes it from the index if it no longer exists.
 
         Raises FileNotFound if it is neither on disk nor in the index, FileExcluded if it does not belong in the index,
         PermissionDenied or Internal if it cannot be indexed, and IndexLocked.
         """
         indexer = _writer(generation).indexer
-        found = self.find(path, settings)
+        found = self._files.find(path)
         if found is None:
             if not indexer.remove(path) and not indexer.notice_removed(path):
                 raise FileNotFound(f"{shown.place(path)} is neither on disk nor in the index.")
@@ -168,27 +214,13 @@ class Builder:
             files = [i for i, p in enumerate(snapshot.paths) if p == found.path]
             return int(np.isin(snapshot.chunk_file, files).sum())
 
-    def _find(self, walker: Walker, path: str, settings: Settings) -> FoundFile | SkippedPath | None:
-        text = self._buffers.get(path)
-        try:
-            answer = walker.found(path)
-        except FileNotFound:
-            answer = None
-        if answer is None and text is not None:
-            decision = walker.decide(path)
-            if decision.indexed:
-                docs = self._parts.is_documentation(path, settings)
-                return FoundFile(path, Stat(len(text), 0, 0, 0), "docs" if docs else "code")
-            return SkippedPath(path, decision)
-        return answer
-
-    def _with_buffers(self, plan: Plan, settings: Settings) -> Plan:
+    def _with_buffers(self, plan: Plan) -> Plan:
         """Adds unsaved files that do not exist on disk yet to the plan, so that it does not remove them."""
-        walker = self._parts.make_walker(self._root, settings)
+        walker = self._files.walker()
         planned = {f.path for f in plan.changed}
         extra = []
-        for path in list(self._buffers):
-            if path not in planned and isinstance(answer := self._find(walker, path, settings), FoundFile):
+        for path in list(self._files.buffers):
+            if path not in planned and isinstance(answer := self._files.find(path, walker), FoundFile):
                 extra.append(answer)
         found = {f.path for f in extra}
         removed = {path: known for path, known in plan.removed.items() if path not in found}

@@ -1,58 +1,67 @@
-"""Keeps an open index in step with the files: runs the applier, the watcher and the start of the vector store."""
+"""Keeps an open index in step with the files: runs the change applier, the watcher and the start of the vector store.
+
+It owns the index handle, and the index knows nothing of it: who reads or writes the index of a workspace gets the
+generation here, so that none is open that nobody keeps in step.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
 
-from sidecar.engine.concurrency.rwlock import RwLock
-from sidecar.engine.index.generation import Generation, Writer
+from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Watching
-from sidecar.engine.update.applier import ChangeApplier
+from sidecar.engine.update.activity import Activity
+from sidecar.engine.update.applier import ChangeApplier, Target
 from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
-from sidecar.engine.update.staleness import Staleness, one_line, unread_notice
+from sidecar.engine.update.model_upgrade import ModelUpgrade
+from sidecar.engine.update.staleness import Staleness, one_line
+from sidecar.errors import IndexCorrupt, IndexNotFound
 from sidecar.locks import Rank, make_lock
-from sidecar.model import IsCancelled
-from sidecar.settings.load import Settings
 
-Apply = Callable[[Generation, Pending, IsCancelled], Pending]
-MakeWatcher = Callable[[str, Settings, Callable[[Iterable[str], Iterable[str]], None]], Watching]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTimes:
+    """How long live update waits, in seconds.
+
+    The vector store and the watcher start after `stay`: a shell command usually ends before that and needs neither. A
+    search waits up to `freshness` for changes that are known but not yet applied; then it answers and says that it is
+    stale.
+    """
+
+    stay: float = 1.0
+    freshness: float = 2.0
 
 
 class LiveUpdate:
-    """Runs while a generation is open for writing.
+    """Runs while a generation is open for writing. Known changes are applied to `target`.
 
-    `apply` writes pending changes into a generation and returns those that are committed; `start` has the others tried
-    again. `warm` prepares for the first saved file. It is called, the watcher is started, and the vector store is
-    started if searches need it, only after `stay_seconds`: a short command ends before that. The applier's thread never
-    takes the index's gate, so a thread that holds the gate may wait for it.
+    A process that stays for `times.stay` seconds also gets the watcher, the vector store if searches need it, worker
+    processes and the model upgrade. The applier's threads never take the index's gate, so a thread that holds the gate
+    may wait for them.
     """
 
     def __init__(
         self,
-        root: str,
-        index: Callable[[], IndexHandle],
-        settings: Callable[[], Settings],
-        make_watcher: MakeWatcher,
-        apply: Apply,
-        on_change: Callable[[], None],
-        write_lock: RwLock,
-        stay_seconds: float,
-        freshness_seconds: float,
-        warm: Callable[[], None] = lambda: None,
+        files: WorkspaceFiles,
+        index: IndexHandle,
+        target: Target,
+        upgrade: ModelUpgrade,
+        activity: Activity,
+        times: LiveTimes,
     ) -> None:
-        self._root = root
+        self._files = files
         self._index = index
-        self._settings = settings
-        self._make_watcher = make_watcher
-        self._apply = apply
-        self._on_change = on_change
-        self._warm = warm
-        self._on_settled: Callable[[], None] = lambda: None
-        self._write_lock = write_lock
-        self._stay_seconds = stay_seconds
-        self._freshness_seconds = freshness_seconds
+        self._target = target
+        self._upgrade = upgrade
+        self._activity = activity
+        self._times = times
         self._queue = ChangeQueue()
         self._applier: ChangeApplier | None = None
         self._watcher: Watching | None = None
@@ -60,8 +69,40 @@ class LiveUpdate:
         self._ended = False
         self._paused = False
         self._changing = make_lock(Rank.LIVE_UPDATE)
-        self.unread = ""
-        """One line on what could not be read at the last look; empty if everything could."""
+
+    # ------------------------------------------------------------ the index, kept in step
+
+    def readable(self) -> Generation:
+        """The current generation, opened if necessary and then kept in step. Raises IndexNotFound or IndexCorrupt."""
+        with self._index.gate:
+            before = self._index.generation
+            generation = self._index.readable()
+            if generation is not before:
+                self.start(reconcile=True)
+            return generation
+
+    def writable(self) -> Generation:
+        """Like `readable`, but takes the lease first. Also raises IndexLocked, PermissionDenied or DiskFull."""
+        with self._index.gate:
+            if not self._index.exists():
+                raise IndexNotFound("Run create_index first.")
+            self._index.take_lease()
+            return self.readable()
+
+    def on_current(self, read: Callable[[Generation], T]) -> T:
+        """The result of `read` on the current generation.
+
+        If `read` raises IndexCorrupt because another generation has become current, it is called again with that one.
+        """
+        while True:
+            generation = self.readable()
+            try:
+                return read(generation)
+            except IndexCorrupt:
+                if self.readable() is generation:
+                    raise
+
+    # ------------------------------------------------------------ start and end
 
     def start(self, *, reconcile: bool) -> None:
         """Starts live update, or goes on with what is pending if it runs already.
@@ -69,13 +110,12 @@ class LiveUpdate:
         Does nothing unless a generation is open for writing. With `reconcile`, the whole workspace is looked over as
         the strategy says; otherwise with the next search, or when the watcher starts.
         """
-        index = self._index()
-        with index.gate:
-            generation, applier = index.generation, self._applier
+        with self._index.gate:
+            generation, applier = self._index.written(), self._applier
             if self._ended or generation is None or generation.writer is None:
                 return
             if applier is None:
-                applier = self._make_keeper()
+                applier = self._make_applier()
                 self._queue.note(Pending.of(generation.writer.manifest.dirty()))
                 # Covers changes that nobody saw, or that went into a generation that has since been replaced.
                 self._queue.note(Pending(rescan={EVERYTHING}))
@@ -83,15 +123,13 @@ class LiveUpdate:
                     return
             else:
                 applier.go_on()
-            self._see_unread(generation.writer)
+            applier.see_unread()
             if reconcile:
                 applier.add(rescan=[EVERYTHING], now=applier.strategy != "lazy")
 
-    def _make_keeper(self) -> ChangeApplier:
-        strategy = self._settings().indexing_strategy
-        return ChangeApplier(
-            self._root, self._queue, self._run, strategy, self._remember, self._forget, self._on_change
-        )
+    def _make_applier(self) -> ChangeApplier:
+        strategy = self._files.settings().indexing_strategy
+        return ChangeApplier(self._files.root, self._queue, self._target, strategy, self._activity.changed)
 
     def _begin(self, applier: ChangeApplier) -> bool:
         """Returns False if `end` was called for good before the applier could start."""
@@ -101,23 +139,23 @@ class LiveUpdate:
             self._paused = False
             self._applier = applier
             applier.start()
-            self._stay = threading.Timer(self._stay_seconds, self._settle_in)
+            self._stay = threading.Timer(self._times.stay, self._settle_in)
             self._stay.daemon = True
             self._stay.start()
             return True
 
     def reload_settings(self) -> None:
         """Switches to the strategy in the current settings. Cheap if it has not changed."""
-        strategy, applier = self._settings().indexing_strategy, self._applier
+        strategy, applier = self._files.settings().indexing_strategy, self._applier
         if applier is None or applier.strategy == strategy:
             return
-        with self._index().gate:
+        with self._index.gate:
             if applier is not self._applier:
                 return
             applier.strategy = strategy
             if self._watcher is not None:
                 self._watch(applier)
-        self._on_change()
+        self._activity.changed()
 
     def end(self, *, for_good: bool = False) -> None:
         """Stops the applier and the watcher until `start` or the next search; with `for_good`, until the process ends.
@@ -137,6 +175,40 @@ class LiveUpdate:
         if applier is not None:
             applier.stop()
 
+    def _settle_in(self) -> None:
+        """Starts what a process needs that stays."""
+        with self._index.gate:
+            generation, applier = self._index.written(), self._applier
+            if self._ended or generation is None or generation.writer is None or applier is None:
+                return
+            generation.writer.store_sync.keep_up()
+            self._files.parts.preparers.warm()
+            if self._watcher is None:
+                self._watch(applier)
+        self.consider_upgrade()
+        self._activity.changed()
+
+    def _watch(self, applier: ChangeApplier) -> None:
+        """Replaces the watcher by one with the current settings; does nothing if `applier` has been stopped."""
+        with self._changing:
+            if self._applier is not applier:
+                return
+            watcher = self._files.watcher()
+            watcher.start()
+            before, self._watcher = self._watcher, watcher
+            applier.follow(watcher)
+        if before is not None:
+            before.stop()
+        # Covers changes from before the watcher ran.
+        applier.add(rescan=[EVERYTHING])
+
+    def consider_upgrade(self) -> None:
+        """Starts a model upgrade if there is one to do and this process has stayed long enough. Cheap."""
+        if self.settled:
+            self._upgrade.consider()
+
+    # ------------------------------------------------------------ changes and searches
+
     def note_buffer(self, path: str) -> None:
         """Notes that the unsaved text of a path has changed or is gone."""
         applier = self._applier
@@ -144,10 +216,6 @@ class LiveUpdate:
             self._queue.note(Pending({path}))
         else:
             applier.add([path], now=True)
-
-    def when_settled(self, call: Callable[[], None]) -> None:
-        """Sets the function to call each time the watcher has been started after `stay_seconds`."""
-        self._on_settled = call
 
     def freshen(self) -> bool:
         """Looks for changes that no event reports, and applies what is pending. False if something is left.
@@ -161,15 +229,18 @@ class LiveUpdate:
         if applier is None:
             return True
         self._look(applier)
-        return applier.flush(self._freshness_seconds)
+        return applier.flush(self._times.freshness)
 
     def _look(self, applier: ChangeApplier) -> None:
         """Looks for changes itself if there is no watcher, or if the watcher only polls."""
         watcher = self._watcher
         if watcher is not None:
-            watcher.look()
+            if changes := watcher.look():
+                applier.note(changes)
         elif applier.strategy != "git":
             applier.add(rescan=[EVERYTHING], now=True)
+
+    # ------------------------------------------------------------ what a status and a notice say
 
     def pending(self) -> int:
         """How many paths and folders are known to have changed; 0 while it does not run."""
@@ -181,6 +252,12 @@ class LiveUpdate:
         if applier is None:
             return Staleness()
         return Staleness(pending.count(), EVERYTHING in pending.rescan, applier.last_error)
+
+    @property
+    def unread(self) -> str:
+        """One line on what could not be read at the last look; empty if everything could, or if it does not run."""
+        applier = self._applier
+        return applier.unread if applier is not None else ""
 
     @property
     def settled(self) -> bool:
@@ -202,61 +279,3 @@ class LiveUpdate:
             f"Changes could not be indexed ({failed}); sidecar will try again." if failed else "",
             watcher.note if watcher is not None else "",
         )
-
-    def _run(self, pending: Pending, cancelled: IsCancelled) -> Pending:
-        with self._write_lock.writing(cancelled):
-            generation = self._index().generation
-            if generation is None or generation.writer is None:
-                return Pending()
-            done = self._apply(generation, pending, cancelled)
-            self._see_unread(generation.writer)
-            return done
-
-    def _see_unread(self, writer: Writer) -> None:
-        """Reads from the manifest what could not be read, for notices and for retries."""
-        unread, files = writer.manifest.unread()
-        self.unread = unread_notice(unread)
-        applier = self._applier
-        if applier is not None:
-            applier.try_later([*(name for name, _ in unread), *files])
-
-    def _remember(self, names: Iterable[str]) -> None:
-        with self._write_lock.writing():
-            generation = self._index().generation
-            if generation is not None and generation.writer is not None:
-                generation.writer.manifest.remember_dirty(names)
-
-    def _forget(self, names: Iterable[str]) -> None:
-        with self._write_lock.writing():
-            generation = self._index().generation
-            if generation is None or generation.writer is None:
-                return
-            settled = set(names) & set(generation.writer.manifest.dirty())
-            if settled:
-                generation.writer.manifest.settle_dirty(settled)
-
-    def _settle_in(self) -> None:
-        index = self._index()
-        with index.gate:
-            generation, applier = index.generation, self._applier
-            if self._ended or generation is None or generation.writer is None or applier is None:
-                return
-            generation.writer.store_sync.keep_up()
-            self._warm()
-            if self._watcher is None:
-                self._watch(applier)
-        self._on_settled()
-        self._on_change()
-
-    def _watch(self, applier: ChangeApplier) -> None:
-        """Replaces the watcher by one with the current settings; does nothing if `applier` has been stopped."""
-        with self._changing:
-            if self._applier is not applier:
-                return
-            watcher = self._make_watcher(self._root, self._settings(), applier.add)
-            watcher.start()
-            before, self._watcher = self._watcher, watcher
-        if before is not None:
-            before.stop()
-        # Covers changes from before the watcher ran.
-        applier.add(rescan=[EVERYTHING])

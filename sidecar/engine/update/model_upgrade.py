@@ -11,27 +11,27 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 from sidecar import shown
-from sidecar.engine.concurrency.rwlock import RwLock
 from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.index.relink import carry_over, changed_paths, missing_vectors
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
-from sidecar.engine.ports import Kept, Parts
-from sidecar.engine.update.backfill import Backfill, Pace, count_gathered
+from sidecar.engine.ports import Kept
+from sidecar.engine.update.activity import Activity
+from sidecar.engine.update.backfill import Backfill, Pace, count_backfilled
+from sidecar.engine.update.builder import Builder
 from sidecar.engine.update.change_queue import Pending
-from sidecar.engine.update.live import LiveUpdate
 from sidecar.errors import Cancelled, Internal, SidecarError
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Progress, Refinement
 
-_TELL_S = 1.0
+_REPORT_S = 1.0
 _AGAIN_S = 60.0
 _LOOK_S = 0.1
 _COUNT_S = 2.0
@@ -45,41 +45,33 @@ class ModelUpgrade:
 
     def __init__(
         self,
-        root: str,
+        files: WorkspaceFiles,
         index: IndexHandle,
         generations: Generations,
         choice: ModelChoice,
-        live_update: LiveUpdate,
-        write_lock: RwLock,
-        parts: Parts,
-        vectors: Path,
         pace: Pace,
-        catch_up: Callable[[Generation, Pending, IsCancelled], None],
-        on_change: Callable[[], None],
+        builder: Builder,
+        activity: Activity,
     ) -> None:
-        self._log = workspace_log(__name__, root)
+        self._log = workspace_log(__name__, files.root)
+        self._parts = files.parts
         self._index = index
         self._generations = generations
         self._choice = choice
-        self._live_update = live_update
-        self._write_lock = write_lock
-        self._parts = parts
-        self._vectors = vectors
         self._pace = pace
-        self._catch_up = catch_up
-        self._on_change = on_change
+        self._builder = builder
+        self._activity = activity
         self._lock = make_lock(Rank.UPGRADE)
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._holds = 0
         self._error: SidecarError | None = None
         self._not_before = 0.0
-        self._told = 0.0
+        self._reported = 0.0
         self._began = (0.0, 0)
         self._embedded = 0
         self._now: Refinement | None = None
         self._counted = (0.0, (0, ""), (0, 0))
-        live_update.when_settled(self.consider)
 
     # ------------------------------------------------------------ called by other modules
 
@@ -90,8 +82,8 @@ class ModelUpgrade:
         return thread is not None and thread.is_alive()
 
     def consider(self) -> None:
-        """Starts an upgrade in the background if there is one to do, in a process that stays. Cheap."""
-        if self._live_update.settled and not self.active and time.monotonic() >= self._not_before:
+        """Starts an upgrade in the background if there is one to do. Cheap. Call it only in a process that stays."""
+        if not self.active and time.monotonic() >= self._not_before:
             with contextlib.suppress(SidecarError):  # `state` reports it
                 self._start()
 
@@ -162,7 +154,7 @@ class ModelUpgrade:
                 return self.active
             self._stop = threading.Event()
             self._error, self._embedded = None, 0
-            self._thread = threading.Thread(target=self._run, args=(self._stop,), name="sidecar-refining", daemon=True)
+            self._thread = threading.Thread(target=self._run, args=(self._stop,), name="sidecar-upgrade", daemon=True)
             self._thread.start()
             return True
 
@@ -179,7 +171,7 @@ class ModelUpgrade:
         due = None
         try:
             while (due := self._due()) is not None and not stopped.is_set():
-                if not self._refine(*due, stopped):
+                if not self._upgrade_once(*due, stopped):
                     stopped.wait(_CALM_S)
         except Cancelled:
             pass
@@ -194,9 +186,9 @@ class ModelUpgrade:
         finally:
             self._now = None
             self._not_before = time.monotonic() + _AGAIN_S if self._error else 0.0
-            self._on_change()
+            self._activity.changed()
 
-    def _refine(self, generation: Generation, model: ModelFacts, stopped: threading.Event) -> bool:
+    def _upgrade_once(self, generation: Generation, model: ModelFacts, stopped: threading.Event) -> bool:
         """Returns False if so much changed during the run that it has to be repeated."""
 
         def stop() -> bool:
@@ -204,7 +196,7 @@ class ModelUpgrade:
 
         with closing(self._open(model)) as kept:
             backfill = self._backfill(generation, kept, model)
-            self._begin(model, *count_gathered(generation.snapshots, kept))
+            self._begin(model, *count_backfilled(generation.snapshots, kept))
             self._embedded += backfill.run(stop, self._report)
             fresh = self._generations.succeed(generation, self._choice.settings_for(model), model)
             try:
@@ -238,7 +230,7 @@ class ModelUpgrade:
         """
         assert old.writer is not None
         assert fresh.writer is not None
-        with self._write_lock.alone(stop):
+        with self._index.alone(stop):
             if self._index.generation is not old:
                 raise Cancelled
             with fresh.snapshots.open() as snapshot:
@@ -261,7 +253,7 @@ class ModelUpgrade:
         if len(changed) > most:
             return None
         if changed:
-            self._catch_up(fresh, Pending(set(changed)), stop)
+            self._builder.catch_up(fresh, Pending(set(changed)), stop)
         return len(changed)
 
     def _give_up(self, fresh: Generation) -> None:
@@ -275,7 +267,7 @@ class ModelUpgrade:
         return due is not None and due[1].model_id == model.model_id
 
     def _open(self, model: ModelFacts) -> Kept:
-        return self._parts.open_kept(self._vectors, model.model_id, model.dimension)
+        return self._generations.open_vectors(model)
 
     def _backfill(self, generation: Generation, kept: Kept, model: ModelFacts) -> Backfill:
         return Backfill(generation.snapshots, kept, lambda: self._choice.embedder(model), self._parts, self._pace)
@@ -286,7 +278,7 @@ class ModelUpgrade:
         if about == (generation.number, model.model_id) and time.monotonic() - at < _COUNT_S:
             return counted
         with closing(self._open(model)) as kept:
-            counted = count_gathered(generation.snapshots, kept)
+            counted = count_backfilled(generation.snapshots, kept)
         self._counted = (time.monotonic(), (generation.number, model.model_id), counted)
         return counted
 
@@ -306,7 +298,7 @@ class ModelUpgrade:
     def _begin(self, model: ModelFacts, done: int, total: int) -> None:
         self._began = (time.monotonic(), done)
         self._now = Refinement(model.model_id, done, total)
-        self._on_change()
+        self._activity.changed()
 
     def _report(self, done: int, total: int) -> None:
         if self._now is None:
@@ -315,6 +307,6 @@ class ModelUpgrade:
         new, spent = done - already, time.monotonic() - started
         left = spent / new * (total - done) if new > 0 else None
         self._now = Refinement(self._now.model, done, total, left)
-        if time.monotonic() - self._told >= _TELL_S:
-            self._told = time.monotonic()
-            self._on_change()
+        if time.monotonic() - self._reported >= _REPORT_S:
+            self._reported = time.monotonic()
+            self._activity.changed()

@@ -22,7 +22,7 @@ Build: TypeAlias = Callable[[Generation], BuildReport]
 """Brings a generation up to date with the files."""
 
 
-def up_to_date_or_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> BuildReport:
+def up_to_date_or_anew(index: IndexHandle, build: Build, end_live_update: Callable[[], None]) -> BuildReport:
     """Brings the current generation up to date, or replaces it if it is damaged; the report's `notice` then says so.
 
     The whole manifest is checked, beside the build: most damage lies where nothing is read at the moment. Raises
@@ -39,23 +39,23 @@ def up_to_date_or_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[]
         if index.generation is not None:
             index.check_model(index.generation)  # raises if the model is not the wanted one: a person decides on that
         notice = f"{damage.message} The index has been rebuilt; nothing is lost but time."
-        return replace(make_anew(index, build, end_upkeep), notice=notice)
+        return replace(make_anew(index, build, end_live_update), notice=notice)
 
 
 def _fault_of(generation: Generation) -> str:
     return fault_of(generation.writer.manifest.path) if generation.writer is not None else ""
 
 
-def make_anew(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> BuildReport:
+def make_anew(index: IndexHandle, build: Build, end_live_update: Callable[[], None]) -> BuildReport:
     """Builds a generation and swaps it for the current one, which answers until then as far as it can."""
     try:
-        return _make(index, build, end_upkeep)
+        return _make(index, build, end_live_update)
     except IndexCorrupt:
         # The embedding cache was damaged. The second attempt opens a new one.
-        return _make(index, build, end_upkeep)
+        return _make(index, build, end_live_update)
 
 
-def _make(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> BuildReport:
+def _make(index: IndexHandle, build: Build, end_live_update: Callable[[], None]) -> BuildReport:
     fresh = index.aside()
     try:
         report = build(fresh)
@@ -63,6 +63,6 @@ def _make(index: IndexHandle, build: Build, end_upkeep: Callable[[], None]) -> B
         index.drop(fresh)
         raise
     with index.gate:
-        end_upkeep()
+        end_live_update()
         index.swap(fresh)
     return report

@@ -30,6 +30,17 @@ class RunningJob:
     total: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What could not be read at the last look: one line for a person, and the names to try again.
+
+    Names are spelled as in the manifest: folders end in `/`, and the whole workspace is `/`.
+    """
+
+    notice: str = ""
+    names: tuple[str, ...] = ()
+
+
 def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> str:
     """The line for a result that may be stale or partial.
 

@@ -17,7 +17,7 @@ RULES_VERSION = 1
 MOST_MASKED = 4
 """A file with more values than these is withheld: it is made to hold secrets, and did not get one by accident."""
 MASK = "*"
-_MOST_TOLD = 8
+_MOST_REPORTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def examine(path: str, text: str) -> SecretScan:
     if len(values) > MOST_MASKED:
         return SecretScan(f"{len(values)} secrets, the first on line {_line(text, spans[0][0])}: {spans[0][2]}", "")
     hidden = _apart(sorted(_everywhere(text, values)))
-    reasons = tuple(f"line {_line(text, start)}: {name}" for start, _, name in hidden[:_MOST_TOLD])
+    reasons = tuple(f"line {_line(text, start)}: {name}" for start, _, name in hidden[:_MOST_REPORTED])
     return SecretScan("", _hide(text, hidden), len(hidden), reasons)
 
 

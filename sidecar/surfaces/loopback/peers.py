@@ -39,10 +39,10 @@ def _user(connection: Any) -> int:
     asked = _ASKED.pack(connection.family, socket.IPPROTO_TCP, 0, 0, _EVERY_STATE) + ends + _NO_COOKIE
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, _SOCK_DIAG) as system:
         system.send(_HEADER.pack(_HEADER.size + len(asked), _BY_FAMILY, _REQUEST, 1, 0) + asked)
-        told = system.recv(4096)
-    if _HEADER.unpack_from(told)[1] != _BY_FAMILY:
+        received = system.recv(4096)
+    if _HEADER.unpack_from(received)[1] != _BY_FAMILY:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
-    user: int = struct.unpack_from("=I", told, _UID_AT)[0]
+    user: int = struct.unpack_from("=I", received, _UID_AT)[0]
     return user
 
 

@@ -101,8 +101,8 @@ class ClientLog(logging.Handler):
                 return
             text = f"{record.name}: {record.getMessage()}{_cause(record)}"
             level = next((number for least, number in _LEVELS if record.levelno >= least), 4)
-            told = {"type": level, "message": shown.sentence(text)}
-            self._loop.call_soon_threadsafe(self._notify, "window/logMessage", told)
+            message = {"type": level, "message": shown.sentence(text)}
+            self._loop.call_soon_threadsafe(self._notify, "window/logMessage", message)
         except Exception:
             self.handleError(record)
 

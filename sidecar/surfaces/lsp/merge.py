@@ -73,5 +73,5 @@ def _by_score(answers: Answered, rows: str, score: str, workspace: str) -> list[
 
 def _notice(answers: Answered) -> dict[str, str]:
     """Joins the folders' notices, each behind the name of its folder."""
-    told = [f"{shown.quoted(folder)}: {answer['notice']}" for folder, answer in answers if answer.get("notice")]
-    return {"notice": " ".join(told)} if told else {}
+    notices = [f"{shown.quoted(folder)}: {answer['notice']}" for folder, answer in answers if answer.get("notice")]
+    return {"notice": " ".join(notices)} if notices else {}

@@ -294,7 +294,7 @@ def _folder_uris(params: dict[str, Any]) -> list[str]:
 def _client_name(params: dict[str, Any]) -> tuple[str, str]:
     """Returns the client's name, as a person reads it in a question, and its version."""
     client = params.get("clientInfo")
-    told = client if isinstance(client, dict) else {}
-    name, version = told.get("name"), told.get("version")
+    info = client if isinstance(client, dict) else {}
+    name, version = info.get("name"), info.get("version")
     named = name if isinstance(name, str) and name.strip() else "the editor"
     return named[:80], version[:40] if isinstance(version, str) else ""

@@ -50,8 +50,8 @@ def as_line(message: Any) -> bytes:
         text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
     except ValueError:
         body = message.model_dump(by_alias=True, exclude_unset=True)
-        told = json.loads(as_text(json.dumps(body, ensure_ascii=False, default=str)))
-        text = json.dumps({**told, "id": body["id"]} if "id" in body else told)
+        escaped = json.loads(as_text(json.dumps(body, ensure_ascii=False, default=str)))
+        text = json.dumps({**escaped, "id": body["id"]} if "id" in body else escaped)
     return text.encode() + b"\n"
 
 
@@ -63,8 +63,8 @@ def as_text(text: str) -> str:
 def whole(value: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the value with text that UTF-8 can hold; a file's name may not be such text."""
     text = json.dumps(value, ensure_ascii=False)
-    told: dict[str, Any] = json.loads(as_text(text)) if _HALF_A_PAIR.search(text) else dict(value)
-    return told
+    escaped: dict[str, Any] = json.loads(as_text(text)) if _HALF_A_PAIR.search(text) else dict(value)
+    return escaped
 
 
 def _not_without_id(line: bytes) -> JSONRPCError | None:

@@ -43,10 +43,10 @@ def listing(tool: ToolSpec) -> Tool:
 
 def success(done: Done) -> CallToolResult:
     """Returns a tool's result with its text."""
-    told = whole(done.value)
+    shown_value = whole(done.value)
     text = done.result.as_text()
     return CallToolResult(
-        content=[TextContent(text=shown.as_json(told) if text is None else text)], structured_content=told
+        content=[TextContent(text=shown.as_json(shown_value) if text is None else text)], structured_content=shown_value
     )
 
 

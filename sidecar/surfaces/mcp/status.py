@@ -135,9 +135,9 @@ class StatusResource:
         """Notifies at most once a second; the last change is always reported."""
         self._due = True
         if not self._pausing:
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._due, self._pausing = False, True
         self._start(self._bus.publish(ResourceUpdated(URI)))
         asyncio.get_running_loop().call_later(self._interval_s, self._resume)
@@ -145,7 +145,7 @@ class StatusResource:
     def _resume(self) -> None:
         self._pausing = False
         if self._due:
-            self._tell()
+            self._notify()
 
     def _start(self, work: Any) -> None:
         task = asyncio.ensure_future(work)

@@ -57,17 +57,17 @@ async def serve_connection(connection: socket.socket, server: Server[Any]) -> No
 
 
 async def _serve(service: Service, workspace: str | None, wire_in: int, wire_out: int) -> int:
-    told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    _on_signals(told)
-    return await _run(make_server(service, workspace), Wire(wire_in, wire_out), told)
+    signalled: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    _on_signals(signalled)
+    return await _run(make_server(service, workspace), Wire(wire_in, wire_out), signalled)
 
 
-async def _run(server: Server[Any], wire: Wire, told: asyncio.Future[int]) -> int:
-    """Runs the server until the client leaves or a signal resolves `told`; returns the exit status."""
+async def _run(server: Server[Any], wire: Wire, signalled: asyncio.Future[int]) -> int:
+    """Runs the server until the client leaves or a signal resolves `signalled`; returns the exit status."""
     async with wire as (read_stream, write_stream):
         serving = asyncio.create_task(server.run(read_stream, write_stream, server.create_initialization_options()))
         leaving = asyncio.create_task(wire.lost.wait())
-        ends: list[asyncio.Future[Any]] = [serving, leaving, told]
+        ends: list[asyncio.Future[Any]] = [serving, leaving, signalled]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -75,15 +75,15 @@ async def _run(server: Server[Any], wire: Wire, told: asyncio.Future[int]) -> in
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
-    return told.result() if told.done() else 0
+    return signalled.result() if signalled.done() else 0
 
 
-def _on_signals(told: asyncio.Future[int]) -> None:
+def _on_signals(signalled: asyncio.Future[int]) -> None:
     """The first signal sets the exit status, 128 + its number as in shells, and so ends the server."""
 
     def tell(number: int) -> None:
-        if not told.done():
-            told.set_result(128 + number)
+        if not signalled.done():
+            signalled.set_result(128 + number)
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

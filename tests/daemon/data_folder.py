@@ -28,7 +28,7 @@ OLDER = (sys.executable, "-m", "tests.daemon.older")
 HANDSHAKE, STATELESS = "legacy", "auto"
 
 
-class House:
+class DataFolder:
     """`env` is what every process of it gets: no CI, so that daemons are used."""
 
     def __init__(self, home: Path, **more: str) -> None:
@@ -89,7 +89,7 @@ class House:
         return [pid for pid, words in self.processes().items() if words[-4:-2] == ["daemon", "run"]]
 
     def processes(self) -> dict[int, list[str]]:
-        """Every living process whose environment names this house: its words by its id."""
+        """Every living process whose environment names this data folder: its words by its id."""
         found: dict[int, list[str]] = {}
         mark = f"SIDECAR_HOME={self.home}\0".encode()
         for folder in Path("/proc").glob("[0-9]*"):
@@ -101,7 +101,7 @@ class House:
         return found
 
     def clear(self) -> None:
-        """Ends what is left; afterwards nothing of this house runs."""
+        """Ends what is left; afterwards nothing runs in it."""
         for program in (SIDECAR, OLDER) if self.processes() else ():
             self.run("daemon", "stop", program=program)
         if not eventually(lambda: not self.processes()):

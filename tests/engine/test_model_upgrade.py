@@ -21,7 +21,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
 from sidecar.model import Embedder, SearchAnswer, SearchRequest, StatusAnswer, Vectors, never_cancelled, no_progress
 from sidecar.settings.load import Settings
-from tests.engine.rooms import QUICK, SLOW, Room, find, image, index
+from tests.engine.projects import QUICK, SLOW, Project, find, image, index
 
 pytestmark = pytest.mark.process
 
@@ -77,25 +77,27 @@ def tap() -> Iterator[Tap]:
 
 
 @pytest.fixture
-def staged(tmp_path: Path, models: Models, tap: Tap) -> Iterator[Room]:
+def staged(tmp_path: Path, models: Models, tap: Tap) -> Iterator[Project]:
     """A workspace of 60 chunks whose settings name the slow model, in a process that stays."""
     for shipped in (QUICK, SLOW):
         models.embedder(replace(Settings(), model=shipped))
 
     def make(settings: Settings) -> Embedder:
-        # What is loaded by now: the room's own models are locked while they make one.
+        # What is loaded by now: the project's own models are locked while they make one.
         inner = models.loaded(settings)
         assert inner is not None, settings.model
         return TappedEmbedder(inner, tap) if settings.model == SLOW else inner
 
-    room = Room(tmp_path / "work", tmp_path / "home", {"model": SLOW}, Models(make), [], watcher=True)
+    project = Project(tmp_path / "work", tmp_path / "home", {"model": SLOW}, Models(make), [], watcher=True)
     for number in range(59):
         one, two, three = (WORDS[(number * step + step) % len(WORDS)] for step in (1, 3, 7))
-        room.write(f"src/{one}_{number}.py", f"def {one}_{two}({three}):\n    return {two}({three}, {number})\n")
-    room.write("src/cookies.py", "def drop_stale_cookies(jar, now):\n    return [c for c in jar if c.expires > now]\n")
-    yield room
+        project.write(f"src/{one}_{number}.py", f"def {one}_{two}({three}):\n    return {two}({three}, {number})\n")
+    project.write(
+        "src/cookies.py", "def drop_stale_cookies(jar, now):\n    return [c for c in jar if c.expires > now]\n"
+    )
+    yield project
     tap.open()
-    room.close()
+    project.close()
 
 
 class Watched:
@@ -131,10 +133,10 @@ def by_meaning(workspace: IndexedWorkspace, query: str = "how long do cookies li
     return workspace.search(SearchRequest(query, mode="vector"), never_cancelled)
 
 
-def from_scratch(room: Room, models: Models, **flags: Any) -> Any:
+def from_scratch(project: Project, models: Models, **flags: Any) -> Any:
     """What an index without stages holds."""
-    alone = replace(room, home=room.home.parent / "scratch", models=models, opened=[], watcher=False)
-    alone.flags = {**room.flags, "twoStage": False, **flags}
+    alone = replace(project, home=project.home.parent / "scratch", models=models, opened=[], watcher=False)
+    alone.flags = {**project.flags, "twoStage": False, **flags}
     try:
         workspace = alone.open()
         index(workspace)
@@ -144,7 +146,7 @@ def from_scratch(room: Room, models: Models, **flags: Any) -> Any:
 
 
 def test_the_quick_model_answers_at_once_and_the_slow_one_takes_its_place(
-    staged: Room, tap: Tap, models: Models
+    staged: Project, tap: Tap, models: Models
 ) -> None:
     workspace = staged.open()
     watched = Watched(workspace)
@@ -169,7 +171,7 @@ def test_the_quick_model_answers_at_once_and_the_slow_one_takes_its_place(
 
 @pytest.mark.parametrize(("files", "together"), [(60, {BATCH, 1}), (4, {1})])
 def test_texts_go_one_by_one_but_for_the_first_full_batch_which_may_wake_a_card(
-    staged: Room, tap: Tap, files: int, together: set[int]
+    staged: Project, tap: Tap, files: int, together: set[int]
 ) -> None:
     for path in sorted((staged.root / "src").iterdir())[files:]:
         path.unlink()
@@ -182,7 +184,7 @@ def test_texts_go_one_by_one_but_for_the_first_full_batch_which_may_wake_a_card(
     assert tap.together.count(BATCH) == (BATCH in together)
 
 
-def test_a_small_change_after_it_is_embedded_by_the_slow_model_alone(staged: Room, tap: Tap, models: Models) -> None:
+def test_a_small_change_after_it_is_embedded_by_the_slow_model_alone(staged: Project, tap: Tap, models: Models) -> None:
     tap.open()
     workspace = staged.open()
     index(workspace)
@@ -194,7 +196,7 @@ def test_a_small_change_after_it_is_embedded_by_the_slow_model_alone(staged: Roo
 
 
 def test_a_file_saved_meanwhile_is_found_at_once_and_is_in_the_index_that_follows(
-    staged: Room, tap: Tap, models: Models
+    staged: Project, tap: Tap, models: Models
 ) -> None:
     workspace = staged.open()
     watched = Watched(workspace)
@@ -213,7 +215,7 @@ def test_a_file_saved_meanwhile_is_found_at_once_and_is_in_the_index_that_follow
     assert image(workspace) == from_scratch(staged, models)
 
 
-def test_saves_at_any_moment_of_it_are_not_lost(staged: Room, tap: Tap, models: Models) -> None:
+def test_saves_at_any_moment_of_it_are_not_lost(staged: Project, tap: Tap, models: Models) -> None:
     staged.flags["indexingStrategy"] = "git"  # nobody else indexes the file
     workspace = staged.open()
     watched = Watched(workspace)
@@ -233,7 +235,7 @@ def test_saves_at_any_moment_of_it_are_not_lost(staged: Room, tap: Tap, models: 
     assert image(workspace) == from_scratch(staged, models)
 
 
-def test_another_process_goes_on_where_one_was_ended(staged: Room, tap: Tap, models: Models) -> None:
+def test_another_process_goes_on_where_one_was_ended(staged: Project, tap: Tap, models: Models) -> None:
     workspace = staged.open()
     workspace.create(no_progress, never_cancelled)
     watched = Watched(workspace)
@@ -255,7 +257,7 @@ def test_another_process_goes_on_where_one_was_ended(staged: Room, tap: Tap, mod
     assert image(again) == from_scratch(staged, models)
 
 
-def test_deleting_the_index_in_the_middle_ends_it(staged: Room, tap: Tap) -> None:
+def test_deleting_the_index_in_the_middle_ends_it(staged: Project, tap: Tap) -> None:
     workspace = staged.open()
     workspace.create(no_progress, never_cancelled)
     Watched(workspace).until(lambda status: done(status) >= 0)
@@ -268,7 +270,7 @@ def test_deleting_the_index_in_the_middle_ends_it(staged: Room, tap: Tap) -> Non
     assert not any(thread.name == "sidecar-refining" for thread in threading.enumerate())
 
 
-def test_switched_off_the_index_is_made_with_the_slow_model_from_the_start(staged: Room, tap: Tap) -> None:
+def test_switched_off_the_index_is_made_with_the_slow_model_from_the_start(staged: Project, tap: Tap) -> None:
     tap.open()
     staged.flags["twoStage"] = False
     workspace = staged.open()
@@ -277,7 +279,7 @@ def test_switched_off_the_index_is_made_with_the_slow_model_from_the_start(stage
     assert (status.model.partition("@")[0], status.refining, status.generation) == (SLOW, None, 1)
 
 
-def test_progress_moves_while_a_slow_model_embeds(staged: Room, tap: Tap) -> None:
+def test_progress_moves_while_a_slow_model_embeds(staged: Project, tap: Tap) -> None:
     """All 60 files are one piece of work, of 120 texts."""
     staged.flags["twoStage"] = False
     told: list[tuple[int, int]] = []
@@ -299,7 +301,7 @@ def test_progress_moves_while_a_slow_model_embeds(staged: Room, tap: Tap) -> Non
     assert done_files[-1] == 60
 
 
-def test_a_second_process_answers_all_the_time_and_sees_the_change(staged: Room, tap: Tap) -> None:
+def test_a_second_process_answers_all_the_time_and_sees_the_change(staged: Project, tap: Tap) -> None:
     workspace, reader = staged.open(), staged.open()
     watched = Watched(workspace)
     workspace.create(no_progress, never_cancelled)
@@ -317,7 +319,7 @@ def test_a_second_process_answers_all_the_time_and_sees_the_change(staged: Room,
     watched.until(is_refined)
 
 
-def test_searches_in_this_process_answer_all_the_time(staged: Room, tap: Tap) -> None:
+def test_searches_in_this_process_answer_all_the_time(staged: Project, tap: Tap) -> None:
     workspace = staged.open()
     watched = Watched(workspace)
     workspace.create(no_progress, never_cancelled)
@@ -341,7 +343,7 @@ def test_searches_in_this_process_answer_all_the_time(staged: Room, tap: Tap) ->
         assert set.union(*(one.result(60) for one in asking)) >= {QUICK}
 
 
-def test_indexing_from_a_shell_waits_for_both_stages(staged: Room, tap: Tap, models: Models) -> None:
+def test_indexing_from_a_shell_waits_for_both_stages(staged: Project, tap: Tap, models: Models) -> None:
     tap.open()
     staged.watcher = False
     staged.write("lib/copy.py", (staged.root / "src" / "cookies.py").read_text())
@@ -354,7 +356,7 @@ def test_indexing_from_a_shell_waits_for_both_stages(staged: Room, tap: Tap, mod
     assert index(staged.opened[-1]).refined == 0
 
 
-def test_interrupting_the_second_stage_leaves_an_index_that_answers(staged: Room, tap: Tap) -> None:
+def test_interrupting_the_second_stage_leaves_an_index_that_answers(staged: Project, tap: Tap) -> None:
     staged.watcher = False
     tap.allowed.release(BATCH)
     interrupted = threading.Event()
@@ -374,7 +376,9 @@ def test_interrupting_the_second_stage_leaves_an_index_that_answers(staged: Room
     assert is_refined(again.status())
 
 
-def test_another_model_in_the_settings_of_an_index_takes_the_same_way(staged: Room, tap: Tap, models: Models) -> None:
+def test_another_model_in_the_settings_of_an_index_takes_the_same_way(
+    staged: Project, tap: Tap, models: Models
+) -> None:
     del staged.flags["model"]
     index(staged.open())
     staged.close()
@@ -393,7 +397,7 @@ def test_another_model_in_the_settings_of_an_index_takes_the_same_way(staged: Ro
     assert image(back) == from_scratch(staged, models)
 
 
-def test_where_nobody_names_a_model_an_index_keeps_its_own(staged: Room, tap: Tap) -> None:
+def test_where_nobody_names_a_model_an_index_keeps_its_own(staged: Project, tap: Tap) -> None:
     tap.open()
     index(staged.open())
     staged.close()
@@ -403,7 +407,7 @@ def test_where_nobody_names_a_model_an_index_keeps_its_own(staged: Room, tap: Ta
     assert workspace.status().refining is None
 
 
-def test_rebuilding_a_refined_index_does_not_fall_back_to_the_quick_model(staged: Room, tap: Tap) -> None:
+def test_rebuilding_a_refined_index_does_not_fall_back_to_the_quick_model(staged: Project, tap: Tap) -> None:
     tap.open()
     workspace = staged.open()
     index(workspace)
@@ -411,7 +415,7 @@ def test_rebuilding_a_refined_index_does_not_fall_back_to_the_quick_model(staged
     assert is_refined(workspace.status())
 
 
-def test_a_model_that_is_not_there_leaves_the_index_to_its_own_and_says_so(staged: Room, tap: Tap) -> None:
+def test_a_model_that_is_not_there_leaves_the_index_to_its_own_and_says_so(staged: Project, tap: Tap) -> None:
     tap.open()
     index(staged.open())
     staged.close()
@@ -422,7 +426,7 @@ def test_a_model_that_is_not_there_leaves_the_index_to_its_own_and_says_so(stage
     assert "no-such-model" in status.refining.note
 
 
-def test_an_index_whose_model_is_gone_answers_by_word_until_it_has_the_present_one(staged: Room) -> None:
+def test_an_index_whose_model_is_gone_answers_by_word_until_it_has_the_present_one(staged: Project) -> None:
     del staged.flags["model"]
     index(staged.open())
     staged.close()

@@ -18,8 +18,9 @@ from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.models.loader import Models
 from sidecar.engine.ports import MakeStore, Preparers, VectorStore, Walker, Watching
+from sidecar.engine.update.live import LiveTimes
 from sidecar.engine.wiring import make_store, real_parts
-from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.engine.workspace import IndexedWorkspace, WorkspaceModels
 from sidecar.model import (
     Collection,
     Decision,
@@ -70,7 +71,7 @@ def make_store_in_memory(_settings: Settings, _folder: Path, dimension: int, _mo
 
 
 @dataclass
-class Room:
+class Project:
     """A workspace folder and the engine over it. Each `open()` is a new engine, as of a new process.
 
     `vector_memory_bytes`: with 0, no vector fits, and the vector store is filled and kept open.
@@ -91,7 +92,8 @@ class Room:
     make_watcher: Callable[..., Watching] | None = None
     around_walking: Callable[[], AbstractContextManager[object]] | None = None
 
-    def open(self, **changes: Any) -> IndexedWorkspace:
+    def open(self, *, models: WorkspaceModels | None = None, **times: float) -> IndexedWorkspace:
+        """`times` are those of `LiveTimes`, in seconds."""
         parts = real_parts(self.flags, {}, {"SIDECAR_HOME": str(self.home), "HOME": str(self.home)})
         parts = replace(parts, make_store=self.make_store, vector_memory_bytes=self.vector_memory_bytes)
         if self.before_reading is not None:
@@ -106,15 +108,13 @@ class Room:
             parts = replace(parts, make_walker=partial(_Followed, self.after_walking, parts.make_walker))
         if self.around_walking is not None:
             parts = replace(parts, make_walker=partial(_Within, self.around_walking, parts.make_walker))
-        facts = changes.pop("models", self.models)
         workspace = IndexedWorkspace(
             str(self.root),
             IndexLayout(self.home, str(self.root)),
             parts,
-            facts.embedder,
-            facts.facts,
+            models or self.models,
             Lease,
-            **{"stay_seconds": 0.0 if self.watcher else 1e6, "freshness_seconds": 30.0, **changes},
+            LiveTimes(**{"stay": 0.0 if self.watcher else 1e6, "freshness": 30.0, **times}),
         )
         self.opened.append(workspace)
         return workspace

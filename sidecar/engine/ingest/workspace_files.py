@@ -1,0 +1,47 @@
+"""The files of one workspace: where they are, which of their text is unsaved, and what its settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sidecar.engine.ports import Parts, Walker, Watching
+from sidecar.errors import FileNotFound
+from sidecar.model import FoundFile, SkippedPath, Stat
+from sidecar.settings.load import Settings
+
+
+@dataclass(frozen=True)
+class WorkspaceFiles:
+    """The files below `root`. `buffers` maps paths to the unsaved text of editors; `settings` reads the settings."""
+
+    root: str
+    buffers: Mapping[str, str]
+    parts: Parts
+    settings: Callable[[], Settings]
+
+    def walker(self) -> Walker:
+        """A walker with the current settings."""
+        return self.parts.make_walker(self.root, self.settings())
+
+    def watcher(self) -> Watching:
+        """A watcher with the current settings, not yet started."""
+        return self.parts.make_watcher(self.root, self.settings())
+
+    def find(self, path: str, walker: Walker | None = None) -> FoundFile | SkippedPath | None:
+        """The file if the walk would offer it, the reason if it would not, or None if it does not exist.
+
+        Unsaved text counts as a file. A caller with many paths passes one `walker` for all of them.
+        """
+        walker = walker or self.walker()
+        text = self.buffers.get(path)
+        try:
+            return walker.found(path)
+        except FileNotFound:
+            if text is None:
+                return None
+        decision = walker.decide(path)
+        if not decision.indexed:
+            return SkippedPath(path, decision)
+        docs = self.parts.is_documentation(path, self.settings())
+        return FoundFile(path, Stat(len(text), 0, 0, 0), "docs" if docs else "code")

@@ -1,0 +1,29 @@
+"""What the change applier applies changes to, in tests of the applier alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from sidecar.engine.update.change_queue import Pending
+from sidecar.engine.update.staleness import Unread
+from sidecar.model import IsCancelled
+
+
+@dataclass
+class FakeTarget:
+    """An `applier.Target` that applies changes with a function, can read everything, and has no list on disk."""
+
+    applied_by: Callable[[Pending, IsCancelled], Pending] = lambda pending, _: pending
+
+    def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
+        return self.applied_by(pending, cancelled)
+
+    def unread(self) -> Unread:
+        return Unread()
+
+    def remember(self, names: Iterable[str]) -> None:
+        pass
+
+    def forget(self, names: Iterable[str]) -> None:
+        pass
