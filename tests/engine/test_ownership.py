@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
@@ -77,6 +78,8 @@ def circles_of_modules(edges: dict[str, set[str]]) -> list[str]:
 
 @pytest.fixture
 def workspace(project: Project) -> IndexedWorkspace:
+    """With worker processes of its own: those of this process keep what other tests had them do last."""
+    project.preparers = WorkerPool(1)
     return project.open()
 
 
