@@ -48,8 +48,8 @@ def test_a_process_without_the_mark_fails_the_test_whether_it_or_a_fixture_start
     line = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-c", os.devnull, "--rootdir", str(tmp_path)]
     line += ["--forbid-processes", "-rA", "--tb=line", str(tmp_path)]
     told = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    outcomes = dict(reversed(one.split(" ")[:2]) for one in told.splitlines() if one.split(" ")[0] in OUTCOMES)
-    assert {name.rpartition("::")[2]: outcome for name, outcome in outcomes.items()} == {
+    lines = [line.split() for line in told.splitlines()]
+    assert {words[1].rpartition("::")[2]: words[0] for words in lines if words and words[0] in OUTCOMES} == {
         "test_starts_one": "FAILED",
         "test_has_a_modules_fixture_start_one": "ERROR",
         "test_with_the_mark": "PASSED",
