@@ -75,7 +75,7 @@ def test_a_file_that_was_deleted_is_not_the_current_one_and_a_new_one_can_be_loc
 def test_a_link_is_no_lock_file(path: Path) -> None:
     path.with_suffix(".target").write_text("kept")
     path.symlink_to(path.with_suffix(".target"))
-    with pytest.raises(PermissionDenied, match="lock cannot be written"):
+    with pytest.raises(PermissionDenied, match='lock" cannot be written'):
         LockFile(path).take()
     assert path.with_suffix(".target").read_text() == "kept"
 

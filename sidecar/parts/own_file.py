@@ -167,7 +167,7 @@ class OwnFile:
         return IndexCorrupt(
             f"The {self._what} in {shown.place(self._path)} cannot be read ({shown.reason(fault)}). The file is "
             f"now {shown.place(aside.name)} in the same"
-            f" folder; {rescued} of the {self._what} have been rescued and are in use. Ask again."
+            f" folder; {rescued} of the {self._what} have been rescued and are in use. Try again."
         )
 
     def _fault(self) -> str:

@@ -91,7 +91,7 @@ def test_a_session_goes_on_when_a_cut_off_memory_file_ends_the_daemon(data_folde
         ended = data_folder.pid()
         (mapped,) = data_folder.home.glob("indexes/*/generations/*/manifest.sqlite-shm")
         os.truncate(mapped, 0)
-        with pytest.raises(Failed, match="please retry") as failed:
+        with pytest.raises(Failed, match="Please try again") as failed:
             editor.request("sidecar/searchCode", {"query": "convert_unit_1"})
         assert failed.value.body["code"] == "DAEMON_ENDED"
         found = editor.request("sidecar/searchCode", {"query": "convert_unit_1"})
@@ -113,7 +113,7 @@ def test_a_build_that_dies_with_the_daemon_is_told_to_be_retried_and_then_is_don
             editor.answer_to(asked)
         assert failed.value.number == RETRY
         assert failed.value.body["code"] == "DAEMON_ENDED"
-        assert "please retry" in failed.value.message
+        assert "Please try again" in failed.value.message
         begun = {params["token"] for params in editor.all_of("$/progress") if params["value"]["kind"] == "begin"}
         assert eventually(lambda: begun == ended(editor))
         outcome = editor.request("sidecar/reindexProject", {})
@@ -139,7 +139,7 @@ async def test_an_agents_call_that_dies_with_the_daemon_is_an_error_that_says_re
         building = asyncio.create_task(agent.call_tool("create_index", {}, progress_callback=note))
         await asyncio.wait_for(begun.wait(), PATIENCE_S)
         await asyncio.to_thread(data_folder.kill)
-        with pytest.raises(MCPError, match="please retry"):
+        with pytest.raises(MCPError, match="Please try again"):
             await building
         again = await agent.call_tool("reindex_project", {})
         assert not again.is_error

@@ -390,7 +390,7 @@ class Breaker:
 
     def _kept_call(self, asked: Asked, tool: str, given: Mapping[str, Any]) -> Said:
         said = self._ask(asked, tool, given)
-        if said.code == "INDEX_CORRUPT" and "Ask again" in said.message:
+        if said.code == "INDEX_CORRUPT" and "Try again" in said.message:
             said = self._ask(asked, tool, given)
         elif said.code == "INDEX_CORRUPT" and "move the file away" in said.message:
             index = IndexLayout(self._home, str(self._work))

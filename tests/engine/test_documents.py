@@ -202,7 +202,7 @@ def test_a_file_that_is_no_database_is_named_and_what_is_in_memory_goes_on(tmp_p
     (tmp_path / "documents").mkdir()
     (tmp_path / "documents" / "documents.sqlite").write_bytes(b"no database at all, but long enough to be read" * 99)
     documents = indexes(tmp_path)
-    with pytest.raises(IndexCorrupt, match="Ask again"):
+    with pytest.raises(IndexCorrupt, match="Try again"):
         ask(documents, "x", name="kept")
     documents.add("default", "a", "text", {})
     assert find(documents, "text", name="default") == ["a"]

@@ -144,7 +144,7 @@ def test_two_processes_see_each_others_memories(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "m.sqlite").write_bytes(b"no database at all, but long enough to be one" * 100)
-    with pytest.raises(IndexCorrupt, match="Ask again"):
+    with pytest.raises(IndexCorrupt, match="Try again"):
         MemoryFile(tmp_path / "m.sqlite").get("a")
 
 

@@ -302,13 +302,13 @@ def test_a_pooling_that_the_graph_has_no_output_for_is_refused() -> None:
 
 def test_a_graph_that_is_not_onnx_is_refused(folder: Path) -> None:
     (folder / "model.onnx").write_bytes(b"not a graph")
-    with pytest.raises(ModelLoadFailed, match=r"model\.onnx cannot be run"):
+    with pytest.raises(ModelLoadFailed, match=r'model\.onnx" cannot be run'):
         OnnxEmbedder(resolve_model(str(folder)))
 
 
 def test_a_tokeniser_that_is_none_is_refused(folder: Path) -> None:
     (folder / "tokenizer.json").write_text("{}", "utf-8")
-    with pytest.raises(ModelLoadFailed, match=r"tokenizer\.json is not a tokeniser"):
+    with pytest.raises(ModelLoadFailed, match=r'tokenizer\.json" is not a tokeniser'):
         OnnxEmbedder(resolve_model(str(folder)))
 
 

@@ -11,21 +11,9 @@ import pytest
 
 from sidecar.engine.ports import VectorStore
 from sidecar.errors import StoreFailed
-from sidecar.model import Ids, Vectors
 from sidecar.parts.vectors.chroma import ChromaStore
 from sidecar.parts.vectors.in_memory import InMemoryStore
-
-DIMENSION = 16
-
-
-def random_vectors(rows: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
-    vectors = np.random.default_rng(seed).standard_normal((rows, dimension)).astype(np.float32)
-    unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return unit
-
-
-def ids(*numbers: int) -> Ids:
-    return np.array(numbers, dtype=np.int64)
+from tests.parts.random_vectors import DIMENSION, ids, random_vectors
 
 
 @pytest.fixture(params=[pytest.param("chroma", marks=pytest.mark.process), "in memory"])

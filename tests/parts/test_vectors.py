@@ -16,28 +16,17 @@ import numpy as np
 import pytest
 
 from sidecar.errors import PermissionDenied, SidecarError, StoreFailed
-from sidecar.model import Ids, Vectors
 from sidecar.parts.blocks import FrameError
 from sidecar.parts.vectors.chroma import ChromaStore
 from sidecar.parts.vectors.frames import read_frame, write_frame
 from sidecar.parts.vectors.health import find_damage, find_waste
 from sidecar.parts.vectors.in_memory import InMemoryStore
+from tests.parts.random_vectors import DIMENSION, ids, random_vectors
 
 pytestmark = pytest.mark.process
 
-DIMENSION = 16
 ROWS = 20_000
 PROJECT = Path(__file__).resolve().parents[2]
-
-
-def random_vectors(rows: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
-    vectors = np.random.default_rng(seed).standard_normal((rows, dimension)).astype(np.float32)
-    unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return unit
-
-
-def ids(*numbers: int) -> Ids:
-    return np.array(numbers, dtype=np.int64)
 
 
 @pytest.fixture(scope="module")

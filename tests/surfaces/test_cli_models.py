@@ -93,7 +93,7 @@ def test_a_model_is_listed_shown_downloaded_and_used(place: Place) -> None:
     place.hub.forget_requests()
     again = place.run("models", "download", "minilm-hub")
     assert again.returncode == 0
-    assert "is there already, and its files are right" in again.stdout
+    assert "is already there, and its files are intact" in again.stdout
     assert place.hub.requests() == []
 
     assert place.run("index", "--model", "minilm-hub").returncode == 0
@@ -199,4 +199,4 @@ def test_two_downloads_at_once_do_not_mix(place: Place) -> None:
         second = place.run("models", "download", "minilm-hub")
         process.kill()
     assert second.returncode == 7
-    assert f"Process {process.pid} downloads a model" in second.stderr
+    assert f"Process {process.pid} is downloading a model" in second.stderr

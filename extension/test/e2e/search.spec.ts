@@ -8,8 +8,11 @@ const SIDE = "Open to the Side";
 
 /** The place that a row names: `path:line` or `path:first–last`. */
 async function placeOf(window: Window, at: number): Promise<{ path: string; file: string; line: number }> {
-  const text = (await window.row(at).locator(".label-description").first().textContent()) ?? "";
-  const [, path = "", line = ""] = /([\w/.-]+\.\w+):(\d+)/.exec(text) ?? [];
+  const place = /([\w/.-]+\.\w+):(\d+)/;
+  const description = window.row(at).locator(".label-description").first();
+  // The list is drawn anew while it fills.
+  await expect(description).toContainText(place);
+  const [, path = "", line = ""] = place.exec((await description.textContent()) ?? "") ?? [];
   return { path, file: path.split("/").at(-1) ?? "", line: Number(line) };
 }
 

@@ -322,7 +322,7 @@ class KeptVectors:
 
     def _check_place(self) -> None:
         if inode_of(self._path) != self._inode:
-            raise IndexCorrupt(f"{shown.place(self._path)} was deleted or begun anew. Ask again.", asked_wrongly=True)
+            raise IndexCorrupt(f"{shown.place(self._path)} was deleted or begun anew. Try again.", asked_wrongly=True)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -184,7 +184,8 @@ RULES: tuple[SecretRule, ...] = (
         r",[ \t]*[\"']([^\"'\s]{8,100})[\"']",
         made_up=True,
     ),
-    SecretRule("a token in a URL", r"https?://([A-Za-z0-9_-]{20,100})(?::[A-Za-z0-9_-]{0,30})?@[A-Za-z0-9]"),
+    # Slashes are counted, because the pattern would itself be taken for such a URL.
+    SecretRule("a token in a URL", r"https?:/{2}([A-Za-z0-9_-]{20,100})(?::[A-Za-z0-9_-]{0,30})?@[A-Za-z0-9]"),
     SecretRule(
         "a login in a header",
         r"(?i)authorization[\"'\]]{0,2}[ \t]*[:,=][=> \t]{0,4}[\"'`]?basic[ \t]+([A-Za-z0-9+/]{8,}={0,2})",
