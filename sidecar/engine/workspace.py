@@ -317,7 +317,7 @@ class IndexedWorkspace:
             self._rested = replace(self._status_of(generation, ""), watcher_active=False)
             self._live_update.end()
             self._index.rest()
-        self._announce()
+        self.activity.changed()
         return True
 
     def _fill_store(self, after_s: float) -> None:
@@ -366,7 +366,7 @@ class IndexedWorkspace:
             else:
                 self._live_update.end()
             self._live_update.consider_upgrade()
-            self._announce()
+            self.activity.changed()
 
     def _status_of(self, generation: Generation | None, problem: str) -> StatusAnswer:
         if generation is None and self._rested is not None and self._index.exists() and not problem:

@@ -18,12 +18,17 @@ class Activity:
 
     Everything below a workspace announces here that its status has changed, and nowhere else calls upwards: this calls
     `on_change`, for commits and progress at most four times a second.
+
+    One thread at a time calls `on_change`, which reads the status anew: a status that was read before a change is never
+    reported after it. A thread that announces meanwhile does not wait; the calling thread then calls once more.
     """
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
         self._lock = make_lock(Rank.ACTIVITY)
         self._called = 0.0
+        self._due = False
+        self._calling = False
         self._stopping = False
         self.kind = ""
         self.done = 0
@@ -77,11 +82,30 @@ class Activity:
             if now - self._called < _CALL_SECONDS:
                 return
             self._called = now
-        self._on_change()
+        self.changed()
 
     def changed(self) -> None:
-        """Calls `on_change`."""
-        self._on_change()
+        """Has `on_change` called after this moment. Raises what it raises."""
+        with self._lock:
+            self._due = True
+            if self._calling:
+                return
+            self._calling = True
+        failed: BaseException | None = None
+        while self._take_due():
+            try:
+                self._on_change()
+            except BaseException as error:  # the changes of other threads are announced all the same
+                failed = error
+        if failed is not None:
+            raise failed
+
+    def _take_due(self) -> bool:
+        """Whether a call is due, which the caller then makes."""
+        with self._lock:
+            due = self._calling = self._due
+            self._due = False
+            return due
 
     def stop(self) -> None:
         """Makes every callback from `or_stopped` return True."""
