@@ -15,7 +15,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -146,6 +146,16 @@ def shell(door: Door) -> Iterator[Search]:
     yield lambda: door.run("search", "open a socket", "-m", "vector")
 
 
+@contextmanager
+def large_workspace(work: Path, home: Path) -> Iterator[Search]:
+    """What keeps Chroma's process open: no door to a small workspace does."""
+    line, pipe = [sys.executable, "-m", "tests.large_workspace", str(work), str(home)], subprocess.PIPE
+    with subprocess.Popen(line, env={**os.environ, **CONTRARY}, stdin=pipe, stdout=pipe) as process:
+        yield lambda: exchange(process, b"open a socket\n", until=b"connection.py\n")
+        process.communicate()
+    assert process.returncode == 0, f"{line} ended with {process.returncode}"
+
+
 def call(search: Search) -> None:
     search()
 
@@ -162,7 +172,7 @@ def main() -> None:
     with_daemon.run("daemon", "start")
     try:
         with_daemon.run("index")
-        doors = [
+        doors: list[AbstractContextManager[Search]] = [
             shell(Door(work, homes / "shell")),
             editor(Door(work, None, "--stdio")),
             editor(Door(work, homes / "editor", "--stdio", "--offline")),
@@ -170,6 +180,7 @@ def main() -> None:
             agent(Door(work, homes / "agent", "mcp", "--offline")),
             script(Door(work, None, "serve", "--json")),
             script(Door(work, homes / "script", "serve", "--json", "--model", "minilm-code-int8")),
+            large_workspace(work, homes / "large"),
         ]
         # The stack within the pool: where a door fails, all are closed, and no thread waits for one any more.
         with ThreadPoolExecutor(len(doors)) as pool, ExitStack() as open_doors:

@@ -56,7 +56,7 @@ def _corrupt(text: str, path: Path, said: object) -> IndexCorrupt:
 
 def _is_broken_place(path: Path) -> bool:
     """Whether no database can be at this path, whatever the permissions: it is gone, or a folder has its name."""
-    if any(Path(f"{path}{ending}").is_dir() for ending in _FILES):
+    if any(os.path.isdir(f"{path}{ending}") for ending in _FILES):  # noqa: PTH112 Path.is_dir raises where it may not look
         return True
     return not os.path.lexists(path) and os.access(path.parent, os.R_OK | os.W_OK)
 
@@ -106,7 +106,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.OperationalError:
         connection.close()
-        if not path.exists() or os.access(path.parent, os.W_OK):
+        if _is_gone(path) or os.access(path.parent, os.W_OK):
             raise
         return _connect(path, "mode=ro&immutable=1")
     return connection
@@ -167,8 +167,8 @@ def all_or_nothing(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def find_fault(path: Path, *, quick: bool = False) -> str:
-    """One line that says what SQLite's integrity check finds wrong with a file; empty if nothing, or if the file is
-    busy.
+    """One line that says what SQLite's integrity check finds wrong with a file; empty if nothing, or if that cannot be
+    known: the file is busy, or cannot be opened at the moment.
 
     `quick` leaves out whether tables and their indexes agree, and takes some 0.1 s per 150 MB.
     """
@@ -177,8 +177,9 @@ def find_fault(path: Path, *, quick: bool = False) -> str:
             check = "quick_check" if quick else "integrity_check"
             (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
     except sqlite3.Error as error:
-        busy = getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
-        return "" if busy else str(error)
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        unknown = code in _BUSY or (code in _CLOSED and not _is_gone(path) and not _is_broken_place(path))
+        return "" if unknown else str(error)
     return "" if found == "ok" else str(found).replace("\n", " ")
 
 

@@ -50,6 +50,6 @@ def test_status_names_the_settings_that_cannot_be_used_and_what_is_allowed(proje
     size, unknown = workspace.status().problems
     assert size.startswith("maxFileSize in ")
     assert "digits followed by KB or MB" in size
-    assert unknown.startswith("nonsense in ")
+    assert unknown.startswith('"nonsense" in ')
     index(workspace)
     assert workspace.status().docs.files == 1

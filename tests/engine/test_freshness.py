@@ -105,6 +105,30 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
         applier.stop()
 
 
+def test_what_is_noted_again_while_a_search_waits_does_not_make_its_answer_stale() -> None:
+    """As when the watcher starts, which has everything looked over once more."""
+    again, released = threading.Event(), threading.Event()
+
+    def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
+        if not again.is_set():
+            applier.add(rescan=[EVERYTHING])
+            again.set()
+        else:
+            assert released.wait(30)
+        return pending
+
+    queue = ChangeQueue()
+    queue.note(Pending({"a.py"}, {EVERYTHING}))
+    applier = kept_by(apply, queue)
+    try:
+        assert applier.flush(10) is True
+        assert again.is_set()
+        assert queue.pending() == Pending(rescan={EVERYTHING})
+    finally:
+        released.set()
+        applier.stop()
+
+
 def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> None:
     go_on = threading.Event()
 

@@ -26,10 +26,11 @@ def is_ours(thing: object) -> bool:
 def referents(thing: object) -> Iterator[object]:
     """What a thing holds; of a function, what it has closed over and not the module that it stands in."""
     if isinstance(thing, types.FunctionType):
-        yield from (cell.cell_contents for cell in thing.__closure__ or () if cell != types.CellType())
-        yield from thing.__defaults__ or ()
+        closed_over = [cell.cell_contents for cell in thing.__closure__ or () if cell != types.CellType()]
+        found = [*closed_over, *(thing.__defaults__ or ())]
     else:
-        yield from (held for held in gc.get_referents(thing) if not isinstance(held, _NOT_HELD))
+        found = gc.get_referents(thing)
+    yield from (held for held in found if not isinstance(held, _NOT_HELD))
 
 
 def held_by(thing: object) -> list[object]:

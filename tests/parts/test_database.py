@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import IndexCorrupt, IndexLocked, PermissionDenied
-from sidecar.parts.database import blamed, connect, file_id, translated
+from sidecar.parts.database import blamed, connect, file_id, find_fault, translated
+from tests.circumstances import as_somebody, without_descriptors
 
 
 def test_a_file_that_another_writes_is_locked_and_not_corrupt(tmp_path: Path) -> None:
@@ -64,3 +65,19 @@ def test_a_file_to_be_read_that_is_gone_with_or_without_its_folder_is_damage(tmp
         connect(tmp_path / place, readonly=True)
     with pytest.raises(IndexCorrupt, match=r"the file is gone\. Run reindex_project"):
         file_id(tmp_path / place)
+
+
+def test_a_file_that_may_not_be_read_at_the_moment_is_not_said_to_be_damaged(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    folder = tmp_path / "index"
+    folder.mkdir()
+    path = folder / "a.sqlite"
+    connect(path).close()
+    folder.chmod(0)
+    with as_somebody():
+        assert find_fault(path, quick=True) == ""
+    folder.chmod(0o755)
+    with without_descriptors():
+        assert find_fault(path, quick=True) == ""
+    path.unlink()
+    assert "unable to open" in find_fault(path, quick=True)

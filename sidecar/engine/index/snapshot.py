@@ -7,6 +7,7 @@ so that a change of one file costs a search milliseconds. Texts stay on disk, an
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -313,7 +314,8 @@ def fault_of(manifest: Path) -> str:
     """One line on the damage of a manifest; empty if there is none. Reads all of it, but compares no text: for those,
     it goes by what searches have found.
     """
-    return "a stored text has been changed" if _note_of_damage(manifest).exists() else find_fault(manifest, quick=True)
+    noted = os.path.exists(_note_of_damage(manifest))  # noqa: PTH110 Path.exists raises where it may not look
+    return "a stored text has been changed" if noted else find_fault(manifest, quick=True)
 
 
 def _note_of_damage(manifest: Path) -> Path:

@@ -67,6 +67,7 @@ class ChangeApplier:
         self._lock = make_condition(Rank.CHANGE_APPLIER)
         self._wanted = False
         self._busy = False
+        self._complete = False
         self._stopping = False
         self._runs = 0
         self._releases = 0
@@ -130,9 +131,9 @@ class ChangeApplier:
             self._lock.notify_all()
 
     def flush(self, timeout: float) -> bool:
-        """Applies what is pending and waits at most `timeout` seconds; False if something is still pending then.
+        """Applies what is pending and waits at most `timeout` seconds; False if some of it is still pending then.
 
-        Changes that cannot be applied are tried once per call.
+        Changes that cannot be applied are tried once per call. What is noted during the call is not waited for.
         """
         with self._lock:
             if not self._queue and not self._busy:
@@ -143,9 +144,9 @@ class ChangeApplier:
             self._lock.notify_all()
             enough = self._runs + (2 if self._busy else 1)
             self._lock.wait_for(
-                lambda: self._stopping or (not self._busy and (not self._queue or self._runs >= enough)), timeout
+                lambda: self._stopping or self._runs >= enough or not (self._queue or self._busy), timeout
             )
-            return not (self._queue or self._busy)
+            return (self._runs >= enough and self._complete) or not (self._queue or self._busy)
 
     def _want(self) -> None:
         with self._lock:
@@ -161,14 +162,16 @@ class ChangeApplier:
 
     def _run(self) -> None:
         while (batch := self._next()) is not None:
-            self._try(batch)
+            complete = self._try(batch)
             with self._lock:
+                self._complete = complete
                 self._busy = False
                 self._runs += 1
                 self._lock.notify_all()
             self._announce()
 
-    def _try(self, batch: Batch) -> None:
+    def _try(self, batch: Batch) -> bool:
+        """Returns whether all of it was applied."""
         releases = self._releases
         try:
             done = self._target.apply(batch.pending, lambda: self._stopping)
@@ -177,6 +180,7 @@ class ChangeApplier:
             self.last_error = ""
             if done != batch.pending:
                 self._wait_for_release(releases)
+            return done == batch.pending
         except Cancelled:
             pass
         except SidecarError as error:
@@ -185,6 +189,7 @@ class ChangeApplier:
         except Exception as error:
             self._failed(f"{type(error).__name__}: {error}")
             self._log.exception("the index could not be updated")
+        return False
 
     def _wait_for_release(self, since: int) -> None:
         with self._lock:
