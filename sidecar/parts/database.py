@@ -58,7 +58,7 @@ def _is_broken_place(path: Path) -> bool:
     """Whether no database can be at this path, whatever the permissions: it is gone, or a folder has its name."""
     if any(os.path.isdir(f"{path}{ending}") for ending in _FILES):  # noqa: PTH112 Path.is_dir raises where it may not look
         return True
-    return not os.path.lexists(path) and os.access(path.parent, os.R_OK | os.W_OK)
+    return _is_gone(path) and os.access(path.parent, os.R_OK | os.W_OK)
 
 
 def _is_gone(path: Path) -> bool:
