@@ -71,6 +71,7 @@ class ModelUpgrade:
         self._began = (0.0, 0)
         self._embedded = 0
         self._now: Refinement | None = None
+        self._latest: Refinement | None = None  # of the last run, ended or not
         self._counted = (0.0, (0, ""), (0, 0))
 
     # ------------------------------------------------------------ called by other modules
@@ -153,7 +154,7 @@ class ModelUpgrade:
             if self._holds or self.active or self._due() is None:
                 return self.active
             self._stop = threading.Event()
-            self._error, self._embedded = None, 0
+            self._error, self._embedded, self._latest = None, 0, None
             self._thread = threading.Thread(target=self._run, args=(self._stop,), name="sidecar-upgrade", daemon=True)
             self._thread.start()
             return True
@@ -291,13 +292,13 @@ class ModelUpgrade:
                     " Index again to continue."
                 )
             thread.join(_LOOK_S)
-            now = self._now
-            if now is not None:
-                progress(now.done, now.total, f"Embedding with {now.model.partition('@')[0]}")
+            latest = self._latest  # also where the run has ended since the last look
+            if latest is not None:
+                progress(latest.done, latest.total, f"Embedding with {latest.model.partition('@')[0]}")
 
     def _begin(self, model: ModelFacts, done: int, total: int) -> None:
         self._began = (time.monotonic(), done)
-        self._now = Refinement(model.model_id, done, total)
+        self._now = self._latest = Refinement(model.model_id, done, total)
         self._activity.changed()
 
     def _report(self, done: int, total: int) -> None:
@@ -306,7 +307,7 @@ class ModelUpgrade:
         started, already = self._began
         new, spent = done - already, time.monotonic() - started
         left = spent / new * (total - done) if new > 0 else None
-        self._now = Refinement(self._now.model, done, total, left)
+        self._now = self._latest = Refinement(self._now.model, done, total, left)
         if time.monotonic() - self._reported >= _REPORT_S:
             self._reported = time.monotonic()
             self._activity.changed()
