@@ -111,8 +111,10 @@ def _type(field: Mapping[str, Any]) -> str:
 
 
 def _errors(root: type[SidecarError]) -> Iterator[type[SidecarError]]:
-    """Every error class with a code of its own, parents first."""
+    """Every error class of `sidecar.errors` with a code of its own, parents first."""
     for error in root.__subclasses__():
+        if error.__module__ != SidecarError.__module__:
+            continue
         if "code" in vars(error) or not error.__subclasses__():
             yield error
         yield from _errors(error)

@@ -18,6 +18,8 @@ from sidecar.errors import IndexLocked, SidecarError, disk_error
 from sidecar.lock_file import LockFile
 
 _POLL_S = 0.05
+_LAST_S = 5.0
+"""A dead holder may leave a child that is about to start another program: it has the lock until that has started."""
 
 
 class Lease:
@@ -37,13 +39,16 @@ class Lease:
     def acquire(self, timeout: float = 0) -> None:
         """Takes the lease, waiting up to `timeout` seconds; makes the directory if it does not exist.
 
+        If the holder is dead, it waits up to 5 seconds longer for the system to release the lock.
+
         Raises IndexLocked (facts: `pid` and `since` of the holder, if known), PermissionDenied, DiskFull.
         """
         if self.held:
             return
         deadline = time.monotonic() + timeout
         while not self._try():
-            if time.monotonic() >= deadline:
+            late_s = time.monotonic() - deadline
+            if late_s >= 0 and (late_s >= _LAST_S or not self._is_holder_dead()):
                 raise self._locked()
             time.sleep(_POLL_S)
 
@@ -86,6 +91,18 @@ class Lease:
             return IndexLocked("This process already has it open.", **holder)
         who = f"Process {pid} has had it open since {holder.get('since')}" if pid else "Another process has it open"
         return IndexLocked(f"{who}; use that one, or end it and try again.", **holder)
+
+    def _is_holder_dead(self) -> bool:
+        pid = self._holder().get("pid")
+        if pid is None or os.name == "nt":  # where no child inherits a lock, and asking for a process would end it
+            return False
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        except OSError:  # it belongs to somebody else
+            return False
+        return False
 
     def _holder(self) -> dict[str, Any]:
         try:

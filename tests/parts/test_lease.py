@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,17 @@ print("held", flush=True)
 sys.stdin.read()
 lease.release()
 print("released", flush=True)
+sys.stdin.read()
+"""
+DIE_AND_LEAVE_A_CHILD = """
+import os, sys
+from pathlib import Path
+from sidecar.parts.lease import Lease
+lease = Lease(Path(sys.argv[1]))
+lease.acquire()
+if os.fork():
+    print("held", flush=True)
+    os.kill(os.getpid(), 9)
 sys.stdin.read()
 """
 PROJECT = Path(__file__).resolve().parents[2]
@@ -49,6 +61,24 @@ def test_another_process_is_refused_and_told_who_holds_it(tmp_path: Path, other:
     assert caught.value.facts["pid"] == other.pid
     assert caught.value.facts["since"].endswith("+00:00")
     assert not lease.held
+
+
+@pytest.mark.process
+def test_a_lock_that_only_a_child_of_the_dead_holder_has_left_is_waited_for(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    command = [sys.executable, "-c", DIE_AND_LEAVE_A_CHILD, str(tmp_path / "index")]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdin is not None and holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        holder.wait()
+        lease = Lease(tmp_path / "index")
+        taking = threading.Thread(target=lease.acquire)
+        taking.start()
+        assert not lease.held
+        holder.stdin.close()
+        taking.join()
+        assert lease.held
+        lease.release()
 
 
 @pytest.mark.process
