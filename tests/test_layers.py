@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sidecar"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-VALUES = ("model", "errors", "locks", "lock_file", "logs", "shown", "small_files", "stdio")
+VALUES = ("model", "errors", "locks", "lock_file", "logs", "processes", "shown", "small_files", "stdio")
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
@@ -36,6 +36,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("shown", ()),
     ("errors", ("shown",)),
     ("lock_file", ("errors",)),
+    ("processes", ()),
     ("stdio", ()),
     ("logs", ("shown",)),
     ("settings", VALUES),

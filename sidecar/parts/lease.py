@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 from sidecar.errors import IndexLocked, SidecarError, disk_error
 from sidecar.lock_file import LockFile
+from sidecar.processes import is_running
 
 _POLL_S = 0.05
 _LAST_S = 5.0
@@ -94,15 +96,8 @@ class Lease:
 
     def _is_holder_dead(self) -> bool:
         pid = self._holder().get("pid")
-        if pid is None or os.name == "nt":  # where no child inherits a lock, and asking for a process would end it
-            return False
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        except OSError:  # it belongs to somebody else
-            return False
-        return False
+        # On Windows no child inherits a lock.
+        return pid is not None and sys.platform != "win32" and not is_running(pid)
 
     def _holder(self) -> dict[str, Any]:
         try:

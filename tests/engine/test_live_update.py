@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
 from tests.engine.projects import FILES, Project, find, index
 
@@ -18,9 +19,8 @@ pytestmark = pytest.mark.process
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
 
-@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
-def test_a_saved_file_is_found_by_the_next_search(project: Project, strategy: str) -> None:
-    project.flags["indexingStrategy"] = strategy
+def watched(project: Project) -> tuple[IndexedWorkspace, queue.Queue[StatusAnswer]]:
+    """An indexed and searched workspace whose watcher runs, with the states that it announces."""
     project.watcher = True
     workspace = project.open()
     seen: queue.Queue[StatusAnswer] = queue.Queue()
@@ -29,6 +29,13 @@ def test_a_saved_file_is_found_by_the_next_search(project: Project, strategy: st
     while not seen.get(timeout=30).watcher_active:
         pass
     find(workspace, "anything")
+    return workspace, seen
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+def test_a_saved_file_is_found_by_the_next_search(project: Project, strategy: str) -> None:
+    project.flags["indexingStrategy"] = strategy
+    workspace, seen = watched(project)
     project.write("src/engine.py", NEW)
     while "src/engine.py" not in find(workspace, "tune carburettor"):
         seen.get(timeout=30)
@@ -39,14 +46,7 @@ def test_the_git_strategy_waits_for_a_commit(project: Project) -> None:
     project.git("init", "-b", "main")
     project.git("add", ".")
     project.git("commit", "-m", "one")
-    project.watcher = True
-    workspace = project.open()
-    seen: queue.Queue[StatusAnswer] = queue.Queue()
-    workspace.on_change(seen.put)
-    index(workspace)
-    while not seen.get(timeout=30).watcher_active:
-        pass
-    find(workspace, "anything")
+    workspace, seen = watched(project)
     project.write("src/engine.py", NEW)
     assert "src/engine.py" not in find(workspace, "tune carburettor")
     project.git("add", ".")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sidecar import shown
+from sidecar.processes import is_running
 
 PARENT_POLL_S = 2.0
 """Interval between looks at the editor's process where the system cannot watch it."""
@@ -38,12 +39,12 @@ async def outlived(pid: int) -> None:
     Never returns when the process does not exist at the start, as with a pid from another namespace.
     """
     loop = asyncio.get_running_loop()
-    if sys.platform == "win32" or not _alive(pid):
+    if sys.platform == "win32" or not is_running(pid):
         await loop.create_future()
     try:
         watch = os.pidfd_open(pid)
     except (AttributeError, OSError):
-        while _alive(pid):
+        while is_running(pid):
             await asyncio.sleep(PARENT_POLL_S)
         return
     gone = asyncio.Event()
@@ -53,16 +54,6 @@ async def outlived(pid: int) -> None:
     finally:
         loop.remove_reader(watch)
         os.close(watch)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def exit_soon(status: int, within_s: float) -> None:
