@@ -23,7 +23,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sidecar.model import Progress
+    from sidecar.tools.index_results import UpdateResult
+    from sidecar.tools.service import Service
 
 _CODE = frozenset(
     (
@@ -287,11 +292,20 @@ class LspClient:
 # ---------------------------------------------------------------- the product, in this process
 
 
-def open_service(home: Path) -> Any:
+def open_service(home: Path) -> Service:
     """The service in this process over the data folder `home`; it asks nobody."""
     from sidecar.tools.assemble import make_service
 
     return make_service(env={**os.environ, "SIDECAR_HOME": str(home)}, flags={"confirm": "never"})
+
+
+def refresh(service: Service, root: str, progress: Progress | None = None) -> UpdateResult:
+    """Indexes `root` or updates its index, and returns what was done."""
+    from sidecar.tools.index_results import UpdateResult
+
+    result = (service.refresh(root, progress) if progress else service.refresh(root)).result
+    assert isinstance(result, UpdateResult)
+    return result
 
 
 def model_folder_for_others(folder: Path) -> Path:
