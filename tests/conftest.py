@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts 
 _TESTS = Path(__file__).parent
 _PROGRAMS = frozenset({"daemon", "e2e", "spec"})
 """Folders whose tests all need real programs."""
-_PROGRAM_FIXTURES = frozenset({"data_folder", "hostile", "served", "server", "siege", "told"})
+_PROGRAM_FIXTURES = frozenset({"data_folder", "hostile", "seen", "served", "server", "siege"})
 """Fixtures, most of them a module's, that start one. Give these names to no others."""
 _STARTS_A_PROCESS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
 

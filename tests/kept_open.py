@@ -122,12 +122,12 @@ def script(door: Door) -> Iterator[Search]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with door.started() as process:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        token = Path(told["tokenFile"]).read_text("utf-8").strip()
+        announced = json.loads(process.stdout.readline())
+        token = Path(announced["tokenFile"]).read_text("utf-8").strip()
 
         def request(path: str, body: bytes | None = None) -> bytes:
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-            asked = urllib.request.Request(told["url"] + path, data=body, headers=headers)
+            asked = urllib.request.Request(announced["url"] + path, data=body, headers=headers)
             with opener.open(asked) as answer:
                 read: bytes = answer.read()
                 return read

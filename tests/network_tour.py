@@ -128,9 +128,9 @@ class Tour:
         with subprocess.Popen(line, cwd=self._work, env=env, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             try:
-                told = json.loads(process.stdout.readline())
-                token = Path(told["tokenFile"]).read_text("utf-8").strip()
-                address = f"{told['url']}/code/search?q=open+a+socket"
+                announced = json.loads(process.stdout.readline())
+                token = Path(announced["tokenFile"]).read_text("utf-8").strip()
+                address = f"{announced['url']}/code/search?q=open+a+socket"
                 request = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"})
                 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
                 with opener.open(request, timeout=PATIENCE_S) as answer:

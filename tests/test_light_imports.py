@@ -31,8 +31,8 @@ def imported(code: str, *argv: str, home: Path) -> tuple[object, set[str]]:
     env = {**os.environ, "SIDECAR_HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", code, *argv]
     done = subprocess.run(command, cwd=home, env=env, capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
-    return told.get("status"), {name.split(".")[0] for name in told["modules"]}
+    report = json.loads(done.stdout)
+    return report.get("status"), {name.split(".")[0] for name in report["modules"]}
 
 
 def test_help_imports_neither_pydantic_nor_numpy_nor_anything_heavy(tmp_path: Path) -> None:

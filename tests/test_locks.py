@@ -46,17 +46,17 @@ def test_the_thread_that_holds_a_reentrant_lock_may_take_it_again_after_others()
 
 
 def test_a_lock_is_not_held_while_its_condition_is_waited_for() -> None:
-    changed, told = make_condition(Rank.CHANGE_QUEUE), threading.Event()
+    changed, awake = make_condition(Rank.CHANGE_QUEUE), threading.Event()
 
     def tell() -> None:
         with changed:
-            told.set()
+            awake.set()
             changed.notify_all()
 
     with changed:
         teller = threading.Thread(target=tell)
         teller.start()
-        assert changed.wait_for(told.is_set, PATIENCE_S)
+        assert changed.wait_for(awake.is_set, PATIENCE_S)
         with pytest.raises(LockOrderError):
             make_lock(Rank.JOB).acquire()
     teller.join()
@@ -68,8 +68,8 @@ def test_a_lock_is_not_held_while_its_condition_is_waited_for() -> None:
 def test_without_the_tests_the_locks_are_the_standard_librarys_own() -> None:
     code = "import threading; from sidecar.locks import *; print(type(make_lock(Rank.JOB)) is type(threading.Lock()))"
     env = {name: value for name, value in os.environ.items() if name != "SIDECAR_CHECK_LOCKS"}
-    told = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert told.stdout == "True\n"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_no_module_makes_a_lock_of_its_own() -> None:

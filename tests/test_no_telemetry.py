@@ -33,9 +33,9 @@ def said(home: Path, code: str) -> str:
 @pytest.mark.parametrize("module", ["__main__", "parts.embed.onnx", "parts.vectors.chroma_worker", "model"])
 def test_any_module_of_ours_quiets_its_process(tmp_path: Path, module: str) -> None:
     code = f"import os, sidecar.{module}\nprint(dict(sorted(os.environ.items())))"
-    told = ast.literal_eval(said(tmp_path, code))
-    assert {name: told.get(name) for name in FIXED} == FIXED
-    assert [name for name in told if name.startswith(DROPPED) and name not in FIXED] == []
+    variables = ast.literal_eval(said(tmp_path, code))
+    assert {name: variables.get(name) for name in FIXED} == FIXED
+    assert [name for name in variables if name.startswith(DROPPED) and name not in FIXED] == []
 
 
 def test_each_variable_is_contradicted_by_the_user_of_these_tests_and_none_of_that_stays() -> None:

@@ -76,8 +76,8 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-c", PROBE], cwd=folder, env=env, capture_output=True, text=True, check=True
     )
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    defaults: dict[str, Any] = json.loads(done.stdout)
+    return defaults
 
 
 def flat(values: dict[str, Any]) -> dict[str, Any]:

@@ -200,11 +200,11 @@ def test_the_default_config_text_loads_back_as_the_defaults(tmp_path: Path) -> N
 
 def test_the_values_in_force_are_told_as_config_json_has_them(tmp_path: Path) -> None:
     config = written(tmp_path / "config.json", {"maxFileSize": "300KB", "hybridSearch": {"defaultAlpha": 0.7}})
-    told = load(config).as_config()
-    assert told["maxFileSize"] == "300KB"
-    assert told["hybridSearch"] == {"enabled": True, "defaultAlpha": 0.7}
-    assert told["include"] == ["**/*"]
-    assert json.loads(json.dumps(told)) == told
+    shown = load(config).as_config()
+    assert shown["maxFileSize"] == "300KB"
+    assert shown["hybridSearch"] == {"enabled": True, "defaultAlpha": 0.7}
+    assert shown["include"] == ["**/*"]
+    assert json.loads(json.dumps(shown)) == shown
 
 
 def test_every_declaration_has_an_attribute_a_variable_of_its_own_and_a_description() -> None:

@@ -71,8 +71,8 @@ def test_a_quoted_string_is_short_ends_where_it_ends_and_holds_no_link(text: str
     assert shown[0] == shown[-1] == '"'
     assert shown.count('"') == 2
     assert len(shown) <= LONGEST_QUOTE + 2
-    told = f"An agent {shown} wants it."
-    kinds = {token.type for token in MarkdownIt("gfm-like", {"linkify": False}).parseInline(told)[0].children or ()}
+    sentence = f"An agent {shown} wants it."
+    kinds = {token.type for token in MarkdownIt("gfm-like", {"linkify": False}).parseInline(sentence)[0].children or ()}
     assert kinds & {"link_open", "image", "html_inline", "code_inline"} == set()
     assert "://" not in shown
 

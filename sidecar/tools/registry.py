@@ -9,7 +9,7 @@ from types import MappingProxyType
 from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.settings.values import DEFAULTS
-from sidecar.tools import code_index, code_more, code_search, documents, inline, memory, search_index, semantic
+from sidecar.tools import code_index, code_lookup, code_search, documents, inline, memory, search_index, semantic
 from sidecar.tools.spec import ToolSpec
 
 TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
@@ -25,8 +25,8 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
             code_index.REINDEX_FILE,
             code_index.DELETE_INDEX,
             code_index.EXPLAIN_PATH,
-            code_more.SEARCH_SYMBOLS,
-            code_more.FIND_SIMILAR,
+            code_lookup.SEARCH_SYMBOLS,
+            code_lookup.FIND_SIMILAR,
         ),
         "documents": documents.TOOLS,
         "inline": inline.TOOLS,

@@ -69,8 +69,8 @@ class DataFolder:
         return Client(StdioServerParameters(command=program[0], args=words, env=self.env), mode=era, **more)
 
     def status(self, program: Sequence[str] = SIDECAR) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.run("daemon", "status", "--json", program=program).stdout)
-        return told
+        status: dict[str, Any] = json.loads(self.run("daemon", "status", "--json", program=program).stdout)
+        return status
 
     def pid(self, program: Sequence[str] = SIDECAR) -> int:
         pid = self.status(program)["pid"]

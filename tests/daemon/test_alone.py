@@ -121,8 +121,8 @@ def ask(data_folder: DataFolder, work: Path) -> tuple[list[dict[str, Any]], str]
             agent.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
             agent.stdin.flush()
             answers.append(json.loads(agent.stdout.readline()))
-        _, told = agent.communicate(timeout=PATIENCE_S)
-    return answers, told
+        _, stderr = agent.communicate(timeout=PATIENCE_S)
+    return answers, stderr
 
 
 @pytest.mark.parametrize("obstacle", OBSTACLES)
@@ -130,12 +130,12 @@ def test_an_agent_is_served_without_a_daemon_whatever_is_in_its_way(
     greeted: DataFolder, work: Path, obstacle: str
 ) -> None:
     with OBSTACLES[obstacle](greeted):
-        (hello, found), told = ask(greeted, work)
+        (hello, found), stderr = ask(greeted, work)
     assert hello["result"]["serverInfo"]["name"] == "sidecar"
     assert "error" not in found, found
     assert found["result"]["structuredContent"]["results"][0]["path"] == "unit1.py"
-    assert told.count("\n") == 1, told
-    assert told.startswith("sidecar: working without the daemon.")
+    assert stderr.count("\n") == 1, stderr
+    assert stderr.startswith("sidecar: working without the daemon.")
 
 
 @pytest.mark.parametrize("kept", [b"", b"[]", b'{"2025-06-18": 7}', b'{"2025-06-18": {}}', b"[" * 200_000, b"\xff"])
@@ -178,9 +178,9 @@ def test_a_script_whose_daemon_died_for_good_is_served(data_folder: DataFolder, 
         place_of(data_folder).starting.mkdir()
         data_folder.kill()
         assert served.get("/code/search", q="convert_unit_1").json["results"][0]["path"] == "unit1.py"
-        status, told = served.end()
+        status, stderr = served.end()
     assert status == 0
-    assert "working without the daemon" in told
+    assert "working without the daemon" in stderr
     place_of(data_folder).starting.rmdir()
 
 

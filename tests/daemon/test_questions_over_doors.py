@@ -170,21 +170,21 @@ async def test_the_editor_sees_who_is_attached_and_what_each_asked_got_and_was_r
             await session.call_tool("search_code", {"query": "convert_unit_2"})
             await session.call_tool("delete_index", {})
             data_folder.run("search", "convert_unit_0", cwd=work)
-            told = client.request("sidecar/activity", {})
-            assert {(one["door"], one["name"]) for one in told["sessions"]} >= {
+            activity = client.request("sidecar/activity", {})
+            assert {(one["door"], one["name"]) for one in activity["sessions"]} >= {
                 ("lsp", "Test Editor"),
                 ("mcp", "Claude Code"),
             }
-        doors = [(one["door"], one["tool"], one["state"]) for one in told["entries"]]
+        doors = [(one["door"], one["tool"], one["state"]) for one in activity["entries"]]
         assert doors == [
             ("shell", "search_code", "done"),
             ("mcp", "delete_index", "refused"),
             ("mcp", "search_code", "done"),
         ]
-        refused, got = told["entries"][1], told["entries"][2]
+        refused, got = activity["entries"][1], activity["entries"][2]
         assert refused["answeredBy"] == "Test Editor"
         assert (got["asked"], got["paths"][0]) == ("convert_unit_2", "unit2.py")
-        client.expect_method("sidecar/activityChanged", lambda p: p["revision"] >= told["revision"])
+        client.expect_method("sidecar/activityChanged", lambda p: p["revision"] >= activity["revision"])
 
 
 async def test_a_job_that_an_agent_started_is_shown_in_every_editor_of_the_folder(

@@ -46,14 +46,14 @@ def served(indexed: DataFolder) -> DataFolder:
 
 
 def test_every_command_prints_at_a_daemon_what_it_prints_without(served: DataFolder, work: Path) -> None:
-    at_daemon = {words: told(served.run(*words, cwd=work)) for words in COMMANDS}
+    at_daemon = {words: printed(served.run(*words, cwd=work)) for words in COMMANDS}
     assert served.run("daemon", "stop").returncode == 0
-    alone = {words: told(served.run(*words, cwd=work)) for words in COMMANDS}
+    alone = {words: printed(served.run(*words, cwd=work)) for words in COMMANDS}
     assert served.processes() == {}
     assert at_daemon == alone
 
 
-def told(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
+def printed(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
     """Without what depends on the machine's speed: times, and which lines of progress were due."""
     return done.returncode, TIMES.sub("_", done.stdout), PROGRESS.sub("progress\n", TIMES.sub("_", done.stderr))
 

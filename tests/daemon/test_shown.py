@@ -14,9 +14,9 @@ async def test_status_and_log_show_a_hostile_folder_on_one_line_each(data_folder
         await call(agent, "create_index", {})
         status = data_folder.run("daemon", "status").stdout
         searched = data_folder.run("search", "convert_unit_1", "-w", str(work))
-        told = data_folder.status()
-    assert told["sessions"][0]["folder"] == str(work)
+        listed = data_folder.status()
+    assert listed["sessions"][0]["folder"] == str(work)
     assert flaws(status) == []
-    assert sum("process" in line and " in " in line for line in status.splitlines()) == len(told["sessions"])
+    assert sum("process" in line and " in " in line for line in status.splitlines()) == len(listed["sessions"])
     assert flaws(searched.stdout + searched.stderr) == []
     assert flaws(data_folder.run("daemon", "logs", "-n", "200").stdout) == []

@@ -33,9 +33,9 @@ def handshake(data_folder: DataFolder, work: Path, program: Sequence[str] = SIDE
         pipe.stdin.write(json.dumps(INITIALIZE) + "\n")
         pipe.stdin.flush()
         answer = pipe.stdout.readline()
-        _, told = pipe.communicate(timeout=PATIENCE_S)
-    assert json.loads(answer)["result"]["serverInfo"]["name"] == "sidecar", told
-    return told
+        _, stderr = pipe.communicate(timeout=PATIENCE_S)
+    assert json.loads(answer)["result"]["serverInfo"]["name"] == "sidecar", stderr
+    return stderr
 
 
 INITIALIZE = {
@@ -110,10 +110,10 @@ def test_a_lock_that_is_held_by_something_that_cannot_be_reached_is_said_in_one_
     data_folder.run("daemon", "start")
     pid = data_folder.pid()
     Path(data_folder.status()["socket"]).unlink()
-    told = handshake_while_hidden(data_folder, work, pid)
-    assert told.count("\n") == 1
-    assert told.startswith("sidecar: working without the daemon.")
-    assert f"process {pid} holds" in told
+    stderr = handshake_while_hidden(data_folder, work, pid)
+    assert stderr.count("\n") == 1
+    assert stderr.startswith("sidecar: working without the daemon.")
+    assert f"process {pid} holds" in stderr
     assert data_folder.run("daemon", "stop").stdout == f"The daemon has ended: process {pid}.\n"
     assert not alive(pid)
 
@@ -167,10 +167,10 @@ def test_a_runtime_folder_that_is_none_is_passed_over(data_folder: DataFolder, t
     named = tmp_path / "runtime"
     if runtime == "a file":
         named.touch()
-    told = data_folder.run(
+    done = data_folder.run(
         "daemon", "start", env={"XDG_RUNTIME_DIR": "run" if runtime == "not absolute" else str(named)}
     )
-    assert told.returncode == 0
+    assert done.returncode == 0
     assert Path(data_folder.status()["socket"]).parent == data_folder.home / "run"
 
 
@@ -201,9 +201,9 @@ def test_a_home_that_cannot_be_made_is_one_sentence_and_the_session_goes_on(
 ) -> None:
     (data_folder.home / "file").touch()
     data_folder.env["SIDECAR_HOME"] = str(data_folder.home / "file" / "home")
-    told = handshake(data_folder, work)
-    assert told.count("\n") == 1
-    assert "cannot be written" in told
+    stderr = handshake(data_folder, work)
+    assert stderr.count("\n") == 1
+    assert "cannot be written" in stderr
     started = data_folder.run("daemon", "start")
     assert started.returncode != 0
     assert started.stderr.count("\n") == 1
@@ -214,9 +214,9 @@ def test_a_home_that_cannot_be_made_is_one_sentence_and_the_session_goes_on(
 def test_a_folder_of_another_user_in_the_place_of_ours_is_one_sentence(data_folder: DataFolder, work: Path) -> None:
     (data_folder.home / "run").mkdir()
     os.chown(data_folder.home / "run", 12345, 12345)
-    told = handshake(data_folder, work)
-    assert told.count("\n") == 1
-    assert "is not a folder that belongs to you" in told
+    stderr = handshake(data_folder, work)
+    assert stderr.count("\n") == 1
+    assert "is not a folder that belongs to you" in stderr
     assert data_folder.processes() == {}
 
 
@@ -240,9 +240,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_one_sentence_and_the_session_goes_on(small_disk: Path, work: Path) -> None:
     full = DataFolder(small_disk)
     try:
-        told = handshake(full, work)
-        assert told.count("\n") == 1
-        assert "no space left on the disk. Free some space" in told
+        stderr = handshake(full, work)
+        assert stderr.count("\n") == 1
+        assert "no space left on the disk. Free some space" in stderr
         assert full.processes() == {}
     finally:
         full.clear()
@@ -255,8 +255,8 @@ def test_a_home_without_file_locks_is_one_sentence_and_the_session_goes_on(data_
         pytest.skip("this system does not let us forbid locks")
     assert started.returncode == 7
     assert started.stderr.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in started.stderr
-    told = handshake(data_folder, work, without_locks)
-    assert told.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in told
+    stderr = handshake(data_folder, work, without_locks)
+    assert stderr.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in stderr
     indexed = data_folder.run("index", "--quiet", program=without_locks, cwd=work)
     assert indexed.returncode == 8
     assert indexed.stderr.count("\n") == 1 and "has no locks. Set SIDECAR_HOME" in indexed.stderr
@@ -269,8 +269,8 @@ def test_a_daemon_that_hangs_is_told_by_name_and_ended_by_stop(data_folder: Data
     os.kill(pid, signal.SIGSTOP)
     try:
         data_folder.env["SIDECAR_DAEMON_PATIENCE_S"] = "0.5"
-        told = handshake(data_folder, work)
-        assert f"The daemon (process {pid}) does not answer" in told
+        stderr = handshake(data_folder, work)
+        assert f"The daemon (process {pid}) does not answer" in stderr
         assert data_folder.run("daemon", "stop").returncode == 0
     finally:
         with contextlib.suppress(ProcessLookupError):

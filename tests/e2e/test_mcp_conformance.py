@@ -43,8 +43,8 @@ def test_the_server_passes_every_scenario_that_applies(url: str, tmp_path: Path)
     ran = run_node(
         CONFORMANCE, "server", "--url", url, "--suite", "all", "--expected-failures", str(baseline), cwd=tmp_path
     )
-    told = ran.stdout + ran.stderr
-    assert ran.returncode == 0, told[-3000:]
+    printed = ran.stdout + ran.stderr
+    assert ran.returncode == 0, printed[-3000:]
     for scenario in APPLY:
-        assert f"\u2713 {scenario}: " in told
-        assert f"\u2713 {scenario}: 0 passed" not in told
+        assert f"\u2713 {scenario}: " in printed
+        assert f"\u2713 {scenario}: 0 passed" not in printed

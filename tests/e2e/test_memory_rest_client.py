@@ -52,10 +52,10 @@ class MemoryClient:
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._token}"})
         try:
             with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
-                told: dict[str, Any] = json.load(answer)
+                body: dict[str, Any] = json.load(answer)
         except urllib.error.HTTPError as refused:
-            told = json.load(refused) | {"status": refused.code}
-        return told
+            body = json.load(refused) | {"status": refused.code}
+        return body
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +74,9 @@ def client(served: Served) -> MemoryClient:
 
 
 def test_search_returns_key_summary_and_relevance_best_first(client: MemoryClient) -> None:
-    told = client.search("how do I compile the project")
-    assert told["success"] is True
-    results = told["data"]["results"]
+    answer = client.search("how do I compile the project")
+    assert answer["success"] is True
+    results = answer["data"]["results"]
     assert results[0]["key"] == "build/how-to"
     assert results[0]["summary"] == "How the project is built"
     relevances = [result["relevance"] for result in results]
@@ -123,10 +123,10 @@ def test_fulltext_highlights_the_keywords_in_an_excerpt(client: MemoryClient) ->
 def test_wrong_parameters_are_400_with_a_message_that_names_them(
     client: MemoryClient, path: str, query: dict[str, Any], named: str
 ) -> None:
-    told = client.get(path, **query)
-    assert told["status"] == 400
-    assert told["success"] is False
-    assert named in told["message"].lower()
+    answer = client.get(path, **query)
+    assert answer["status"] == 400
+    assert answer["success"] is False
+    assert named in answer["message"].lower()
 
 
 def test_the_results_are_those_of_the_tools(served: Served, client: MemoryClient) -> None:

@@ -42,7 +42,7 @@ class _Child:
         self._workspace = project.open()
         self._cancelled = threading.Event()
         self._job = threading.Thread()
-        self._told = threading.Condition()
+        self._changed = threading.Condition()
         self._workspace.on_change(lambda _: self._tell())
 
     def answer(self, deed: str, what: str) -> Any:
@@ -71,12 +71,12 @@ class _Child:
                 return ""
             if time.monotonic() > deadline:
                 return answer.notice or f"{path} is not there, and nothing is said of it"
-            with self._told:
-                self._told.wait(0.2)
+            with self._changed:
+                self._changed.wait(0.2)
 
     def _tell(self) -> None:
-        with self._told:
-            self._told.notify_all()
+        with self._changed:
+            self._changed.notify_all()
 
 
 def _watched(workspace: IndexedWorkspace) -> bool:
@@ -115,7 +115,7 @@ class Switcher:
         self._random = random.Random(seed)
         self._folder = folder
         self._root, self._home = folder / "work", folder / "home"
-        self._room = Project(Repository.make(self._root).root, folder / "scratch", {}, models, [])
+        self._scratch = Project(Repository.make(self._root).root, folder / "scratch", {}, models, [])
         self._flags = {"indexingStrategy": strategy}
         self._branch = "main"
         self._processes = multiprocessing.get_context("forkserver")
@@ -173,21 +173,21 @@ class Switcher:
 
     def _switch(self, number: int) -> None:
         self._branch = "other" if self._branch == "main" else "main"
-        self._room.git("checkout", "-qf", self._branch)
-        self._room.write(path_of(number % 5), text_of(number + 1000))
+        self._scratch.git("checkout", "-qf", self._branch)
+        self._scratch.write(path_of(number % 5), text_of(number + 1000))
 
     def _wrong(self, talk: Any, number: int) -> str:
         last = f"last{number % 3}/mod{number}.py"
-        self._room.write(last, text_of(number))
+        self._scratch.write(last, text_of(number))
         if said := talk("until", last):
             return str(said)
         return "; ".join(differences(talk("image"), self._from_nothing()))
 
     def _from_nothing(self) -> Image:
         try:
-            workspace = self._room.open()
+            workspace = self._scratch.open()
             workspace.refresh(no_progress, lambda: False)
             return image(workspace, WORDS)
         finally:
-            self._room.close()
+            self._scratch.close()
             shutil.rmtree(self._folder / "scratch")

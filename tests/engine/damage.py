@@ -49,7 +49,7 @@ PROGRAMS_EVERY = 10
 MEMORIES = {f"build/{n}": f"Memory number {n}. " + "Run the build with clang. " * 300 for n in range(4)}
 DOCUMENTS = {f"doc-{n}": f"Document number {n} of the handbook. " + "Buckets of tokens. " * 400 for n in range(4)}
 WAYS = ("index", "reindex_project", "delete_index")
-TOLD = ("reindex_project", "create_index", "sidecar index", "sidecar reindex", "move ")
+ADVICE = ("reindex_project", "create_index", "sidecar index", "sidecar reindex", "move ")
 """What an error may tell a person to do."""
 
 KINDS = ("zeroed", "flipped", "truncated", "empty", "folder", "missing", "foreign", "newer", "garbage")
@@ -80,13 +80,16 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What a series of cases came to. `told`: a search said what to do; `healed`: it answered and said that something
-    was missing; `unseen`: it answered as before. `silent`: bits of a text or a vector were turned round, which SQLite
-    does not notice. `faults`: what went wrong, each with its case."""
+    """The results of a series of cases.
+
+    `advised`: a search said what to do; `healed`: it answered and said that something was missing; `unseen`: it
+    answered as before. `silent`: flipped bits of a text or a vector, which SQLite does not notice. `faults`: what went
+    wrong, each with its case.
+    """
 
     cases: int = 0
     healed: int = 0
-    told: int = 0
+    advised: int = 0
     unseen: int = 0
     silent: int = 0
     faults: list[str] = field(default_factory=list)
@@ -308,7 +311,7 @@ class Breaker:
                 self._must(asked, "search_code", QUESTION, root)
         break_file(self._home / case.path, case.kind, chance, self._foreign(case))
         state = self._must(asked, "get_index_status").value
-        if state["status"] == "failed" and not _tells(state.get("warning") or ""):
+        if state["status"] == "failed" and not _advises(state.get("warning") or ""):
             raise Fault(f"status does not say what to do: {state.get('warning')}")
         self._judge(self._ask(asked, "search_code", QUESTION), outcome)
         said = self._take(asked, case.way)
@@ -320,9 +323,9 @@ class Breaker:
     def _judge(self, found: Said, outcome: Outcome) -> None:
         """A search answers as before, or says that its answer is short, or says what to do."""
         if found.code:
-            if found.code not in {"INDEX_CORRUPT", "INDEX_NOT_FOUND"} or not _tells(found.message):
+            if found.code not in {"INDEX_CORRUPT", "INDEX_NOT_FOUND"} or not _advises(found.message):
                 raise Fault(f"this says nothing of what to do: {found}")
-            outcome.told += 1
+            outcome.advised += 1
             return
         said = bool(found.value.get("notice"))
         if _hits(found) != self._hits and not said:
@@ -331,7 +334,7 @@ class Breaker:
         outcome.unseen += not said
 
     def _take(self, asked: Asked, way: str) -> str:
-        """What a person is told to do, whatever state the index is in."""
+        """What a person is advised to do, whatever state the index is in."""
         if way == "index":
             return str(self._must(asked, "index"))
         said = self._ask(asked, way, {})
@@ -380,7 +383,7 @@ class Breaker:
             self._must(asked, "memory_delete", {"key": "after/all"})
 
     def _kept(self, asked: Asked) -> tuple[dict[str, str], dict[str, str]]:
-        """As they are told; where a file of them cannot be read, after what the error says to do."""
+        """As they are advised; where a file of them cannot be read, after what the error says to do."""
         listed = self._kept_call(asked, "memory_list", {"limit": 100})
         keys = [one["key"] for one in listed.value["data"]["memories"]]
         memories = {key: self._kept_call(asked, "memory_get", {"key": key}).value["data"]["text"] for key in keys}
@@ -534,7 +537,7 @@ def _write_back(home: Path) -> None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def _tells(text: str, steps: tuple[str, ...] = TOLD) -> bool:
+def _advises(text: str, steps: tuple[str, ...] = ADVICE) -> bool:
     return any(step in text for step in steps)
 
 

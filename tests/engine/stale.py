@@ -461,13 +461,13 @@ class Life(RuleBasedStateMachine):
 
 def differences(one: Image, other: Image) -> list[str]:
     """Which parts of two images are not equal, with some of what differs."""
-    told = []
+    found = []
     for part in fields(Image):
         mine, theirs = getattr(one, part.name), getattr(other, part.name)
         if mine != theirs:
             some = [x for x in mine if x not in theirs][:2], [x for x in theirs if x not in mine][:2]
-            told.append(f"{part.name}: {len(mine)} and {len(theirs)}, {some}"[:160])
-    return told
+            found.append(f"{part.name}: {len(mine)} and {len(theirs)}, {some}"[:160])
+    return found
 
 
 @dataclass

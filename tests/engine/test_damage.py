@@ -34,7 +34,7 @@ def test_every_one_of_twenty_damages_has_a_way_out_that_ends_with_a_whole_index(
     outcome = Breaker(tmp_path, seed=20_26).run(CASES)
     assert outcome.faults == []
     assert outcome.cases == CASES
-    assert outcome.told > 0, "some damage must be met by a search"
+    assert outcome.advised > 0, "some damage must be met by a search"
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from sidecar.engine.doctor import check_libraries
 
 def test_it_names_the_distribution_that_brings_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The one for CUDA cards has another name and imports the same."""
-    told = tmp_path / "onnxruntime_gpu-9.8.7.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: onnxruntime-gpu\nVersion: 9.8.7\n", "utf-8")
-    (told / "top_level.txt").write_text("onnxruntime\n", "utf-8")
+    distribution = tmp_path / "onnxruntime_gpu-9.8.7.dist-info"
+    distribution.mkdir()
+    (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: onnxruntime-gpu\nVersion: 9.8.7\n", "utf-8")
+    (distribution / "top_level.txt").write_text("onnxruntime\n", "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     check = check_libraries()
     assert check.ok

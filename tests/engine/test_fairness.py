@@ -157,8 +157,8 @@ def test_an_idle_workspace_gives_model_and_store_back_and_the_next_call_brings_t
     with noting_models(tmp_path / "home") as (workspaces, loaded):
         workspace = workspaces.get(root)
         workspace.refresh(no_progress, never_cancelled)
-        told: list[StatusAnswer] = []
-        end = workspace.on_change(told.append)
+        announced: list[StatusAnswer] = []
+        end = workspace.on_change(announced.append)
         before = workspace.status()
         (model,) = loaded
         workspaces.rest(after_s=3600)
@@ -168,24 +168,24 @@ def test_an_idle_workspace_gives_model_and_store_back_and_the_next_call_brings_t
         assert model() is None
         asleep = workspace.status()
         assert (asleep.status, asleep.files, asleep.watcher_active) == (before.status, before.files, False)
-        assert told[-1].status == "ready"
+        assert announced[-1].status == "ready"
         Path(root, "late.py").write_text("def came_while_asleep():\n    pass\n")
         assert paths(workspace, "came_while_asleep")[0] == "late.py"
         assert workspace.status().files == before.files + 1
         end()
 
 
-def test_a_strategy_that_changes_is_heeded_without_a_call_and_told_by_a_workspace_that_rests(
+def test_a_changed_strategy_is_applied_without_a_call_and_announced_by_an_idle_workspace(
     workspaces: OpenWorkspaces, tmp_path: Path
 ) -> None:
     workspace = workspaces.get(make(tmp_path / "work", 3))
-    told: queue.Queue[StatusAnswer] = queue.Queue()
+    announced: queue.Queue[StatusAnswer] = queue.Queue()
     workspace.refresh(no_progress, never_cancelled)
     config = Path(workspace.config().config_path)
-    end = workspace.on_change(told.put)
+    end = workspace.on_change(announced.put)
     config.write_text('{"indexingStrategy": "lazy"}')
     workspaces.reload_settings()
-    while told.get(timeout=60).strategy != "lazy":
+    while announced.get(timeout=60).strategy != "lazy":
         pass
     end()
     workspaces.rest(after_s=0)

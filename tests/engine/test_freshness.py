@@ -51,25 +51,25 @@ def test_while_the_index_is_built_every_kind_of_answer_says_that_it_is_partial(p
     for number in range(80):
         project.write(f"more/module_{number}.py", f"def function_{number}():\n    return {number}\n")
     workspace = project.open()
-    told: list[tuple[str, str, str]] = []
+    notices: list[tuple[str, str, str]] = []
 
     def look(done: int, total: int, message: str) -> None:
-        if done and len(told) < 1:
+        if done and len(notices) < 1:
             symbols = workspace.find_symbols("function_1", (), 5).notice
-            told.append((notice(workspace), workspace.find_paths("**/*.py", 5).notice, symbols))
+            notices.append((notice(workspace), workspace.find_paths("**/*.py", 5).notice, symbols))
 
     workspace.refresh(look, never_cancelled)
-    (told_by_all,) = told
-    assert all("is being built" in one and "partial" in one and "\n" not in one for one in told_by_all)
+    (each,) = notices
+    assert all("is being built" in one and "partial" in one and "\n" not in one for one in each)
     assert notice(workspace) == ""
 
 
 def test_while_the_index_is_rebuilt_answers_say_that_they_are_from_the_former_one(project: Project) -> None:
     workspace = project.open()
     index(workspace)
-    told: list[str] = []
-    workspace.rebuild(lambda done, total, message: told.append(notice(workspace)) if done else None, never_cancelled)
-    assert told and all("being rebuilt" in one for one in told)
+    notices: list[str] = []
+    workspace.rebuild(lambda done, total, message: notices.append(notice(workspace)) if done else None, never_cancelled)
+    assert notices and all("being rebuilt" in one for one in notices)
 
 
 def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue) -> ChangeApplier:
@@ -95,8 +95,8 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
         applier.add(["a.py"])
         assert applier.flush(30) is False
         assert queue.pending().count() == 1
-        told = stale_notice(RunningJob(), Staleness(queue.pending().count(), True, applier.last_error), "")
-        assert told.startswith("1 changed path(s) could not be indexed (There is no space left on the disk. No room)")
+        line = stale_notice(RunningJob(), Staleness(queue.pending().count(), True, applier.last_error), "")
+        assert line.startswith("1 changed path(s) could not be indexed (There is no space left on the disk. No room)")
         broken.clear()
         assert applier.flush(30) is True
         assert applied[-1].paths == {"a.py"}
@@ -231,9 +231,9 @@ def test_a_home_that_cannot_be_written_is_searched_as_it_is(project: Project, tm
             check=False,
         )
     assert done.returncode == 0, done.stderr
-    path, mode, told, status, warning = done.stdout.strip().split("|")
+    path, mode, message, status, warning = done.stdout.strip().split("|")
     assert (path, mode, status) == ("src/cookies.py", "hybrid", "ready")
-    assert "cannot be written" in told
+    assert "cannot be written" in message
     assert "cannot be written" in warning
 
 

@@ -1,4 +1,4 @@
-"""A disk that fills up while indexing: a clear error, nothing lost, and on with it once there is project."""
+"""A disk that fills up while indexing: a clear error, nothing lost, and indexing that goes on once there is room."""
 
 from __future__ import annotations
 

@@ -47,12 +47,12 @@ def test_status_and_explain_say_what_is_hidden_and_where(project: Project) -> No
     workspace = project.open()
     index(workspace)
     assert workspace.status().masked == (("src/payment.py", 2),)
-    told = workspace.explain("src/payment.py")
-    assert told.decision.indexed
-    assert told.decision.detail.startswith(
+    explained = workspace.explain("src/payment.py")
+    assert explained.decision.indexed
+    assert explained.decision.detail.startswith(
         "2 values hidden in the index: line 3: a password or key in plain text, line 5: "
     )
-    assert (told.in_index, told.stale) == (True, False)
+    assert (explained.in_index, explained.stale) == (True, False)
 
 
 def test_a_secret_that_an_editor_holds_unsaved_is_hidden_too(project: Project) -> None:

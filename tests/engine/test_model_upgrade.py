@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.models.loader import Models
+from sidecar.engine.update.model_upgrade import UPGRADE_THREAD
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
 from sidecar.model import Embedder, SearchAnswer, SearchRequest, StatusAnswer, Vectors, never_cancelled, no_progress
@@ -267,7 +268,7 @@ def test_deleting_the_index_in_the_middle_ends_it(staged: Project, tap: Tap) -> 
         deleting.result(120)
     assert workspace.status().status == "not_found"
     assert list((staged.home / "indexes").iterdir()) == []
-    assert not any(thread.name == "sidecar-refining" for thread in threading.enumerate())
+    assert not any(thread.name == UPGRADE_THREAD for thread in threading.enumerate())
 
 
 def test_switched_off_the_index_is_made_with_the_slow_model_from_the_start(staged: Project, tap: Tap) -> None:
@@ -282,11 +283,11 @@ def test_switched_off_the_index_is_made_with_the_slow_model_from_the_start(stage
 def test_progress_moves_while_a_slow_model_embeds(staged: Project, tap: Tap) -> None:
     """All 60 files are one piece of work, of 120 texts."""
     staged.flags["twoStage"] = False
-    told: list[tuple[int, int]] = []
+    progressed: list[tuple[int, int]] = []
     moved = threading.Event()
 
     def progress(done: int, total: int, message: str) -> None:
-        told.append((done, total))
+        progressed.append((done, total))
         if 0 < done < total:
             moved.set()
 
@@ -296,7 +297,7 @@ def test_progress_moves_while_a_slow_model_embeds(staged: Project, tap: Tap) -> 
         assert moved.wait(120), "with half of the texts still to come"
         tap.open()
         creating.result(120)
-    done_files = [done for done, total in told if total == 60]
+    done_files = [done for done, total in progressed if total == 60]
     assert done_files == sorted(done_files)
     assert done_files[-1] == 60
 
@@ -348,7 +349,7 @@ def test_indexing_from_a_shell_waits_for_both_stages(staged: Project, tap: Tap, 
     staged.watcher = False
     staged.write("lib/copy.py", (staged.root / "src" / "cookies.py").read_text())
     said: list[tuple[int, int, str]] = []
-    report = staged.open().refresh(lambda *told: said.append(told), never_cancelled)
+    report = staged.open().refresh(lambda *step: said.append(step), never_cancelled)
     assert (report.code.chunks, report.embedded, report.refined) == (61, 60, 60), "a text of two chunks counts once"
     assert f"Embedding with {SLOW}" in {message for _, _, message in said}
     assert is_refined(staged.opened[-1].status())

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from sidecar.engine.models.loader import Models
-from sidecar.engine.update.applier import ChangeApplier
+from sidecar.engine.update.applier import APPLIER_THREAD, ChangeApplier
 from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileNotFound
@@ -192,18 +192,18 @@ def test_one_path_that_cannot_be_dealt_with_does_not_hold_up_the_others() -> Non
 
 def test_a_listener_that_fails_ends_no_keeping_up() -> None:
     queue = ChangeQueue()
-    told: list[int] = []
+    calls: list[int] = []
 
     def fail() -> None:
-        told.append(1)
-        if threading.current_thread().name == "sidecar-apply":
+        calls.append(1)
+        if threading.current_thread().name == APPLIER_THREAD:
             raise BrokenPipeError("the editor went away")
 
     with applying(queue, lambda pending, _: pending, fail) as applier:
         for path in ("a.py", "b.py"):
             applier.add([path])
             assert applier.flush(30) is True
-    assert len(told) == 4
+    assert len(calls) == 4
 
 
 class Reports:

@@ -279,10 +279,10 @@ def test_a_path_that_no_file_can_have_is_explained(models: Models, path: str) ->
         workspace = project.open()
         assert not workspace.explain(path).in_index
         index(workspace)
-        told = workspace.explain(path)
-        assert told.decision.rule.value in ("no-such-file", "unreadable")
-        assert told.decision.detail
-        assert not told.in_index
+        explained = workspace.explain(path)
+        assert explained.decision.rule.value in ("no-such-file", "unreadable")
+        assert explained.decision.detail
+        assert not explained.in_index
         assert workspace.search(SearchRequest("cookies", mode="fts"), never_cancelled).notice == ""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.engine.update.applier import APPLIER_THREAD
 from sidecar.errors import (
     Cancelled,
     FileExcluded,
@@ -116,7 +117,7 @@ def test_what_was_cancelled_goes_on_when_somebody_searches_and_not_by_itself(pro
     workspace = project.open(stay=0.0)
     with pytest.raises(Cancelled):
         workspace.create(no_progress, lambda: True)
-    assert "sidecar-keeper" not in {thread.name for thread in set(threading.enumerate()) - others}
+    assert APPLIER_THREAD not in {thread.name for thread in set(threading.enumerate()) - others}
     assert workspace.status().status == "incomplete"
     assert find(workspace, "retry")[0] == "src/retry.py"
     assert workspace.status().status == "ready"

@@ -126,13 +126,13 @@ def test_the_static_vector_is_the_weighted_sum_of_its_distinct_tokens(static: On
     assert ratio == pytest.approx(2**0.55, rel=1e-3)
 
 
-@pytest.mark.parametrize(("kind", "told"), [("static", True), ("transformer", False)])
-def test_only_a_static_graph_with_token_types_is_told_which_text_is_a_query(kind: str, told: bool) -> None:
+@pytest.mark.parametrize(("kind", "differs"), [("static", True), ("transformer", False)])
+def test_only_a_static_graph_with_token_types_is_told_which_text_is_a_query(kind: str, differs: bool) -> None:
     # The transformer's graph has token types; a type other than 0 changes its vectors.
     embedder = OnnxEmbedder(changed(MINILM, kind=kind), threads=1)
     document, query = embedder.embed_documents(["read file"])[0], embedder.embed_query("read file")
     embedder.close()
-    assert (float(np.abs(document - query).max()) > 1e-3) == told
+    assert (float(np.abs(document - query).max()) > 1e-3) == differs
 
 
 def test_a_text_has_the_same_vector_alone_and_in_any_batch(embedder: Embedder, together: np.ndarray) -> None:

@@ -45,8 +45,8 @@ def test_every_published_model_names_its_commit_files_pooling_and_licence() -> N
 def test_the_page_about_models_says_of_each_what_the_list_says() -> None:
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text("utf-8")
     rows = [row.split(" | ") for row in page.splitlines() if row.startswith("| [`")]
-    told = {row[0].removeprefix("| ").strip("[`]"): row[1] for row in rows}
-    assert told == {model.entry.id: model.entry.about for model in load_published(models_folder())}
+    described = {row[0].removeprefix("| ").strip("[`]"): row[1] for row in rows}
+    assert described == {model.entry.id: model.entry.about for model in load_published(models_folder())}
 
 
 def test_hashes_and_sizes_are_those_that_the_catalog_pins() -> None:

@@ -155,6 +155,6 @@ def test_a_file_system_without_locks_is_told_so_and_not_taken_for_another_proces
     )
     if ended.returncode == 77:
         pytest.skip("this system does not let us forbid locks")
-    told = ended.stderr.strip().splitlines()[-1]
-    assert "PermissionDenied" in told
-    assert "its file system has no locks" in told and "SIDECAR_HOME" in told
+    message = ended.stderr.strip().splitlines()[-1]
+    assert "PermissionDenied" in message
+    assert "its file system has no locks" in message and "SIDECAR_HOME" in message

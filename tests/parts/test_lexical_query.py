@@ -50,9 +50,9 @@ def test_what_is_wanted_stands_in_the_order_of_the_query() -> None:
 @given(st.text(alphabet='ab+-" \n\u0131\0', max_size=60))
 def test_every_text_is_a_query_and_no_word_is_lost(text: str) -> None:
     parsed = parse_query(text)
-    told = "".join((*parsed.terms, *parsed.must, *parsed.must_not, *parsed.phrases))
+    letters = "".join((*parsed.terms, *parsed.must, *parsed.must_not, *parsed.phrases))
     for letter in "ab\u0131":
-        assert told.count(letter) == text.count(letter)
+        assert letters.count(letter) == text.count(letter)
 
 
 def test_many_quotes_are_parsed_in_no_time() -> None:

@@ -55,10 +55,10 @@ def test_of_a_damaged_file_what_can_be_read_goes_on_and_the_file_itself_stays_un
     zero_page(path, 9)
     damaged = path.read_bytes()
     poems = poems_in(path)
-    with pytest.raises(IndexCorrupt, match=r"The poems in .*The file is now \"poems\.damaged-1\.sqlite") as told:
+    with pytest.raises(IndexCorrupt, match=r"The poems in .*The file is now \"poems\.damaged-1\.sqlite") as raised:
         read_poems(poems)
     left = read_poems(poems)
-    assert f"{len(left)} of the poems have been rescued" in told.value.detail
+    assert f"{len(left)} of the poems have been rescued" in raised.value.detail
     assert 15 <= len(left) < 20
     assert set(left) <= {f"{n} {LONG}" for n in range(20)}
     assert (tmp_path / "poems.damaged-1.sqlite").read_bytes() == damaged

@@ -24,8 +24,8 @@ def noise(length: int, alphabet: str = LETTERS, seed: int = 3) -> str:
 
 def reason_of(path: str, text: str) -> str | None:
     """The first reason why not all of a file may be kept; None when all of it may."""
-    told = examine(path, text)
-    return told.withheld or next(iter(told.reasons), None)
+    examined = examine(path, text)
+    return examined.withheld or next(iter(examined.reasons), None)
 
 
 def private_key(kind: str = "RSA ", extra: str = "") -> str:
@@ -60,11 +60,11 @@ TOKENS = {
 
 @pytest.mark.parametrize("kind", list(TOKENS))
 def test_a_token_is_hidden_in_its_file_and_never_repeated(kind: str) -> None:
-    told = examine("src/app.py", f"import os\n\nvalue = '{TOKENS[kind]}'\n")
-    (reason,) = told.reasons
+    examined = examine("src/app.py", f"import os\n\nvalue = '{TOKENS[kind]}'\n")
+    (reason,) = examined.reasons
     assert reason.startswith("line 3: ")
-    assert not told.withheld
-    for shown in (reason, told.text):
+    assert not examined.withheld
+    for shown in (reason, examined.text):
         assert TOKENS[kind].partition("@db")[0][-12:] not in shown
 
 
@@ -196,8 +196,8 @@ def test_our_own_sources_are_not_withheld() -> None:
 def test_of_every_kind_nearly_all_are_kept_from_the_index(kind: str) -> None:
     shown = []
     for sample in samples(kind, 40):
-        told = examine(sample.path, sample.text)
-        if not told.withheld and any(fragment in told.text for fragment in sample.fragments):
+        examined = examine(sample.path, sample.text)
+        if not examined.withheld and any(fragment in examined.text for fragment in sample.fragments):
             shown.append(sample.text)
     assert len(shown) <= 2, shown
 
@@ -223,8 +223,8 @@ SECRET = "k8Jq2mZ" + "x9Lw4"
     ],
 )
 def test_a_password_is_hidden_wherever_people_leave_one(path: str, text: str) -> None:
-    told = examine(path, text.format(SECRET) + "\n")
-    assert told.text == text.format("*" * len(SECRET)) + "\n"
+    examined = examine(path, text.format(SECRET) + "\n")
+    assert examined.text == text.format("*" * len(SECRET)) + "\n"
 
 
 @pytest.mark.parametrize(
@@ -245,14 +245,14 @@ def test_what_is_called_a_password_need_not_look_random(path: str, text: str) ->
 
 def test_a_hidden_value_leaves_every_line_and_column_where_it_was() -> None:
     before, after = 'first = 1\nclass A:\n    password = "', '"; other = 2\n\u00e9 = "\U0001f511"\nlast = 3\n'
-    told = examine("src/a.py", f"{before}{noise(20)}{after}")
-    assert told.text == f"{before}{'*' * 20}{after}"
-    assert told.reasons == ("line 3: a password or key in plain text",)
+    examined = examine("src/a.py", f"{before}{noise(20)}{after}")
+    assert examined.text == f"{before}{'*' * 20}{after}"
+    assert examined.reasons == ("line 3: a password or key in plain text",)
 
 
 def test_places_are_right_behind_text_that_latin_1_lacks() -> None:
-    told = examine("src/a.py", "x = '\U0001f511\u65e5\u672c'  # \udcff\n" + f"token = '{TOKENS['GitHub']}'\n")
-    assert told.text == "x = '\U0001f511\u65e5\u672c'  # \udcff\n" + f"token = '{'*' * 40}'\n"
+    examined = examine("src/a.py", "x = '\U0001f511\u65e5\u672c'  # \udcff\n" + f"token = '{TOKENS['GitHub']}'\n")
+    assert examined.text == "x = '\U0001f511\u65e5\u672c'  # \udcff\n" + f"token = '{'*' * 40}'\n"
 
 
 def test_a_file_with_more_than_a_few_values_is_withheld() -> None:
@@ -264,14 +264,14 @@ def test_a_file_with_more_than_a_few_values_is_withheld() -> None:
 
 
 def test_a_value_is_hidden_where_nothing_but_another_place_gives_it_away() -> None:
-    told = examine("src/a.py", f"password = '{noise(20)}'\nconnect('db', '{noise(20)}')\n")
-    assert told.text == f"password = '{'*' * 20}'\nconnect('db', '{'*' * 20}')\n"
+    examined = examine("src/a.py", f"password = '{noise(20)}'\nconnect('db', '{noise(20)}')\n")
+    assert examined.text == f"password = '{'*' * 20}'\nconnect('db', '{'*' * 20}')\n"
 
 
 def test_one_value_that_is_repeated_is_hidden_each_time() -> None:
-    told = examine("src/a.py", "".join(f"token_{i} = '{noise(24)}'\n" for i in range(9)))
-    assert (told.masked, len(told.reasons), told.withheld) == (9, 8, "")
-    assert noise(24) not in told.text
+    examined = examine("src/a.py", "".join(f"token_{i} = '{noise(24)}'\n" for i in range(9)))
+    assert (examined.masked, len(examined.reasons), examined.withheld) == (9, 8, "")
+    assert noise(24) not in examined.text
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What a specification demands, entry by entry, and which test proves it. `requirements_*.py` has the entries.
 
 `quote` is the specification's wording, `behaviour` what a caller sees. A test names its entries with `@requires(id)`;
-`test_manifest.py` fails when an entry has no test or a test names no entry. Each runs on every door.
+`test_requirements.py` fails when an entry has no test or a test names no entry. Each runs on every door.
 """
 
 from __future__ import annotations

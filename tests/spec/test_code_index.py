@@ -46,8 +46,8 @@ def waited_for(condition: Callable[[], bool]) -> None:
         assert time.monotonic() < deadline
 
 
-def same_path(told: str, path: Path) -> bool:
-    return Path(told).resolve() == path.resolve()
+def same_path(given: str, path: Path) -> bool:
+    return Path(given).resolve() == path.resolve()
 
 
 @requires(
@@ -253,19 +253,19 @@ def test_a_rebuild_sees_what_changed(another: Another) -> None:
 @pytest.mark.parametrize("answer", [None, "decline"])
 def test_without_a_yes_nothing_is_deleted(drive: Drive, answer: Any) -> None:
     drive.with_index()
-    told = drive("delete_index", answer)
-    assert told["status"] == "cancelled"
+    result = drive("delete_index", answer)
+    assert result["status"] == "cancelled"
     assert drive("get_index_status")["status"] == "ready"
 
 
 @requires("002.delete_index.deletes", "002.delete_index.returns")
 def test_a_yes_deletes_the_index_and_no_source(drive: Drive) -> None:
     drive.with_index()
-    told = drive("delete_index", "accept")
-    assert told["status"] == "deleted"
-    assert same_path(told["projectPath"], drive.workspace)
+    result = drive("delete_index", "accept")
+    assert result["status"] == "deleted"
+    assert same_path(result["projectPath"], drive.workspace)
     assert drive("get_index_status")["status"] == "not_found"
-    assert not list(Path(told["indexPath"]).rglob("manifest.sqlite"))
+    assert not list(Path(result["indexPath"]).rglob("manifest.sqlite"))
     assert (drive.workspace / "src/network.py").is_file()
 
 

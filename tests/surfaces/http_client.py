@@ -33,7 +33,7 @@ class Reply:
 
 
 class Served:
-    """A serving process from its announcement to its end. `told` is what it announced."""
+    """A serving process from its announcement to its end. `announced` is what it announced."""
 
     def __init__(
         self,
@@ -53,10 +53,10 @@ class Served:
         line = self.process.stdout.readline()
         if not line:
             raise AssertionError(self.process.communicate(timeout=PATIENCE_S)[1])
-        self.told = json.loads(line)
-        self.url: str = self.told["url"]
+        self.announced = json.loads(line)
+        self.url: str = self.announced["url"]
         self.host = urlsplit(self.url).netloc
-        self.token = Path(self.told["tokenFile"]).read_text().strip()
+        self.token = Path(self.announced["tokenFile"]).read_text().strip()
         return self
 
     def __exit__(

@@ -65,6 +65,6 @@ def test_the_user_of_a_connection_is_the_one_who_has_made_it(host: str) -> None:
             with subprocess.Popen([*words, str(user)]) as process:
                 connection, _ = listener.accept()
                 with connection:
-                    told = peer_of(connection)
+                    peer = peer_of(connection)
                 process.wait(PATIENCE_S)
-            assert told == f"user {user}"
+            assert peer == f"user {user}"

@@ -84,9 +84,9 @@ def test_a_model_is_listed_shown_downloaded_and_used(place: Place) -> None:
     assert place.hub.requests() == []
 
     done = place.run("models", "download", "minilm-hub", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["status"], told["model"]["state"]) == (0, "downloaded", "downloaded")
-    assert Path(told["model"]["folder"]) == place.home / "models" / "minilm-hub"
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["status"], report["model"]["state"]) == (0, "downloaded", "downloaded")
+    assert Path(report["model"]["folder"]) == place.home / "models" / "minilm-hub"
     assert f"{WHOLE_KB}/{WHOLE_KB} kB tokenizer.json" in done.stderr
     assert state() == "downloaded"
 
@@ -106,8 +106,8 @@ def test_a_damaged_download_is_repaired_by_the_same_command(place: Place) -> Non
     assert place.run("models", "download", "minilm-hub").returncode == 0
     with (place.home / "models" / "minilm-hub" / "tokenizer.json").open("ab") as file:
         file.write(b" ")
-    told = place.run("doctor", "--model", "minilm-hub")
-    assert "is not the file of model minilm-hub" in told.stdout
+    checked = place.run("doctor", "--model", "minilm-hub")
+    assert "is not the file of model minilm-hub" in checked.stdout
     repaired = json.loads(place.run("models", "download", "minilm-hub", "--json").stdout)
     assert repaired["status"] == "downloaded"
     assert place.run("doctor", "--model", "minilm-hub").returncode == 0

@@ -56,8 +56,8 @@ def test_the_workspace_is_found_upwards_and_unchanged_files_embed_nothing(home: 
     (home / "work" / "deep" / "er").mkdir(parents=True, exist_ok=True)
     line, env = command(home, "index", "--json")
     done = subprocess.run(line, cwd=home / "work/deep/er", env=env, capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
-    assert (told["embedded"], told["unchanged"]) == (0, 40)
+    report = json.loads(done.stdout)
+    assert (report["embedded"], report["unchanged"]) == (0, 40)
 
 
 def test_a_search_prints_data_only(home: Path) -> None:
@@ -118,10 +118,10 @@ def test_a_closed_standard_stream_is_no_fault(home: Path, closed: str) -> None:
 
 def test_doctor_finds_nothing_wrong_here(home: Path) -> None:
     done = run(home, "doctor", "--json")
-    told = json.loads(done.stdout)
-    assert {check["name"] for check in told["checks"]} >= {"python", "sqlite", "model", "vector store", "data folder"}
-    assert [check for check in told["checks"] if not check["ok"] and check["name"] != "file watching"] == []
-    assert done.returncode == (0 if told["ok"] else 1)
+    report = json.loads(done.stdout)
+    assert {check["name"] for check in report["checks"]} >= {"python", "sqlite", "model", "vector store", "data folder"}
+    assert [check for check in report["checks"] if not check["ok"] and check["name"] != "file watching"] == []
+    assert done.returncode == (0 if report["ok"] else 1)
 
 
 def test_doctor_names_a_wrong_value_of_the_workspaces_config(home: Path) -> None:
@@ -144,8 +144,8 @@ def test_indexing_with_a_slow_model_waits_for_it_and_until_then_everybody_says_h
     slow = ("--model", SLOW)
     assert f"{SLOW}: 0 % of 3 chunks" in run(tmp_path, "status", *slow).stdout
     assert f"answers from {QUICK}; {SLOW}: 0 % of 3 chunks" in run(tmp_path, "doctor", *slow).stdout
-    told = json.loads(run(tmp_path, "index", *slow, "--json").stdout)
-    assert (told["embedded"], told["refined"]) == (0, 3)
+    report = json.loads(run(tmp_path, "index", *slow, "--json").stdout)
+    assert (report["embedded"], report["refined"]) == (0, 3)
     for words in ((), slow):
         status = json.loads(run(tmp_path, "status", *words, "--json").stdout)
         assert status["model"].startswith(SLOW)

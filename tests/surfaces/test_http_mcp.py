@@ -38,7 +38,7 @@ async def yes(context: ClientRequestContext, params: ElicitRequestParams) -> Eli
 async def connected(served: Served, mode: str) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {served.token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE_S) as web:
-        transport = streamable_http_client(served.told["mcp"], http_client=web)
+        transport = streamable_http_client(served.announced["mcp"], http_client=web)
         async with Client(transport, mode=mode, elicitation_callback=yes) as client:
             yield client
 
@@ -64,4 +64,4 @@ async def test_a_person_behind_the_mcp_client_is_asked(served: Served, mode: str
 async def test_without_the_token_there_is_no_mcp(served: Served) -> None:
     async with httpx2.AsyncClient() as web:
         message = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-        assert (await web.post(served.told["mcp"], json=message)).status_code == 401
+        assert (await web.post(served.announced["mcp"], json=message)).status_code == 401

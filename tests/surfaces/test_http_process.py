@@ -53,7 +53,7 @@ def refused(work: Path, home: Path, *options: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_0_and_its_token_file_is_gone(served: Served, number: int) -> None:
-    held = Path(served.told["tokenFile"])
+    held = Path(served.announced["tokenFile"])
     assert stat.S_IMODE(held.stat().st_mode) == 0o600
     assert stat.S_IMODE(held.parent.stat().st_mode) == 0o700
     assert served.end(number) == (0, "")
@@ -154,8 +154,8 @@ def test_nothing_is_left_running_when_it_ends(served: Served, work: Path) -> Non
 
 
 def children_of(pid: int) -> list[int]:
-    told = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-    return [int(word) for word in told.stdout.split()]
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(word) for word in listed.stdout.split()]
 
 
 def is_running(pid: int) -> bool:
@@ -167,7 +167,7 @@ def is_running(pid: int) -> bool:
 
 
 def test_json_is_one_line_for_a_script(served: Served, work: Path) -> None:
-    assert set(served.told) == {"url", "mcp", "tokenFile", "workspace", "pid"}
-    assert served.told["mcp"] == served.url + "/mcp"
-    assert json.loads(json.dumps(served.told["pid"])) == served.process.pid
-    assert served.told["workspace"] == str(work.resolve())
+    assert set(served.announced) == {"url", "mcp", "tokenFile", "workspace", "pid"}
+    assert served.announced["mcp"] == served.url + "/mcp"
+    assert json.loads(json.dumps(served.announced["pid"])) == served.process.pid
+    assert served.announced["workspace"] == str(work.resolve())

@@ -44,7 +44,7 @@ def test_without_the_token_nothing_is_said(served: Served, path: str, authorizat
     assert reply.status == 401
     assert reply.json["code"] == "UNAUTHORIZED"
     assert reply.headers["www-authenticate"].startswith("Bearer")
-    assert str(served.told["workspace"]) not in reply.body.decode()
+    assert str(served.announced["workspace"]) not in reply.body.decode()
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_question_is_a_409_that_says_how_to_answer(served: Served) -> None:
     assert (reply.status, reply.json["code"]) == (409, "CONFIRMATION_REQUIRED")
     question = reply.json["question"]
     assert question["destructive"] is True
-    assert str(served.told["workspace"]) in question["message"]
+    assert str(served.announced["workspace"]) in question["message"]
     assert f"{question['id']}=accept" in reply.json["detail"]
     assert served.get("/status").json["status"] == "ready"
 

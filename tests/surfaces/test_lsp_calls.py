@@ -128,8 +128,8 @@ def test_what_is_no_error_of_ours_is_answered_without_a_traceback(client: LspCli
     with pytest.raises(Failed) as failed:
         client.request("sidecar/searchCode", {"query": "x"})
     assert (failed.value.number, failed.value.body["code"]) == (-32603, "INTERNAL")
-    told = json.dumps(failed.value.body) + failed.value.message
-    assert "Traceback" not in told and "File " not in told and "secret" not in told
+    body = json.dumps(failed.value.body) + failed.value.message
+    assert "Traceback" not in body and "File " not in body and "secret" not in body
     incident = failed.value.body["facts"]["incident"]
     client.expect_method("window/logMessage", lambda params: incident in params["message"])
     assert client.all_of("window/showMessage") == []
@@ -381,6 +381,6 @@ def test_a_folder_that_is_gone_is_logged_and_the_others_are_served(
 
 def test_a_wrong_setting_of_the_editor_is_named_in_the_log(client: LspClient, folder: Path) -> None:
     client.start(folder, initializationOptions={"indexingStrategy": "perhaps", "maxFiles": 100})
-    told = client.expect_method("window/logMessage")
-    assert told["type"] == 2 and "indexingStrategy" in told["message"] and "realtime" in told["message"]
+    message = client.expect_method("window/logMessage")
+    assert message["type"] == 2 and "indexingStrategy" in message["message"] and "realtime" in message["message"]
     assert client.request("sidecar/getIndexStatus")["status"] == "not_found"

@@ -266,11 +266,11 @@ async def test_a_client_that_leaves_in_mid_call_ends_the_work_and_the_process(tm
 CLIENT = """
 import asyncio, sys
 from mcp import Client, StdioServerParameters
-async def told(done, total, process_id):
+async def progress(done, total, process_id):
     print(process_id, flush=True)
 async def main():
     async with Client(StdioServerParameters(command=sys.executable, args=sys.argv[1:])) as client:
-        await client.call_tool("create_index", {}, progress_callback=told)
+        await client.call_tool("create_index", {}, progress_callback=progress)
 asyncio.run(main())
 """
 

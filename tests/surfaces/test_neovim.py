@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("nvim") is None, reason="nvim is not installed (apt-get install neovim)"),
 ]
 DRIVE = """
-local told, asked, answers = {}, {}, { 'accept', 'none', 'accept' }
+local seen, asked, answers = {}, {}, { 'accept', 'none', 'accept' }
 local function ask(params)
   table.insert(asked, params)
   return table.remove(answers, 1) == 'accept' and params.actions[1] or vim.NIL
@@ -35,33 +35,33 @@ local function call(method, params)
   await(function() return answer ~= nil end)
   return answer
 end
-told.missing = call('searchCode', { query = 'parse a header' })
-told.created = call('createIndex')
-told.progress = sidecar.progress
+seen.missing = call('searchCode', { query = 'parse a header' })
+seen.created = call('createIndex')
+seen.progress = sidecar.progress
 vim.cmd('SidecarSearch parse a header')
 await(function() return vim.fn.getqflist({ size = 0 }).size > 0 end)
-told.quickfix = vim.tbl_map(function(item)
+seen.quickfix = vim.tbl_map(function(item)
   return { path = vim.api.nvim_buf_get_name(item.bufnr), line = item.lnum }
 end, vim.fn.getqflist())
 vim.cmd('edit ' .. vim.env.WORKSPACE .. '/headers.py')
 vim.api.nvim_buf_set_lines(0, -1, -1, false, { '', 'def zyzzyva_unsaved(value):', '    return value' })
-told.unsaved = call('searchCode', { query = 'zyzzyva unsaved', mode = 'fts' })
-told.kept = call('deleteIndex')
-told.deleted = call('deleteIndex')
+seen.unsaved = call('searchCode', { query = 'zyzzyva unsaved', mode = 'fts' })
+seen.kept = call('deleteIndex')
+seen.deleted = call('deleteIndex')
 await(function() return sidecar.status ~= nil and sidecar.status.status == 'not_found' end)
-told.asked = asked
+seen.asked = asked
 sidecar.client.stop()
 await(function() return sidecar.client.is_stopped() end)
-told.stopped = true
-local out = io.open(vim.env.TOLD, 'w')
-out:write(vim.json.encode(told))
+seen.stopped = true
+local out = io.open(vim.env.SEEN, 'w')
+out:write(vim.json.encode(seen))
 out:close()
 vim.cmd('qa!')
 """
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """One session in Neovim, and what it saw."""
     base = tmp_path_factory.mktemp("neovim")
     workspace = base / "work"
@@ -84,45 +84,45 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "PYTHON": sys.executable,
         "LUA": str(LUA),
         "WORKSPACE": str(workspace),
-        "TOLD": str(base / "told.json"),
+        "SEEN": str(base / "seen.json"),
     }
     command = ["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "-c", f"luafile {base / 'drive.lua'}"]
     done = subprocess.run(command, cwd=base, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
-    seen: dict[str, Any] = json.loads((base / "told.json").read_text())
+    seen: dict[str, Any] = json.loads((base / "seen.json").read_text())
     seen["workspace"] = str(workspace)
     seen["log"] = "".join(path.read_text() for path in base.rglob("lsp.log"))
     return seen
 
 
-def test_a_search_fills_the_quickfix_list(told: dict[str, Any]) -> None:
-    assert told["quickfix"][0] == {"path": f"{told['workspace']}/headers.py", "line": 1}
+def test_a_search_fills_the_quickfix_list(seen: dict[str, Any]) -> None:
+    assert seen["quickfix"][0] == {"path": f"{seen['workspace']}/headers.py", "line": 1}
 
 
-def test_an_error_has_its_code(told: dict[str, Any]) -> None:
-    assert told["missing"]["err"]["code"] == -32010
-    assert told["missing"]["err"]["data"]["code"] == "INDEX_NOT_FOUND"
+def test_an_error_has_its_code(seen: dict[str, Any]) -> None:
+    assert seen["missing"]["err"]["code"] == -32010
+    assert seen["missing"]["err"]["data"]["code"] == "INDEX_NOT_FOUND"
 
 
-def test_questions_are_asked_and_their_answers_are_kept_to(told: dict[str, Any]) -> None:
-    assert [question["type"] for question in told["asked"]] == [3, 2, 2]
-    assert "Neovim" in told["asked"][1]["message"]
-    statuses = [told[call]["result"]["status"] for call in ("created", "kept", "deleted")]
+def test_questions_are_asked_and_their_answers_are_kept_to(seen: dict[str, Any]) -> None:
+    assert [question["type"] for question in seen["asked"]] == [3, 2, 2]
+    assert "Neovim" in seen["asked"][1]["message"]
+    statuses = [seen[call]["result"]["status"] for call in ("created", "kept", "deleted")]
     assert statuses == ["created", "cancelled", "deleted"]
 
 
-def test_progress_is_seen_from_begin_to_end(told: dict[str, Any]) -> None:
-    kinds = [value["kind"] for value in told["progress"]]
+def test_progress_is_seen_from_begin_to_end(seen: dict[str, Any]) -> None:
+    kinds = [value["kind"] for value in seen["progress"]]
     assert (kinds[0], kinds[-1]) == ("begin", "end") and "report" in kinds
 
 
-def test_unsaved_text_is_found(told: dict[str, Any]) -> None:
-    assert "zyzzyva_unsaved" in told["unsaved"]["result"]["results"][0]["content"]
+def test_unsaved_text_is_found(seen: dict[str, Any]) -> None:
+    assert "zyzzyva_unsaved" in seen["unsaved"]["result"]["results"][0]["content"]
 
 
-def test_the_server_stops_and_has_written_nothing_to_the_clients_log(told: dict[str, Any]) -> None:
-    assert told["stopped"] is True
-    assert "rpc" not in told["log"] and "ERROR" not in told["log"]
+def test_the_server_stops_and_has_written_nothing_to_the_clients_log(seen: dict[str, Any]) -> None:
+    assert seen["stopped"] is True
+    assert "rpc" not in seen["log"] and "ERROR" not in seen["log"]
 
 
 def test_the_lua_file_is_short() -> None:

@@ -81,8 +81,8 @@ async def test_half_a_surrogate_pair_anywhere_is_refused_by_name(message: bytes)
 
 
 def test_an_answer_of_the_client_is_read_as_far_as_it_can_be() -> None:
-    told = parse(rb'{"jsonrpc": "2.0", "id": 3, "result": {"action": "accept", "content": {"why": "\ud83d"}}}')
-    assert told.message.result["content"] == {"why": "\ufffd"}  # type: ignore[union-attr]
+    parsed = parse(rb'{"jsonrpc": "2.0", "id": 3, "result": {"action": "accept", "content": {"why": "\ud83d"}}}')
+    assert parsed.message.result["content"] == {"why": "\ufffd"}  # type: ignore[union-attr]
 
 
 @pytest.mark.process

@@ -326,8 +326,8 @@ async def test_every_editor_of_the_folder_hears_of_a_changed_index(process: Proc
     async with process.agent() as agent:
         await agent.call_tool("reindex_project", {})
     for editor in (one, two):
-        told = await editor.expect_method("sidecar/status", lambda p: p.get("generation") == 2)
-        assert told["workspace"] == str(process.root)
+        status = await editor.expect_method("sidecar/status", lambda p: p.get("generation") == 2)
+        assert status["workspace"] == str(process.root)
 
 
 async def test_activity_lists_agents_and_what_each_asked_got_and_was_refused(process: Process, era: str) -> None:
@@ -338,13 +338,13 @@ async def test_activity_lists_agents_and_what_each_asked_got_and_was_refused(pro
         await agent.call_tool("explain_path", {"path": "../outside"})
         await editor.request("sidecar/searchCode", {"query": "open"})
         await editor.expect_method("sidecar/activityChanged", lambda p: p["running"] == 0 and p["revision"] > 4)
-        told = await editor.request("sidecar/activity", {})
+        activity = await editor.request("sidecar/activity", {})
         only = await editor.request("sidecar/activity", {"agent": "Claude", "tool": "search_code"})
-        later = await editor.request("sidecar/activity", {"after": told["revision"]})
-    by_name = {session["name"]: session for session in told["sessions"]}
+        later = await editor.request("sidecar/activity", {"after": activity["revision"]})
+    by_name = {session["name"]: session for session in activity["sessions"]}
     assert by_name["Code"]["you"] and by_name["Code"]["asks"] and by_name["Code"]["door"] == "lsp"
     assert by_name["Claude"]["version"] == "7" and by_name["Claude"]["calls"] == 3
-    mine, failed, refused, search = told["entries"]
+    mine, failed, refused, search = activity["entries"]
     assert (mine["agent"], mine["tool"], mine["asked"]) == ("Code", "search_code", "open")
     assert failed["state"] == "failed" and failed["message"].startswith("PATH_TRAVERSAL")
     assert (refused["state"], refused["answeredBy"]) == ("refused", "Code")
@@ -361,9 +361,9 @@ async def test_a_session_that_has_left_is_no_longer_listed_but_its_calls_are(pro
         await agent.call_tool("search_code", {"query": "retry"})
         assert len((await editor.request("sidecar/activity", {}))["sessions"]) == 2
     await editor.expect_method("sidecar/activityChanged", lambda p: p["sessions"] == 1 and p["revision"] > 0)
-    told = await editor.request("sidecar/activity", {})
-    assert [session["name"] for session in told["sessions"]] == ["Code"]
-    assert told["entries"][0]["agent"] == "Claude"
+    activity = await editor.request("sidecar/activity", {})
+    assert [session["name"] for session in activity["sessions"]] == ["Code"]
+    assert activity["entries"][0]["agent"] == "Claude"
 
 
 async def test_what_editors_ask_by_themselves_is_left_out_of_the_log(process: Process) -> None:
@@ -419,8 +419,8 @@ async def test_an_agent_may_read_the_index_state(process: Process, era: str) -> 
 async def test_an_agent_that_has_subscribed_hears_of_a_changed_index(process: Process) -> None:
     heard = asyncio.Event()
 
-    async def message(told: Any) -> None:
-        if isinstance(told, ResourceUpdatedNotification):
+    async def message(received: Any) -> None:
+        if isinstance(received, ResourceUpdatedNotification):
             heard.set()
 
     async with process.agent(message_handler=message) as agent:
@@ -433,9 +433,9 @@ async def test_an_agent_that_has_subscribed_hears_of_a_changed_index(process: Pr
 async def test_an_agent_of_the_newer_protocol_listens_for_a_changed_index(process: Process) -> None:
     async with (
         process.agent(STATELESS) as agent,
-        agent.listen(resource_subscriptions=["sidecar://index/status"]) as told,
+        agent.listen(resource_subscriptions=["sidecar://index/status"]) as changes,
     ):
         await asyncio.to_thread(process.workspace.refresh, lambda *_: None, lambda: False)
         async with asyncio.timeout(30):
-            event = await anext(aiter(told))
+            event = await anext(aiter(changes))
         assert event == ResourceUpdated("sidecar://index/status")

@@ -114,10 +114,10 @@ def agent(hostile: Hostile, person: Person) -> Client:
 async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(hostile: Hostile, tool: ToolSpec) -> None:
     found: list[str] = []
     person = Person()
-    told: list[str] = []
+    messages: list[str] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
-        told.append(message or "")
+        messages.append(message or "")
 
     async with agent(hostile, person) as client:
         for arguments in argument_sets(tool.input_schema()):
@@ -128,7 +128,7 @@ async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(hostile
             if not result.is_error and not text.startswith("{"):
                 value = result.structured_content or {}
                 assert counted(text) == len(value.get("results", value.get("r", ())))
-    for sentence in (*person.read, *told):
+    for sentence in (*person.read, *messages):
         found += flaws(sentence, sentence=True)
     assert sorted(set(found)) == []
 
@@ -263,8 +263,8 @@ def test_a_progress_bar_shows_a_message_and_obeys_none() -> None:
 
 def test_the_status_of_the_daemon_is_visible() -> None:
     one = {"kind": "mcp", "pid": 7, "folder": NASTY, "since": "now"}
-    told = {"pid": 1, "version": "1", "since": "now", "memoryBytes": 1, "home": NASTY, "socket": NASTY, "log": NASTY}
-    text = status_text({**told, "idleMinutes": 1, "sessions": [one, one]})
+    status = {"pid": 1, "version": "1", "since": "now", "memoryBytes": 1, "home": NASTY, "socket": NASTY, "log": NASTY}
+    text = status_text({**status, "idleMinutes": 1, "sessions": [one, one]})
     assert flaws(text) == []
     assert len(text.splitlines()) == 9
 

@@ -282,7 +282,7 @@ def test_the_config_decides_alpha_where_a_search_does_not() -> None:
 
 
 def test_explain_path_names_the_rule(tools: Tools) -> None:
-    told = tools("explain_path", path="secret.py")
-    assert (told["indexed"], told["rule"], told["inIndex"]) == (False, "config-exclude", False)
+    explained = tools("explain_path", path="secret.py")
+    assert (explained["indexed"], explained["rule"], explained["inIndex"]) == (False, "config-exclude", False)
     tools.workspace.files["b.py"] = "changed\n"
     assert tools("explain_path", path="b.py")["stale"] is True

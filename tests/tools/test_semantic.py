@@ -66,9 +66,9 @@ def test_what_cannot_be_indexed_is_counted_and_named(tools: RealTools) -> None:
     tools.project.git("init", "-q")
     result = tools("search_index", patterns=["src/*.py", "gone.py", "secret/a.py", "nothing/**"])
     assert counts(result) == (2, 0, 2)
-    told = {failure["path"]: failure["error"] for failure in result["errors"]}
-    assert told["gone.py"] == "There is no such file."
-    assert "gitignore" in told["secret/a.py"]
+    reasons = {failure["path"]: failure["error"] for failure in result["errors"]}
+    assert reasons["gone.py"] == "There is no such file."
+    assert "gitignore" in reasons["secret/a.py"]
 
 
 def test_patterns_without_a_match_make_no_index(tools: RealTools) -> None:

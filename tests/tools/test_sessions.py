@@ -135,8 +135,8 @@ async def test_with_a_capacity_of_nothing_no_call_is_remembered() -> None:
     service = Service(FakeWorkspaces(workspace))
     agent = sessions.attach("mcp", "Agent", workspaces=[ROOT])
     await call_with_questions(service, "search_code", {"query": "a"}, workspace=ROOT, ask=nobody, session=agent)
-    told = sessions.activity(ActivityParams())
-    assert (told.entries, told.capacity, told.sessions[0].calls) == ([], 0, 1)
+    activity = sessions.activity(ActivityParams())
+    assert (activity.entries, activity.capacity, activity.sessions[0].calls) == ([], 0, 1)
     service.close()
 
 

@@ -21,5 +21,5 @@ def beside(work: Callable[[], _T]) -> Future[_T]:
             future.set_exception(error)
 
     # A pool would outlive the search, and something would have to shut it down.
-    threading.Thread(target=run, name="sidecar-beside", daemon=True).start()
+    threading.Thread(target=run, name="sidecar-background", daemon=True).start()
     return future

@@ -22,6 +22,7 @@ from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Strategy
 
+APPLIER_THREAD = "sidecar-apply"
 _READER_S = 10.0
 _RULE_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
 
@@ -79,7 +80,7 @@ class ChangeApplier:
 
     def start(self) -> None:
         """Starts the thread that applies."""
-        self._thread = threading.Thread(target=self._run, name="sidecar-apply", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=APPLIER_THREAD, daemon=True)
         self._thread.start()
 
     def follow(self, watcher: Watching) -> None:

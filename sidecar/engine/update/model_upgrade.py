@@ -31,6 +31,7 @@ from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Progress, Refinement
 
+UPGRADE_THREAD = "sidecar-model-upgrade"
 _REPORT_S = 1.0
 _AGAIN_S = 60.0
 _LOOK_S = 0.1
@@ -155,7 +156,7 @@ class ModelUpgrade:
                 return self.active
             self._stop = threading.Event()
             self._error, self._embedded, self._latest = None, 0, None
-            self._thread = threading.Thread(target=self._run, args=(self._stop,), name="sidecar-upgrade", daemon=True)
+            self._thread = threading.Thread(target=self._run, args=(self._stop,), name=UPGRADE_THREAD, daemon=True)
             self._thread.start()
             return True
 
