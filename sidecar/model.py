@@ -369,7 +369,7 @@ class BuildReport:
     """What creating, rebuilding or refreshing an index did.
 
     `embedded` counts the texts of chunks that the model embedded: a text of several chunks counts once, and one found
-    in the embedding cache does not count. `refined` counts those that the model upgrade embedded. `withheld` counts
+    in the embedding cache does not count. `upgraded` counts those that the model upgrade embedded. `withheld` counts
     files left out because of a secret, `masked` secret values hidden in the stored text. `notice` says what was damaged
     and has been rebuilt.
     """
@@ -382,7 +382,7 @@ class BuildReport:
     embedded: int = 0
     removed: int = 0
     withheld: int = 0
-    refined: int = 0
+    upgraded: int = 0
     masked: int = 0
     notice: str = ""
 
@@ -397,7 +397,7 @@ class FileReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Refinement:
+class UpgradeProgress:
     """The progress of a model upgrade: the model that will answer, and how many of the chunks have its vector.
 
     `note` says why the upgrade is not running; empty when nothing hinders it.
@@ -416,7 +416,7 @@ class StatusAnswer:
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
-    (path, why it could not be parsed). `refining` is None while no model upgrade is due.
+    (path, why it could not be parsed). `model_upgrade` is None while no model upgrade is due.
     """
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
@@ -452,7 +452,7 @@ class StatusAnswer:
     warning: str = ""
     generation: int = 0
     problems: tuple[str, ...] = ()
-    refining: Refinement | None = None
+    model_upgrade: UpgradeProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ export interface StatusProgress {
   secondsLeft?: number;
 }
 
-export interface StatusRefining {
+export interface StatusUpgrade {
   model: string;
   done: number;
   total: number;
@@ -200,7 +200,7 @@ export interface IndexStatus {
   embeddedChunks?: number;
   coverage?: number;
   model?: string;
-  refining?: StatusRefining;
+  modelUpgrade?: StatusUpgrade;
   device?: string;
   deviceNote?: string;
   languages?: Record<string, number>;
@@ -699,7 +699,7 @@ export interface FolderStatus {
   embeddedChunks?: number;
   coverage?: number;
   model?: string;
-  refining?: StatusRefining;
+  modelUpgrade?: StatusUpgrade;
   device?: string;
   deviceNote?: string;
   languages?: Record<string, number>;

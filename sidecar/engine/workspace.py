@@ -144,7 +144,7 @@ class IndexedWorkspace:
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         """Brings the index up to date, creating it if necessary, and then finishes the model upgrade."""
         report = self._first_stage(progress, cancelled)
-        return replace(report, refined=self._upgrade.finish(progress, cancelled))
+        return replace(report, upgraded=self._upgrade.finish(progress, cancelled))
 
     def _first_stage(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         with (

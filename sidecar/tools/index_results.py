@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sidecar import shown
 from sidecar.model import BuildReport
 from sidecar.tools.dialect import CamelResult
-from sidecar.tools.lines import ADVICE, BAD, STRONG, Line, pairs, upgraded
+from sidecar.tools.lines import ADVICE, BAD, STRONG, Line, pairs, upgrade_lines
 
 
 class BuildStats(CamelResult):
@@ -48,7 +48,7 @@ class UpdateResult(CamelResult):
     docs_files: int
     docs_chunks: int
     embedded: int
-    refined: int
+    upgraded: int
     unchanged: int
     removed: int
     withheld: int
@@ -66,7 +66,7 @@ class UpdateResult(CamelResult):
             docs_files=report.docs.files,
             docs_chunks=report.docs.chunks,
             embedded=report.embedded,
-            refined=report.refined,
+            upgraded=report.upgraded,
             unchanged=report.unchanged,
             removed=report.removed,
             withheld=report.withheld,
@@ -80,7 +80,7 @@ class UpdateResult(CamelResult):
         """What a shell prints of it on standard output."""
         yield (STRONG, f"{self.files} files"), f", {self.chunks} chunks ({self.docs_files} files of documentation)"
         yield f"{self.embedded} chunks embedded, {self.unchanged} files unchanged, {self.removed} removed"
-        yield from upgraded(self.refined)
+        yield from upgrade_lines(self.upgraded)
         if self.withheld:
             yield f"{self.withheld} files withheld because of secrets; sidecar status lists them"
         if self.masked:

@@ -24,7 +24,7 @@ def pairs(values: Iterable[tuple[str, object]]) -> Iterator[Line]:
         yield (ASIDE, f"{label:<10}"), f" {value}"
 
 
-def upgraded(chunks: int) -> Iterator[Line]:
+def upgrade_lines(chunks: int) -> Iterator[Line]:
     """A line about the chunks that a model upgrade embedded; none without chunks."""
     if chunks:
         yield f"{chunks} chunks embedded again with the better model, which answers from now on"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from sidecar.model import Refinement, StatusAnswer
+from sidecar.model import StatusAnswer, UpgradeProgress
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import BAD, Line, pairs
 
@@ -60,7 +60,7 @@ class StatusProgress(CamelResult):
     seconds_left: int | None = None
 
 
-class StatusRefining(CamelResult):
+class StatusUpgrade(CamelResult):
     """The model upgrade. `model` will answer in place of the status's `model`.
 
     `done` of `total` chunks have its vector; `percent` is rounded down. `note`: why the upgrade is not progressing.
@@ -84,7 +84,7 @@ class IndexStatus(CamelResult):
     """The state of an index. Counts are left out while there is no index.
 
     `coverage`: the share of chunks that have their vector, 0-1. `problems`: settings that cannot be used, each with the
-    allowed values. `refining`: a model upgrade in the background; `model` answers in the meantime and the index is
+    allowed values. `modelUpgrade`: a model upgrade in the background; `model` answers in the meantime and the index is
     complete.
     """
 
@@ -106,7 +106,7 @@ class IndexStatus(CamelResult):
     embedded_chunks: int | None = None
     coverage: float | None = None
     model: str | None = None
-    refining: StatusRefining | None = None
+    model_upgrade: StatusUpgrade | None = None
     device: str | None = None
     device_note: str | None = None
     languages: dict[str, int] | None = None
@@ -154,8 +154,8 @@ class IndexStatus(CamelResult):
         watched = "" if self.watcher_active else ", not watching"
         yield "strategy", f"{self.indexing_strategy}{watched}, {self.pending_files} files pending"
         yield "model", self._model()
-        if self.refining is not None:
-            yield "refining", self.refining.sentence()
+        if self.model_upgrade is not None:
+            yield "upgrade", self.model_upgrade.sentence()
         if self.device_note is not None:
             yield "device", self.device_note
         if self.warning is not None:
@@ -167,7 +167,7 @@ class IndexStatus(CamelResult):
     def _model(self) -> str:
         """Before the model is loaded, only the setting is known of the device."""
         where = ", device auto" if self.device == "auto" else f" on {self.device or '?'}"
-        return f"{self.model or '?'}{where}{'' if self.refining is None else ' answers meanwhile'}"
+        return f"{self.model or '?'}{where}{'' if self.model_upgrade is None else ' answers meanwhile'}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
@@ -203,9 +203,9 @@ def _progress(answer: StatusAnswer) -> StatusProgress:
     )
 
 
-def _upgrade(stage: Refinement) -> StatusRefining:
+def _upgrade(stage: UpgradeProgress) -> StatusUpgrade:
     left = stage.seconds_left
-    return StatusRefining(
+    return StatusUpgrade(
         model=stage.model,
         done=stage.done,
         total=stage.total,
@@ -234,7 +234,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "embedded_chunks": answer.embedded_chunks,
         "coverage": round(answer.coverage, 4),
         "model": answer.model or None,
-        "refining": _upgrade(answer.refining) if answer.refining is not None else None,
+        "model_upgrade": _upgrade(answer.model_upgrade) if answer.model_upgrade is not None else None,
         "device": answer.device or None,
         "device_note": answer.device_note or None,
         "languages": answer.languages,

@@ -185,7 +185,7 @@ class Killer:
                 self._seen.clear()
             index(workspace)
             status = workspace.status()
-            assert (status.status, status.coverage, status.refining) == ("ready", 1.0, None)
+            assert (status.status, status.coverage, status.model_upgrade) == ("ready", 1.0, None)
             reopened = image(workspace)
         finally:
             project.close()

@@ -122,12 +122,12 @@ class Watched:
         self._changed.clear()
 
 
-def is_refined(status: StatusAnswer) -> bool:
-    return status.model.startswith(SLOW) and status.refining is None
+def is_upgraded(status: StatusAnswer) -> bool:
+    return status.model.startswith(SLOW) and status.model_upgrade is None
 
 
 def done(status: StatusAnswer) -> int:
-    return status.refining.done if status.refining else -1
+    return status.model_upgrade.done if status.model_upgrade else -1
 
 
 def by_meaning(workspace: IndexedWorkspace, query: str = "how long do cookies live") -> SearchAnswer:
@@ -157,12 +157,12 @@ def test_the_quick_model_answers_at_once_and_the_slow_one_takes_its_place(
     assert (first.notice, first.model.partition("@")[0]) == ("", QUICK)
     begun = watched.until(lambda status: done(status) == 0)
     assert (begun.status, begun.coverage, begun.chunks) == ("ready", 1.0, 60)
-    assert begun.refining is not None
-    assert (begun.refining.model.partition("@")[0], begun.refining.total) == (SLOW, 60)
+    assert begun.model_upgrade is not None
+    assert (begun.model_upgrade.model.partition("@")[0], begun.model_upgrade.total) == (SLOW, 60)
     tap.allowed.release(120 - BATCH)  # a path and a body of each
     assert 0 < done(watched.until(lambda status: done(status) > 0)) < 60
     tap.open()
-    status = watched.until(is_refined)
+    status = watched.until(is_upgraded)
     assert (status.status, status.coverage, status.generation) == ("ready", 1.0, 2)
     last = by_meaning(workspace)
     assert (last.hits[0].path, last.model.partition("@")[0]) == ("src/cookies.py", SLOW)
@@ -179,7 +179,7 @@ def test_texts_go_one_by_one_but_for_the_first_full_batch_which_may_wake_a_card(
     tap.open()
     workspace = staged.open()
     workspace.create(no_progress, never_cancelled)
-    Watched(workspace).until(is_refined)
+    Watched(workspace).until(is_upgraded)
     assert len(tap.embedded) == 2 * files
     assert set(tap.together) == together
     assert tap.together.count(BATCH) == (BATCH in together)
@@ -211,7 +211,7 @@ def test_a_file_saved_meanwhile_is_found_at_once_and_is_in_the_index_that_follow
     watched.until(lambda status: workspace.find_paths("**/*.py", 100).paths == on_disk and status.coverage == 1.0)
     assert find(workspace, "tune carburettor", mode="vector")[0] == "src/late.py"
     tap.open()
-    watched.until(is_refined)
+    watched.until(is_upgraded)
     assert find(workspace, "tune carburettor", mode="vector")[0] == "src/late.py"
     assert image(workspace) == from_scratch(staged, models)
 
@@ -223,7 +223,7 @@ def test_saves_at_any_moment_of_it_are_not_lost(staged: Project, tap: Tap, model
     workspace.create(no_progress, never_cancelled)
     tap.open()
     number, name = 0, ""
-    while not is_refined(workspace.status()):
+    while not is_upgraded(workspace.status()):
         number += 1
         name = "busy" + "".join("abcdefghij"[int(digit)] for digit in str(number))
         staged.write("src/busy.py", f"def {name}(engine):\n    return engine.turn({number})\n")
@@ -252,7 +252,7 @@ def test_another_process_goes_on_where_one_was_ended(staged: Project, tap: Tap, 
     again = staged.open()
     watched = Watched(again)
     assert by_meaning(again).hits
-    watched.until(is_refined)
+    watched.until(is_upgraded)
     assert len(before & set(tap.embedded)) < BATCH, "only what was not yet kept"
     assert len(before | set(tap.embedded)) == 120
     assert image(again) == from_scratch(staged, models)
@@ -277,7 +277,7 @@ def test_switched_off_the_index_is_made_with_the_slow_model_from_the_start(stage
     workspace = staged.open()
     workspace.create(no_progress, never_cancelled)
     status = workspace.status()
-    assert (status.model.partition("@")[0], status.refining, status.generation) == (SLOW, None, 1)
+    assert (status.model.partition("@")[0], status.model_upgrade, status.generation) == (SLOW, None, 1)
 
 
 def test_progress_moves_while_a_slow_model_embeds(staged: Project, tap: Tap) -> None:
@@ -316,8 +316,8 @@ def test_a_second_process_answers_all_the_time_and_sees_the_change(staged: Proje
         assert answer.hits[0].path == "src/cookies.py"
         seen.append(answer.model.partition("@")[0])
     assert set(seen) == {QUICK, SLOW}
-    assert reader.status().refining is None
-    watched.until(is_refined)
+    assert reader.status().model_upgrade is None
+    watched.until(is_upgraded)
 
 
 def test_searches_in_this_process_answer_all_the_time(staged: Project, tap: Tap) -> None:
@@ -338,7 +338,7 @@ def test_searches_in_this_process_answer_all_the_time(staged: Project, tap: Tap)
     with ThreadPoolExecutor(2) as executor:
         asking = [executor.submit(ask) for _ in range(2)]
         tap.open()
-        watched.until(is_refined)
+        watched.until(is_upgraded)
         by_meaning(workspace)
         stop.set()
         assert set.union(*(one.result(60) for one in asking)) >= {QUICK}
@@ -350,11 +350,11 @@ def test_indexing_from_a_shell_waits_for_both_stages(staged: Project, tap: Tap, 
     staged.write("lib/copy.py", (staged.root / "src" / "cookies.py").read_text())
     said: list[tuple[int, int, str]] = []
     report = staged.open().refresh(lambda *step: said.append(step), never_cancelled)
-    assert (report.code.chunks, report.embedded, report.refined) == (61, 60, 60), "a text of two chunks counts once"
+    assert (report.code.chunks, report.embedded, report.upgraded) == (61, 60, 60), "a text of two chunks counts once"
     assert f"Embedding with {SLOW}" in {message for _, _, message in said}
-    assert is_refined(staged.opened[-1].status())
+    assert is_upgraded(staged.opened[-1].status())
     assert image(staged.opened[-1]) == from_scratch(staged, models)
-    assert index(staged.opened[-1]).refined == 0
+    assert index(staged.opened[-1]).upgraded == 0
 
 
 def test_interrupting_the_second_stage_leaves_an_index_that_answers(staged: Project, tap: Tap) -> None:
@@ -374,7 +374,7 @@ def test_interrupting_the_second_stage_leaves_an_index_that_answers(staged: Proj
     tap.open()
     staged.close()
     index(again := staged.open())
-    assert is_refined(again.status())
+    assert is_upgraded(again.status())
 
 
 def test_another_model_in_the_settings_of_an_index_takes_the_same_way(
@@ -388,13 +388,13 @@ def test_another_model_in_the_settings_of_an_index_takes_the_same_way(
     watched = Watched(workspace)
     assert by_meaning(workspace).model.startswith(QUICK)
     tap.open()
-    watched.until(is_refined)
+    watched.until(is_upgraded)
     staged.close()
     staged.flags["model"] = QUICK
     back = staged.open()
     watched = Watched(back)
     assert by_meaning(back).hits[0].path == "src/cookies.py"
-    watched.until(lambda status: status.model.startswith(QUICK) and status.refining is None)
+    watched.until(lambda status: status.model.startswith(QUICK) and status.model_upgrade is None)
     assert image(back) == from_scratch(staged, models)
 
 
@@ -405,7 +405,7 @@ def test_where_nobody_names_a_model_an_index_keeps_its_own(staged: Project, tap:
     del staged.flags["model"]
     workspace = staged.open()
     assert by_meaning(workspace).model.startswith(SLOW)
-    assert workspace.status().refining is None
+    assert workspace.status().model_upgrade is None
 
 
 def test_rebuilding_a_refined_index_does_not_fall_back_to_the_quick_model(staged: Project, tap: Tap) -> None:
@@ -413,7 +413,7 @@ def test_rebuilding_a_refined_index_does_not_fall_back_to_the_quick_model(staged
     workspace = staged.open()
     index(workspace)
     assert workspace.rebuild(no_progress, never_cancelled).embedded == 0
-    assert is_refined(workspace.status())
+    assert is_upgraded(workspace.status())
 
 
 def test_a_model_that_is_not_there_leaves_the_index_to_its_own_and_says_so(staged: Project, tap: Tap) -> None:
@@ -423,8 +423,8 @@ def test_a_model_that_is_not_there_leaves_the_index_to_its_own_and_says_so(stage
     staged.flags["model"] = "no-such-model"
     status = staged.open().status()
     assert status.status == "ready"
-    assert status.refining is not None
-    assert "no-such-model" in status.refining.note
+    assert status.model_upgrade is not None
+    assert "no-such-model" in status.model_upgrade.note
 
 
 def test_an_index_whose_model_is_gone_answers_by_word_until_it_has_the_present_one(staged: Project) -> None:
@@ -445,7 +445,7 @@ def test_an_index_whose_model_is_gone_answers_by_word_until_it_has_the_present_o
     staged.close()
     staged.watcher = True
     watched = Watched(staged.open())
-    status = watched.until(lambda status: status.refining is None)
+    status = watched.until(lambda status: status.model_upgrade is None)
     assert status.model.startswith(QUICK)
     assert not status.model.endswith("@000000000000")
     answer = by_meaning(watched.workspace)

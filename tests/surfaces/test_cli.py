@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sidecar.errors import IndexLocked
-from sidecar.model import Refinement
+from sidecar.model import UpgradeProgress
 from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
 from sidecar.tools.service import Service
@@ -179,12 +179,12 @@ def test_status_config_and_explain_speak_to_a_person(shell: Shell) -> None:
 
 
 def test_status_says_how_far_the_model_is_that_takes_over() -> None:
-    stage = Refinement("slow@0123456789ab", 4408, 10_252, 61.2, "The disk is full.")
-    shell = Shell(FakeWorkspace(FILES, status_override=lambda answer: replace(answer, refining=stage)))
+    stage = UpgradeProgress("slow@0123456789ab", 4408, 10_252, 61.2, "The disk is full.")
+    shell = Shell(FakeWorkspace(FILES, status_override=lambda answer: replace(answer, model_upgrade=stage)))
     assert shell("index") == 0
     assert shell("status") == 0
     assert "model      fake@0 on cpu answers meanwhile\n" in shell.out
-    assert "refining   slow: 42 % of 10,252 chunks, about 62 s left (The disk is full.)\n" in shell.out
+    assert "upgrade    slow: 42 % of 10,252 chunks, about 62 s left (The disk is full.)\n" in shell.out
 
 
 def test_status_without_an_index_says_so() -> None:

@@ -145,11 +145,11 @@ def test_indexing_with_a_slow_model_waits_for_it_and_until_then_everybody_says_h
     assert f"{SLOW}: 0 % of 3 chunks" in run(tmp_path, "status", *slow).stdout
     assert f"answers from {QUICK}; {SLOW}: 0 % of 3 chunks" in run(tmp_path, "doctor", *slow).stdout
     report = json.loads(run(tmp_path, "index", *slow, "--json").stdout)
-    assert (report["embedded"], report["refined"]) == (0, 3)
+    assert (report["embedded"], report["upgraded"]) == (0, 3)
     for words in ((), slow):
         status = json.loads(run(tmp_path, "status", *words, "--json").stdout)
         assert status["model"].startswith(SLOW)
-        assert "refining" not in status
+        assert "modelUpgrade" not in status
     assert f"meanings by {SLOW}" in run(tmp_path, "search", "spin", "--explain").stdout
 
 
@@ -163,7 +163,7 @@ def test_rebuilding_with_a_slow_model_waits_for_it_too(tmp_path: Path) -> None:
     assert "3 chunks embedded again with the better model, which answers from now on" in done.stdout
     status = json.loads(run(tmp_path, "status", "--json").stdout)
     assert status["model"].startswith(SLOW)
-    assert "refined" not in json.loads(run(tmp_path, "reindex", "--yes", "--json").stdout)
+    assert "upgraded" not in json.loads(run(tmp_path, "reindex", "--yes", "--json").stdout)
 
 
 def test_doctor_names_a_model_that_is_not_there(home: Path) -> None:

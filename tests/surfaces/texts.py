@@ -31,12 +31,12 @@ from sidecar.model import (
     PathsAnswer,
     PatternReport,
     Progress,
-    Refinement,
     Rule,
     SearchAnswer,
     SearchRequest,
     SkippedPath,
     StatusAnswer,
+    UpgradeProgress,
 )
 from sidecar.parts.embed.catalog import ModelEntry
 from sidecar.surfaces.cli.main import main
@@ -77,7 +77,7 @@ class FullWorkspace(FakeWorkspace):
 
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         report = super().refresh(progress, cancelled)
-        return replace(report, errors=1, removed=2, withheld=3, refined=4, masked=5, notice="Use create_index.\nNow.")
+        return replace(report, errors=1, removed=2, withheld=3, upgraded=4, masked=5, notice="Use create_index.\nNow.")
 
     def config(self) -> ConfigAnswer:
         answer = super().config()
@@ -134,7 +134,7 @@ def full_status(answer: StatusAnswer, status: str) -> StatusAnswer:
         last_updated="",
         pending_files=4,
         withheld=(SkippedPath(ODD, Decision(Rule.SECRET_CONTENT, "line 3")),),
-        refining=Refinement("slow@0123", 4408, 10_252, 61.2, "Paused."),
+        model_upgrade=UpgradeProgress("slow@0123", 4408, 10_252, 61.2, "Paused."),
         code=CollectionCounts(3, 4),
     )
 

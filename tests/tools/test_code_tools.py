@@ -22,7 +22,7 @@ from sidecar.errors import (
     PathTraversal,
     SidecarError,
 )
-from sidecar.model import Refinement, StatusAnswer
+from sidecar.model import StatusAnswer, UpgradeProgress
 from sidecar.tools.service import Done, Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
@@ -237,13 +237,13 @@ def test_the_status_of_an_index_has_the_specified_fields_and_the_rest_of_the_tru
 
 
 def test_while_another_model_is_to_take_over_the_status_says_how_far_it_is(tools: Tools) -> None:
-    assert "refining" not in tools("get_index_status")
-    stage = Refinement("slow@0123456789ab", 4408, 10_252, 61.2)
-    going = Tools(FakeWorkspace(FILES, status_override=lambda answer: replace(answer, refining=stage)))
+    assert "modelUpgrade" not in tools("get_index_status")
+    stage = UpgradeProgress("slow@0123456789ab", 4408, 10_252, 61.2)
+    going = Tools(FakeWorkspace(FILES, status_override=lambda answer: replace(answer, model_upgrade=stage)))
     going("create_index")
     status = going("get_index_status")
     assert (status["status"], status["coverage"]) == ("ready", 1.0)
-    assert status["refining"] == {
+    assert status["modelUpgrade"] == {
         "model": "slow@0123456789ab",
         "done": 4408,
         "total": 10_252,

@@ -21,7 +21,7 @@ const BY_CONDITION: Readonly<Record<Condition, readonly Offer[]>> = {
   partial: INDEXED,
   stale: INDEXED,
   failed: [...INDEXED, LOG],
-  refining: INDEXED,
+  upgrading: INDEXED,
   ready: INDEXED,
 };
 

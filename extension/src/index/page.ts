@@ -11,7 +11,7 @@ import {
   grouped,
   modelName,
   percentOf,
-  refiningText,
+  upgradeText,
   shown,
   sizeText,
 } from "./state";
@@ -36,7 +36,7 @@ const WORDS: Readonly<Record<Condition, string>> = {
   partial: "partial",
   stale: "files changed",
   failed: "failed",
-  refining: "ready",
+  upgrading: "ready",
   ready: "ready",
 };
 const TONES: Readonly<Record<Condition, string>> = {
@@ -48,7 +48,7 @@ const TONES: Readonly<Record<Condition, string>> = {
   partial: "warn",
   stale: "warn",
   failed: "bad",
-  refining: "good",
+  upgrading: "good",
   ready: "good",
 };
 const LANGUAGES_SHOWN = 14;
@@ -135,8 +135,8 @@ function watching({ watcherActive, indexingStrategy }: Partial<IndexStatus>): st
     : when[indexingStrategy ?? "realtime"];
 }
 
-function deviceLine({ device, deviceNote, refining }: Partial<IndexStatus>): string {
-  if (refining !== undefined) return `then ${refiningText(refining)}`;
+function deviceLine({ device, deviceNote, modelUpgrade }: Partial<IndexStatus>): string {
+  if (modelUpgrade !== undefined) return `then ${upgradeText(modelUpgrade)}`;
   const runs = device === undefined ? "" : `runs on: ${deviceText(device)}`;
   return deviceNote === undefined ? runs : `${runs} (${deviceNote})`;
 }

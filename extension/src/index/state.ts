@@ -1,12 +1,12 @@
 // What the status bar says of an index: one short text, an icon, and everything else in the tooltip.
-import type { IndexStatus, StatusRefining } from "../protocol.gen";
+import type { IndexStatus, StatusUpgrade } from "../protocol.gen";
 import { inMarkdown, visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 
 /** What a person sees of an index; `stale` and `partial` are distinguished from `ready`. */
 export type Condition =
-  "off" | "starting" | "broken" | "missing" | "indexing" | "partial" | "stale" | "failed" | "refining" | "ready";
+  "off" | "starting" | "broken" | "missing" | "indexing" | "partial" | "stale" | "failed" | "upgrading" | "ready";
 
 export interface Shown {
   condition: Condition;
@@ -28,12 +28,12 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
   return status === undefined ? "starting" : conditionOfIndex(status);
 }
 
-function conditionOfIndex({ status, coverage = 1, pendingFiles = 0, refining }: Facts): Condition {
+function conditionOfIndex({ status, coverage = 1, pendingFiles = 0, modelUpgrade }: Facts): Condition {
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
   if (pendingFiles > 0) return "stale";
-  return refining === undefined ? "ready" : "refining";
+  return modelUpgrade === undefined ? "ready" : "upgrading";
 }
 
 interface Look {
@@ -73,9 +73,9 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     severity: "error",
     says: "The index has failed. Reindexing the project rebuilds it.",
   },
-  refining: {
+  upgrading: {
     icon: "check",
-    text: ({ refining }) => `Refining ${refining?.percent ?? 0} %`,
+    text: ({ modelUpgrade }) => `Model upgrade ${modelUpgrade?.percent ?? 0} %`,
     severity: "none",
     says: "The index is complete and up to date. A better model takes over in the background.",
   },
@@ -127,7 +127,7 @@ function rowsOf(facts: Facts, now: number): [string, string][] {
     ["Files", `${grouped(totalFiles)} (${grouped(codeFiles)} code, ${grouped(docsFiles)} documentation)`],
     ["Chunks", grouped(totalChunks)],
     ...optional("Model", facts.model, modelName),
-    ...optional("Next model", facts.refining, refiningText),
+    ...optional("Next model", facts.modelUpgrade, upgradeText),
     ...optional("Device", facts.device, deviceText),
     ...optional("Size", facts.storageSize, sizeText),
     ...optional("Updated", facts.lastUpdated, (time) => ago(Date.parse(time), now)),
@@ -139,7 +139,7 @@ function optional<T>(name: string, value: T | undefined, text: (value: T) => str
 }
 
 /** `minilm-code-int8: 43 % of 10 252 chunks, 2 min left` */
-export function refiningText({ model, percent, total, secondsLeft, note }: StatusRefining): string {
+export function upgradeText({ model, percent, total, secondsLeft, note }: StatusUpgrade): string {
   const left = secondsLeft === undefined ? "" : `, ${duration(secondsLeft)} left`;
   const why = note === undefined ? "" : ` (${note})`;
   return `${modelName(model)}: ${percent} % of ${grouped(total)} chunks${left}${why}`;

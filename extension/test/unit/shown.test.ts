@@ -40,7 +40,7 @@ test("nothing in a Markdown tooltip that is not ours is markup", () => {
     warning: NASTY,
     model: NASTY,
     device: NASTY,
-    refining: { model: NASTY, done: 1, total: 2, percent: 50, note: NASTY },
+    modelUpgrade: { model: NASTY, done: 1, total: 2, percent: 50, note: NASTY },
   };
   const { tooltip } = shown("running", status, NASTY, 0);
   const ours = tooltip.replaceAll(/&#\d+;/g, "").replaceAll(/^\|.*?\|/gm, "");

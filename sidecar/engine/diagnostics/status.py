@@ -16,7 +16,7 @@ from sidecar.engine.ingest.prepare import BY_LINES
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.staleness import one_line, unread_notice
 from sidecar.errors import IndexCorrupt, SidecarError
-from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Refinement, Rule, SkippedPath, StatusAnswer
+from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Rule, SkippedPath, StatusAnswer, UpgradeProgress
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.settings.load import Settings
 
@@ -54,7 +54,7 @@ class Reporter:
         pending: int,
         watching: bool,
         embedder: Embedder | None,
-        refining: Refinement | None,
+        model_upgrade: UpgradeProgress | None,
     ) -> StatusAnswer:
         """The status of the index as `generation` has it.
 
@@ -78,7 +78,7 @@ class Reporter:
             progress_total=self._activity.total,
             seconds_left=self._activity.seconds_left(),
             problems=settings.problems,
-            refining=refining,
+            model_upgrade=model_upgrade,
         )
         if self._directory.current() is None:
             return replace(answer, status="indexing") if self._activity.kind else answer

@@ -29,7 +29,7 @@ from sidecar.engine.update.change_queue import Pending
 from sidecar.errors import Cancelled, Internal, SidecarError
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
-from sidecar.model import IsCancelled, Progress, Refinement
+from sidecar.model import IsCancelled, Progress, UpgradeProgress
 
 UPGRADE_THREAD = "sidecar-model-upgrade"
 _REPORT_S = 1.0
@@ -71,8 +71,8 @@ class ModelUpgrade:
         self._reported = 0.0
         self._began = (0.0, 0)
         self._embedded = 0
-        self._now: Refinement | None = None
-        self._latest: Refinement | None = None  # of the last run, ended or not
+        self._now: UpgradeProgress | None = None
+        self._latest: UpgradeProgress | None = None  # of the last run, ended or not
         self._counted = (0.0, (0, ""), (0, 0))
 
     # ------------------------------------------------------------ called by other modules
@@ -133,7 +133,7 @@ class ModelUpgrade:
         with self.held():
             pass
 
-    def state(self, generation: Generation) -> Refinement | None:
+    def state(self, generation: Generation) -> UpgradeProgress | None:
         """How far the upgrade is, even if another process runs it or none does; None if there is nothing to upgrade."""
         now = self._now
         if now is not None and self.active:
@@ -144,8 +144,8 @@ class ModelUpgrade:
                 return None
             done, total = self._count(generation, model)
         except SidecarError as error:
-            return Refinement(self._choice.name, note=error.message)
-        return Refinement(model.model_id, done, total, note=self._error.message if self._error else "")
+            return UpgradeProgress(self._choice.name, note=error.message)
+        return UpgradeProgress(model.model_id, done, total, note=self._error.message if self._error else "")
 
     # ------------------------------------------------------------ the thread
 
@@ -299,7 +299,7 @@ class ModelUpgrade:
 
     def _begin(self, model: ModelFacts, done: int, total: int) -> None:
         self._began = (time.monotonic(), done)
-        self._now = self._latest = Refinement(model.model_id, done, total)
+        self._now = self._latest = UpgradeProgress(model.model_id, done, total)
         self._activity.changed()
 
     def _report(self, done: int, total: int) -> None:
@@ -308,7 +308,7 @@ class ModelUpgrade:
         started, already = self._began
         new, spent = done - already, time.monotonic() - started
         left = spent / new * (total - done) if new > 0 else None
-        self._now = self._latest = Refinement(self._now.model, done, total, left)
+        self._now = self._latest = UpgradeProgress(self._now.model, done, total, left)
         if time.monotonic() - self._reported >= _REPORT_S:
             self._reported = time.monotonic()
             self._activity.changed()

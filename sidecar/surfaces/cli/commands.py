@@ -15,7 +15,7 @@ from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
 from sidecar.surfaces.cli.session import CliSession, Reply, interruptible, write_json
 from sidecar.surfaces.cli.terminal import in_shell_words
 from sidecar.surfaces.cli.tool_options import arguments_of, shell_facts
-from sidecar.tools.lines import upgraded
+from sidecar.tools.lines import upgrade_lines
 
 
 def index(session: CliSession) -> int:
@@ -112,10 +112,10 @@ def reindex(session: CliSession) -> int:
 def _reindex_all(session: CliSession) -> int:
     reply = _call(session)
     # The tool answers before the model upgrade is done. This may be the only process that can finish it, so it waits.
-    if reply.declined or "refining" not in session.call("get_index_status", {}).value:
+    if reply.declined or "modelUpgrade" not in session.call("get_index_status", {}).value:
         return _show(session, reply)
-    refined = _refresh(session).value["refined"]
-    session.show({**reply.value, "refined": refined}, [*reply.lines, *upgraded(refined)])
+    upgraded = _refresh(session).value["upgraded"]
+    session.show({**reply.value, "upgraded": upgraded}, [*reply.lines, *upgrade_lines(upgraded)])
     return 0
 
 

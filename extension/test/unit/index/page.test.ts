@@ -34,8 +34,8 @@ test("the page tells languages, coverage, withheld secrets, exclusions by rule a
 });
 
 test("while a second model takes over, the page says how far it is", () => {
-  const refining = { model: "slow@0123456789ab", done: 3, total: 300, percent: 1 };
-  const page = contentOf({ ...subject, status: { ...subject.status, model: "quick", refining } }, NOW).text;
+  const modelUpgrade = { model: "slow@0123456789ab", done: 3, total: 300, percent: 1 };
+  const page = contentOf({ ...subject, status: { ...subject.status, model: "quick", modelUpgrade } }, NOW).text;
   expect(page).toContain("then slow: 1 % of 300 chunks");
 });
 

@@ -20,7 +20,7 @@ const READY: Partial<IndexStatus> = {
   lastUpdated: "2026-01-02T11:55:00Z",
 };
 
-const REFINING = {
+const UPGRADE = {
   model: "minilm-code-int8@3ca3917fbc5b",
   done: 4408,
   total: 10252,
@@ -39,8 +39,8 @@ test.each<[string, State, Partial<IndexStatus> | undefined]>([
   ["partial", "running", { ...READY, coverage: 0.99 }],
   ["stale", "running", { ...READY, pendingFiles: 3 }],
   ["failed", "running", { ...READY, status: "failed" }],
-  ["refining", "running", { ...READY, refining: REFINING }],
-  ["stale", "running", { ...READY, pendingFiles: 3, refining: REFINING }],
+  ["upgrading", "running", { ...READY, modelUpgrade: UPGRADE }],
+  ["stale", "running", { ...READY, pendingFiles: 3, modelUpgrade: UPGRADE }],
   ["ready", "running", READY],
 ])("an index is %s", (condition, state, status) => {
   expect(conditionOf(state, status)).toBe(condition);
@@ -55,11 +55,11 @@ test("indexing shows percent and time left, once that can be told", () => {
 });
 
 test("while a second model takes over, how far it is is told", () => {
-  const { text, severity, tooltip } = shown("running", { ...READY, refining: REFINING }, undefined, NOW);
-  expect([text, severity]).toEqual(["$(check) Refining 42 %", "none"]);
+  const { text, severity, tooltip } = shown("running", { ...READY, modelUpgrade: UPGRADE }, undefined, NOW);
+  expect([text, severity]).toEqual(["$(check) Model upgrade 42 %", "none"]);
   expect(tooltip).toContain("minilm-code-int8: 42 % of 10\u202f252 chunks, 2 min left");
-  const stuck = { ...REFINING, note: "The disk is full." };
-  expect(shown("running", { ...READY, refining: stuck }, undefined, NOW).tooltip).toContain("The disk is full.");
+  const stuck = { ...UPGRADE, note: "The disk is full." };
+  expect(shown("running", { ...READY, modelUpgrade: stuck }, undefined, NOW).tooltip).toContain("The disk is full.");
 });
 
 test("the tooltip tells files, chunks, model, device and size", () => {
