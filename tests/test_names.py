@@ -1,8 +1,9 @@
-"""One name means one thing in the package, and what is public is used there."""
+"""One name means one thing in the package, what is public is used there, and what is private only there."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -11,8 +12,10 @@ from typing import TypeGuard
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "sidecar"
-FOR_TESTS = {"worker_pid"}
-"""Used by tests alone, for a reason: they kill and stop the vector store's process."""
+FOR_TESTS = {"worker_pid", "live_update"}
+"""Used by tests alone, for a reason: they kill and stop the vector store's process, and wait for live update."""
+OURS = {"sidecar", "scripts", "tests"}
+PRIVATE = re.compile("_(?!_)")
 PLAIN = {"property", "cached_property", "staticmethod", "classmethod", "cache", "contextmanager"}
 """Decorators that pass a function to nobody. Others, like a validator's, give it to a library that calls it."""
 
@@ -95,6 +98,36 @@ def test_what_is_public_is_used_by_the_package_or_a_script_and_not_by_tests_alon
     package = [ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))]
     scripts = [ast.parse(path.read_bytes()) for path in (ROOT / "scripts").rglob("*") if is_python(path)]
     assert set(unused(package, [*package, *scripts])) - FOR_TESTS == set()
+
+
+def private_imports(tree: ast.AST) -> Iterator[str]:
+    """The private names, and names out of private modules of ours, that this syntax tree imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in OURS:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names = {alias.name for alias in node.names if alias.name.partition(".")[0] in OURS}
+        else:
+            continue
+        yield from (name for name in sorted(names) if any(PRIVATE.match(part) for part in name.split(".")))
+
+
+def test_tests_and_scripts_import_public_names_only() -> None:
+    """That they reach into no private attribute either is held by ruff (SLF001)."""
+    found = {
+        path.relative_to(ROOT).as_posix(): list(private_imports(ast.parse(path.read_bytes())))
+        for folder in ("tests", "scripts")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if is_python(path) and not {"node_modules", "repository"} & set(path.parts)
+    }
+    assert {"tests/test_names.py", "scripts/bench/bench-query"} <= set(found)
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_the_check_sees_a_private_name_and_a_name_of_a_private_module() -> None:
+    tree = ast.parse("from sidecar.a import _B, c\nfrom sidecar._d import E\nimport sidecar._f\nfrom os import _exit")
+    assert list(private_imports(tree)) == ["sidecar.a._B", "sidecar._d.E", "sidecar._f"]
+    assert list(private_imports(ast.parse("from sidecar import __version__"))) == []
 
 
 def test_the_check_sees_a_function_and_a_method_that_nothing_uses() -> None:

@@ -314,11 +314,11 @@ def model_folder_for_others(folder: Path) -> Path:
     import numpy as np
 
     from sidecar.parts.embed.catalog import resolve_model
-    from sidecar.parts.embed.onnx import _CPU, _Graph
+    from sidecar.parts.embed.onnx import CPU, ModelGraph
 
     files = resolve_model("static-code-256")
     vocabulary = json.loads((files.folder / "tokenizer.json").read_text())["model"]["vocab"]
-    graph = _Graph(files, _CPU)
+    graph = ModelGraph(files, CPU)
     one = np.ones(1, np.int64)
     rows = np.concatenate(
         [

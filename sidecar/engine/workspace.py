@@ -120,6 +120,16 @@ class IndexedWorkspace:
         """The index handle, for tests and measurements that look deeper than the tools."""
         return self._index
 
+    @property
+    def live_update(self) -> LiveUpdate:
+        """What keeps the index in step with the files, for tests that wait for it."""
+        return self._live_update
+
+    @property
+    def upgrade(self) -> ModelUpgrade:
+        """The model upgrade, for measurements with and without it."""
+        return self._upgrade
+
     def settings(self) -> Settings:
         """The current settings of this workspace."""
         return self._files.settings()

@@ -123,19 +123,29 @@ def _errors(root: type[SidecarError]) -> Iterator[type[SidecarError]]:
 def _cli_lines() -> Iterator[str]:
     known = json.loads(facts())
     parser = build_parser(facts=known)
-    subs = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
+    subs = commands_of(parser)
     yield from (NOTICE, "", "# Command line", "", "```text", ABOUT, "", FIRST_STEPS.rstrip(), "", EXITS, "```")
     yield from ("", "## Options everywhere", "", *_option_rows(parser))
     for command in (command_named(name, known) for name in COMMANDS):
-        common = {action.dest for action in parser._actions}
+        common = {action.dest for action in actions_of(parser)}
         yield from ("", f"## sidecar {command.name}", "", command.manual, "")
         yield from _option_rows(subs[command.name], without=common)
         yield from ("", "```sh", *(line.strip() for line in command.examples.rstrip().split("\n")), "```")
 
 
+def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """The options, positions and subcommands of a parser, in the order in which they were added."""
+    return parser._actions  # noqa: SLF001  # argparse has no public name for it
+
+
+def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
+    """The parsers of its subcommands by name."""
+    return next(action.choices for action in actions_of(parser) if isinstance(action.choices, Mapping))
+
+
 def _option_rows(parser: argparse.ArgumentParser, without: Set[str] = frozenset()) -> Iterator[str]:
-    actions = [a for a in parser._actions if a.dest not in without and a.help != argparse.SUPPRESS and a.dest != "help"]
-    actions = [a for a in actions if not isinstance(a, argparse._SubParsersAction)]
+    given = [action for action in actions_of(parser) if not isinstance(action.choices, Mapping)]
+    actions = [a for a in given if a.dest not in without and a.help != argparse.SUPPRESS and a.dest != "help"]
     if not actions:
         return
     yield from ("| Option | Meaning |", "|---|---|")

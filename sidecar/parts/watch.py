@@ -105,7 +105,7 @@ class Watcher:
         self._times = times or WatchTimes()
         self._each_folder = each_folder
         self._make_notifier = make_notifier or _notifier
-        self._tree = _Tree(self._root, is_ignored_dir)
+        self._tree = FolderTree(self._root, is_ignored_dir)
         self._head = GitHead(self._root)
         self._notifier: Notifier | None = None
         self._stopping = threading.Event()
@@ -309,7 +309,7 @@ class _Sorted:
     folders_changed: bool = False
 
 
-class _Tree:
+class FolderTree:
     """The folders under the root that are not ignored.
 
     `listed`: the folders of the last `list()`; `known`: those of every `list()` so far; `missed`: whether the last one
@@ -345,6 +345,7 @@ class _Tree:
         return not any(self.is_ignored(above) for above in _lineage(self.relative(folder)) if above)
 
     def is_ignored(self, relative: str) -> bool:
+        """Whether a folder, as a relative path, is `.git` or ignored by a rule."""
         if relative not in self._ignored:  # asking reads ignore files, and every new folder asks about all folders
             self._ignored[relative] = relative.rpartition("/")[2] == ".git" or self._is_ignored_dir(relative)
         return self._ignored[relative]
@@ -355,6 +356,7 @@ class _Tree:
             del self._ignored[known]
 
     def relative(self, path: str) -> str:
+        """An absolute path relative to the root, with slashes and in Unicode's composed form (NFC)."""
         inner = path[len(self._root) :].strip(os.sep).replace(os.sep, "/")
         return unicodedata.normalize("NFC", inner)
 

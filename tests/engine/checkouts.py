@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from sidecar.engine.models.loader import Models, make_embedder
-from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import SidecarError
 from sidecar.model import no_progress
 from tests.engine.kills import WORDS
@@ -67,7 +66,7 @@ class _Child:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = self._workspace.find_paths(path, 1)
-            if not answer.notice and answer.paths and _watched(self._workspace):
+            if not answer.notice and answer.paths and self._workspace.status().watcher_active:
                 return ""
             if time.monotonic() > deadline:
                 return answer.notice or f"{path} is not there, and nothing is said of it"
@@ -77,10 +76,6 @@ class _Child:
     def _tell(self) -> None:
         with self._changed:
             self._changed.notify_all()
-
-
-def _watched(workspace: IndexedWorkspace) -> bool:
-    return workspace._live_update.watching
 
 
 def child(root: Path, home: Path, flags: dict[str, Any], said: Connection) -> None:

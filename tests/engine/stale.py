@@ -30,12 +30,13 @@ from hypothesis.stateful import (
 )
 
 from sidecar.engine.models.loader import Models
+from sidecar.engine.wiring import make_walker
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, SidecarError
 from sidecar.model import never_cancelled, no_progress
 from sidecar.parts.vectors.in_memory import InMemoryStore
-from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
+from tests.engine.held_watcher import HeldWatchers
 from tests.engine.kills import WORDS
 from tests.engine.projects import Image, Project, image
 from tests.patience import PATIENCE_S
@@ -53,74 +54,6 @@ def text_of(number: int) -> str:
 
 def path_of(number: int) -> str:
     return f"pkg{number % FOLDERS}/mod{number}.py"
-
-
-@dataclass
-class Watched:
-    """The watchers of one workspace, at most one of which runs."""
-
-    running: HeldWatcher | None = None
-    changed: threading.Condition = field(default_factory=threading.Condition)
-
-    def make(self, root: str, settings: Settings) -> HeldWatcher:
-        return HeldWatcher(self, settings.indexing_strategy)
-
-    def report(self, paths: Iterable[str], folders: Iterable[str] = (), *, head_moved: bool = False) -> None:
-        """As the real one does: under git only that HEAD has moved. Returns once the change has been noted."""
-        watcher = self.running
-        if watcher is None:
-            return
-        if watcher.strategy == "git":
-            paths, folders = (), ()
-        if changes := WatchedChanges(frozenset(paths), frozenset(folders), head_moved):
-            watcher.report(changes)
-
-
-class HeldWatcher:
-    note = ""
-
-    def __init__(self, watched: Watched, strategy: str) -> None:
-        self.strategy = strategy
-        self._watched = watched
-        self._reported: list[WatchedChanges] = []
-        self._stopped = self._waited_for = False
-
-    @property
-    def active(self) -> bool:
-        return self._watched.running is self
-
-    def start(self) -> None:
-        with self._watched.changed:
-            self._watched.running = self
-            self._watched.changed.notify_all()
-
-    def next(self) -> WatchedChanges | None:
-        with self._watched.changed:
-            self._waited_for = True
-            self._watched.changed.notify_all()
-            self._watched.changed.wait_for(lambda: self._reported or self._stopped)
-            self._waited_for = False
-            return None if self._stopped else self._reported.pop(0)
-
-    def report(self, changes: WatchedChanges) -> None:
-        with self._watched.changed:
-            self._reported.append(changes)
-            self._watched.changed.notify_all()
-            noted = self._watched.changed.wait_for(
-                lambda: self._stopped or (self._waited_for and not self._reported), PATIENCE_S
-            )
-        assert noted, "nobody takes what the watcher reports"
-
-    def stop(self) -> None:
-        with self._watched.changed:
-            self._stopped = True
-            if self.active:
-                self._watched.running = None
-            self._watched.changed.notify_all()
-
-    def look(self) -> WatchedChanges:
-        """It reports everything as it happens."""
-        return WatchedChanges()
 
 
 class LastingStore(InMemoryStore):
@@ -184,7 +117,7 @@ class Life(RuleBasedStateMachine):
         super().__init__()
         self._folder = Path(tempfile.mkdtemp(prefix="sidecar-life-"))
         shutil.copytree(repository.root, self._folder / "work", symlinks=True)
-        self._watched = Watched()
+        self._watched = HeldWatchers()
         self._models = models
         self._stores: dict[Path, LastingStore] = {}
         self.project = Project(
@@ -327,12 +260,10 @@ class Life(RuleBasedStateMachine):
     @rule()
     def die(self) -> None:
         """What a killed process leaves: nothing closed, nothing remembered. Its lock is free."""
-        self.workspace._live_update.end(for_good=True)
-        generation = self.workspace._index.generation
+        generation, self.workspace.index.generation = self.workspace.index.generation, None
+        self.project.close()
         if generation is not None and generation.writer is not None:
             generation.writer.store_sync.close()
-        self.workspace._index._release()
-        self.project.opened.remove(self.workspace)
         self._wake_anew()
 
     @precondition(lambda self: Path(self.workspace.config().config_path).exists())
@@ -428,17 +359,17 @@ class Life(RuleBasedStateMachine):
         """Waits for the watcher where one is on its way, so that every run of the model is the same."""
         with self._watched.changed:
             ready = self._watched.changed.wait_for(
-                lambda: self.workspace._live_update._applier is None or self._watched.running is not None, PATIENCE_S
+                lambda: not self.workspace.live_update.running or self._watched.running is not None, PATIENCE_S
             )
         assert ready, "the watcher never came"
 
     def _indexed(self) -> dict[str, bytes]:
-        with self.workspace._index.readable().snapshots.open() as snapshot:
+        with self.workspace.index.readable().snapshots.open() as snapshot:
             return dict(snapshot.connection.execute("SELECT path, sha256 FROM files"))
 
     def _on_disk(self) -> dict[str, bytes]:
         """As a walk finds it, unsaved text included."""
-        walker = self.workspace._parts.make_walker(str(self.project.root), self.workspace.settings())
+        walker = make_walker(str(self.project.root), self.workspace.settings())
         files = walker.walk(never_cancelled).files
         found = {f.path: hashlib.sha256((self.project.root / f.path).read_bytes()).digest() for f in files}
         for path, text in self._buffers.items():

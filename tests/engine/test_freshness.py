@@ -20,6 +20,7 @@ from sidecar.engine.update.staleness import RunningJob, Staleness, stale_notice
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DiskFull, IndexLocked
 from sidecar.model import IsCancelled, SearchRequest, Workspace, never_cancelled
+from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import Project, find, index
 from tests.engine.targets import FakeTarget
 
@@ -158,16 +159,18 @@ def test_the_queue_on_disk_is_read_back_as_it_was_written(names: list[str]) -> N
 
 
 def test_a_lazy_queue_survives_a_killed_process_and_is_settled_once_it_is_applied(project: Project) -> None:
-    lazy = replace(project, flags={"indexingStrategy": "lazy"}, opened=[])
+    watchers = HeldWatchers()
+    lazy = replace(project, flags={"indexingStrategy": "lazy"}, opened=[], watcher=True, make_watcher=watchers.make)
     workspace = lazy.open()
     index(workspace)
+    watchers.wait()
+    assert notice(workspace) == ""
+    assert dirty(workspace) == []
     project.write("src/engine.py", NEW)
-    applier = workspace._live_update._applier
-    assert applier is not None
-    applier.add(["src/engine.py"], ["docs"])
+    watchers.report(["src/engine.py"], ["docs"])
     assert sorted(dirty(workspace)) == ["docs/", "src/engine.py"]
     lazy.close()  # nothing was searched in between, as when the process is killed
-    again = lazy.open()
+    again = replace(lazy, watcher=False).open()
     assert again.status().pending_files == 2
     assert find(again, "entirely_new_engine")[0] == "src/engine.py"
     assert again.status().pending_files == 0

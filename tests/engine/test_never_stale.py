@@ -260,7 +260,7 @@ def test_a_listener_may_stop_what_reports_to_it() -> None:
 
 def paths(workspace: IndexedWorkspace) -> tuple[str, ...]:
     """As the index has them, without bringing it up to date."""
-    with workspace._index.readable().snapshots.open() as snapshot:
+    with workspace.index.readable().snapshots.open() as snapshot:
         return tuple(snapshot.paths)
 
 

@@ -51,7 +51,7 @@ def open_project(models: Models, name: str = "work", **hooks: Any) -> Iterator[P
 
 def held(workspace: IndexedWorkspace) -> dict[str, tuple[bytes, int]]:
     """By path: the hash of what was read, and how many chunks there are."""
-    with workspace._index.readable().snapshots.open() as snapshot:
+    with workspace.index.readable().snapshots.open() as snapshot:
         return {
             path: (bytes(sha256), chunks)
             for path, sha256, chunks in snapshot.connection.execute(
@@ -62,7 +62,7 @@ def held(workspace: IndexedWorkspace) -> dict[str, tuple[bytes, int]]:
 
 def named(workspace: IndexedWorkspace) -> dict[str, str]:
     """What is left out or failed, and why."""
-    with workspace._index.readable().snapshots.open() as snapshot:
+    with workspace.index.readable().snapshots.open() as snapshot:
         left_out = {skip.path.rstrip("/"): skip.decision.detail for skip in read_skips(snapshot.connection)}
         return {**left_out, **dict(read_failures(snapshot.connection))}
 

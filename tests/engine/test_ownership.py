@@ -91,6 +91,6 @@ def test_no_object_of_an_open_workspace_holds_its_holder(workspace: IndexedWorks
 
 
 def test_a_callback_to_the_holder_is_seen(workspace: IndexedWorkspace) -> None:
-    workspace.index.on_open = lambda: workspace._live_update.start(reconcile=True)  # type: ignore[attr-defined]
+    workspace.index.on_open = lambda: workspace.live_update.start(reconcile=True)  # type: ignore[attr-defined]
     edges, _ = ownership(workspace)
     assert any("IndexHandle" in circle for circle in circles_of_modules(edges))

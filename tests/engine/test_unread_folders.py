@@ -1,4 +1,4 @@
-"""What cannot be read is not empty: what is known of it stays, is told, and is tried again."""
+"""A folder that cannot be read is not empty: its entries stay in the index, it is reported, and it is tried again."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import PermissionDenied
 from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
 from tests.circumstances import as_somebody, without_descriptors
+from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import FILES, Project, find, index
 
 pytestmark = pytest.mark.process
@@ -51,7 +52,7 @@ def open_project(models: Models, weather: Weather) -> Iterator[Project]:
 
 
 def paths(workspace: IndexedWorkspace) -> set[str]:
-    with workspace._index.readable().snapshots.open() as snapshot:
+    with workspace.index.readable().snapshots.open() as snapshot:
         return set(snapshot.paths)
 
 
@@ -110,20 +111,21 @@ def test_what_may_not_be_read_keeps_what_is_known_of_it(open_project: Project, w
 
 
 def test_a_change_in_a_folder_that_cannot_be_read_removes_nothing(open_project: Project, weather: Weather) -> None:
+    watchers = HeldWatchers()
+    open_project.watcher, open_project.make_watcher = True, watchers.make
     workspace = open_project.open()
     index(workspace)
     before = paths(workspace)
+    watchers.wait()
     (open_project.root / "src").chmod(0)
     weather.now = as_somebody
-    applier = workspace._live_update._applier
-    assert applier is not None
-    applier.add(["src/retry.py", "src"], ["src"], now=True)
-    assert applier.flush(30)
+    watchers.report(["src/retry.py", "src"], ["src"])
+    assert "could not be read (Permission denied)" in notice(workspace)
     assert paths(workspace) == before
     assert "could not be read" in workspace.status().warning
     (open_project.root / "src").chmod(0o755)
-    applier.add(["src/retry.py", "src"], ["src"], now=True)
-    assert applier.flush(30)
+    watchers.report(["src/retry.py", "src"], ["src"])
+    assert notice(workspace) == ""
     assert workspace.status().warning == ""
 
 

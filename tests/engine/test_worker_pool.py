@@ -152,7 +152,7 @@ def test_unsaved_text_travels_to_the_process_that_prepares_it(library: Project) 
     workspace = library.open()
     workspace.set_buffer("json/decoder.py", "def unsaved_quokka():\n    return 1\n")
     index(workspace)
-    generation = workspace._index.readable()
+    generation = workspace.index.readable()
     with generation.snapshots.open() as snapshot:
         row = snapshot.connection.execute(
             "SELECT c.text FROM chunks c JOIN files f ON f.id = c.file_id WHERE f.path = 'json/decoder.py'"
@@ -410,7 +410,7 @@ def test_a_process_that_prepares_files_imports_nothing_heavy() -> None:
 def test_a_file_that_is_touched_is_not_parsed(project: Project, pool: WorkerPool) -> None:
     workspace = project.open()
     index(workspace)
-    generation = workspace._index.readable()
+    generation = workspace.index.readable()
     assert generation.writer is not None
     known = generation.writer.manifest.known_file("src/retry.py")
     (outcome,) = pool.prepare(str(project.root), Settings(), [on_disk(project, "src/retry.py", known=known)])

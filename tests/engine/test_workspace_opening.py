@@ -274,7 +274,7 @@ def test_kept_vectors_that_prove_damaged_while_they_are_open_are_begun_anew(proj
     with vectors.open("r+b") as file:
         file.write(bytes(vectors.stat().st_size))
     with pytest.raises(IndexCorrupt, match="Run reindex_project"):
-        workspace._index.readable().kept.count()
+        workspace.index.readable().kept.count()
     assert index(workspace).embedded > 0
     assert image(workspace, store=False) == before
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.parts.watch import Notifier, Strategy, WatchedChanges, Watcher, WatchTimes, _Tree
+from sidecar.parts.watch import FolderTree, Notifier, Strategy, WatchedChanges, Watcher, WatchTimes
 from tests.circumstances import without_descriptors
 from tests.patience import PATIENCE_S
 
@@ -447,7 +447,7 @@ def test_a_pipe_in_the_tree_does_not_hang_the_watcher(heard: Listening, root: Pa
 
 def test_a_folder_that_cannot_be_looked_into_for_a_moment_stays_watched(tmp_path: Path) -> None:
     (tmp_path / "a/b/c").mkdir(parents=True)
-    tree = _Tree(str(tmp_path), lambda _: False)
+    tree = FolderTree(str(tmp_path), lambda _: False)
     before = sorted(tree.list())
     with without_descriptors():
         assert sorted(tree.list()) == before

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from sidecar.gen.markdown import actions_of, commands_of
 from sidecar.gen.shell import facts
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.surfaces.cli.main import main
@@ -47,9 +48,8 @@ def test_what_the_shell_knows_of_the_tools_is_generated_from_them() -> None:
 
 
 def actions(command: ToolCommand) -> dict[str, argparse.Action]:
-    parser = build_parser([command.name])
-    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    return {action.dest: action for action in commands.choices[command.name]._actions}
+    parser = commands_of(build_parser([command.name]))[command.name]
+    return {action.dest: action for action in actions_of(parser)}
 
 
 @pytest.mark.parametrize(("command", "tool", "name"), PARAMETERS)
@@ -145,8 +145,7 @@ def test_a_new_parameter_is_an_option_without_a_line_in_the_shell() -> None:
     parser = build_parser(["search"], known)
     args = parser.parse_args(["search", "x", "--depth", "4", "--authors", "a", "--authors", "b", "--tidy"])
     assert (args.depth, args.authors, args.tidy) == (4, ["a", "b"], True)
-    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    assert "how deep to look (1 to 9, default 3)" in commands.choices["search"].format_help()
+    assert "how deep to look (1 to 9, default 3)" in commands_of(parser)["search"].format_help()
 
 
 def test_a_parameter_that_no_option_can_take_is_refused_when_the_grammar_is_built() -> None:

@@ -292,7 +292,7 @@ async def test_a_client_that_stops_reading_ends_the_process() -> None:
     async with server("--workspace", "/w", stderr=subprocess.DEVNULL) as pipe:
         await pipe.shake_hands()
         assert pipe.process.stdout is not None
-        pipe.process.stdout._transport.close()  # type: ignore[attr-defined]  # asyncio has no other way
+        pipe.process.stdout._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001  # asyncio has no other way
         pipe.send(call(1, "get_index_status"))
         assert await pipe.ends() == 0
 

@@ -244,7 +244,7 @@ class LiveUpdate:
 
     def pending(self) -> int:
         """How many paths and folders are known to have changed; 0 while it does not run."""
-        return self._queue.pending().count() if self._applier is not None else 0
+        return self._queue.pending().count() if self.running else 0
 
     def shortfall(self) -> Staleness:
         """What the index lacks; empty while live update does not run."""
@@ -258,6 +258,11 @@ class LiveUpdate:
         """One line on what could not be read at the last look; empty if everything could, or if it does not run."""
         applier = self._applier
         return applier.unread if applier is not None else ""
+
+    @property
+    def running(self) -> bool:
+        """Whether it has been started and not ended since."""
+        return self._applier is not None
 
     @property
     def settled(self) -> bool:

@@ -41,7 +41,7 @@ Row: TypeAlias = tuple[Ids, Ids]
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
-_CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+CPU, _CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 _LIMITS = {
     "static": BatchLimits(tokens=4096, rows=64),
     "cpu": BatchLimits(tokens=1024, rows=32),
@@ -69,13 +69,13 @@ class OnnxEmbedder:
         self._entry = files.entry
         self._threads = threads or _threads_for(files.entry.kind)
         self._tokenizer = _Tokenizer(files)
-        self._cpu = _Graph(files, _CPU)
+        self._cpu = ModelGraph(files, CPU)
         self._probe_vectors = self._probe(self._cpu)
         self._dimension = int(self._probe_vectors.shape[1])
         self._one_by_one = self._entry.texts_per_run == 1 or self._depends_on_batch()
         self._files = files
         self._wanted = device
-        self._card: _Graph | None = None
+        self._card: ModelGraph | None = None
         self._card_lock = make_lock(Rank.GPU)
         self._card_tried, self._note = self._first_device_note()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
@@ -159,7 +159,7 @@ class OnnxEmbedder:
 
     # ------------------------------------------------------------ rows to vectors
 
-    def _run(self, graph: _Graph, rows: list[Row], limits: BatchLimits) -> Vectors:
+    def _run(self, graph: ModelGraph, rows: list[Row], limits: BatchLimits) -> Vectors:
         """The vectors of all rows, in their order, computed in batches."""
         vectors = np.zeros((len(rows), self._dimension), dtype=np.float32)
         batches = plan_batches([len(ids) for ids, _ in rows], limits)
@@ -191,7 +191,7 @@ class OnnxEmbedder:
 
     # ------------------------------------------------------------ checks of the model
 
-    def _probe(self, graph: _Graph) -> Vectors:
+    def _probe(self, graph: ModelGraph) -> Vectors:
         """The vectors of both probe texts, each run alone. Raises ModelLoadFailed if they are not what
         the entry says.
         """
@@ -236,7 +236,7 @@ class OnnxEmbedder:
             )
         return False, "CPU until the first bulk work, which tries the CUDA card."
 
-    def _card_for(self, texts: int) -> _Graph | None:
+    def _card_for(self, texts: int) -> ModelGraph | None:
         """The graph on the GPU for this many texts; None if they run on the CPU. The first bulk call tries the GPU."""
         if self._card_tried or texts < _BULK:
             return self._card if texts >= _BULK else None
@@ -249,7 +249,7 @@ class OnnxEmbedder:
     def _try_card(self) -> None:
         """Uses the GPU from now on if its vectors of the probe texts agree with the CPU's."""
         try:
-            card = _Graph(self._files, _CUDA)
+            card = ModelGraph(self._files, _CUDA)
             if card.provider != _CUDA:
                 return self._give_up_card("onnxruntime could not start CUDA (driver, CUDA or cuDNN missing)")
             similarity = float((self._probe(card) * self._probe_vectors).sum(axis=1).min())
@@ -265,7 +265,7 @@ class OnnxEmbedder:
         self._card, self._note = None, f"CPU: {' '.join(reason.split())}."
 
 
-class _Graph:
+class ModelGraph:
     """An onnxruntime session, with how to feed it and how to pool its output."""
 
     def __init__(self, files: ModelFiles, provider: str) -> None:
@@ -353,12 +353,12 @@ def _open_session(files: ModelFiles, provider: str) -> Any:
     options.enable_cpu_mem_arena = False
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    wanted: list[Any] = [_CPU]
+    wanted: list[Any] = [CPU]
     if provider == _CUDA:
         # It prints what is missing; stdout carries the client's messages.
         with contextlib.redirect_stdout(sys.stderr):
             onnxruntime.preload_dlls()
-        wanted = [(_CUDA, {"use_tf32": "0"}), _CPU]
+        wanted = [(_CUDA, {"use_tf32": "0"}), CPU]
     try:
         # onnxruntime's own fallback prints to stdout; without it, a failure raises an exception.
         return onnxruntime.InferenceSession(str(files.graph), options, providers=wanted, enable_fallback=0)
