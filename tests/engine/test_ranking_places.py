@@ -156,7 +156,7 @@ def test_a_hit_says_in_words_what_each_part_contributed(tmp_path: Path) -> None:
         assert hit.path == "shop/cart.py"
         assert hit.why
         assert all(re.fullmatch(r".+ \([+-]\d\.\d\d\)", text) for text in hit.why)
-        assert "the file is named so" in " ".join(hit.why)
+        assert "the file's name contains the query's words" in " ".join(hit.why)
         assert abs(sum(hit.parts.values()) - hit.score) < 0.05
         assert index.search("how is the total of a cart computed").hits[0].why == ()
 

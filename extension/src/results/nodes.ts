@@ -92,7 +92,7 @@ function reasonNodes(node: WhyNode): ReasonNode[] {
   return [...shares, ...reasons].map((row) => ({ type: "reason", parent: node, ...row }));
 }
 
-/** The sidecar ends a reason with its amount: `the file is named so (+0.12)`. */
+/** The sidecar ends a reason with its amount: `the file's name contains the query's words (+0.12)`. */
 function reasonRow(reason: string): { label: string; description: string; icon: string } {
   const at = reason.lastIndexOf(" (");
   const amount = at < 0 ? "" : reason.slice(at + 2, -1);

@@ -48,7 +48,7 @@ test("below a hit stand its further lines and why it was found, with the reasons
   const found = hit({
     score: 0.5,
     shares: { word: 0.25, meaning: 0.15, prior: 0.1 },
-    why: ["the file is named so (+0.12)", "it is a test (-0.05)"],
+    why: ["the file's name contains the query's words (+0.12)", "it is a test (-0.05)"],
     excerpt: [
       { line: 10, pieces: ["a"] },
       { line: 12, pieces: ["b"] },
@@ -62,7 +62,7 @@ test("below a hit stand its further lines and why it was found, with the reasons
     { label: "Words", description: "0.25  ·  50 % of the score" },
     { label: "Meaning", description: "0.15  ·  30 % of the score" },
     { label: "Rank of the file", description: "0.10  ·  20 % of the score" },
-    { label: "The file is named so", description: "+0.12", icon: "add" },
+    { label: "The file's name contains the query's words", description: "+0.12", icon: "add" },
     { label: "It is a test", description: "-0.05", icon: "remove" },
   ]);
   expect(hitsOf([file, row!, line!, why!])).toEqual([found]);

@@ -208,33 +208,33 @@ def _unlike_others(values: Floats) -> Floats:
 
 
 FEATURES: tuple[Feature, ...] = (
-    Feature("best_chunk", "word", best_chunk, "one passage holds the words together"),
-    Feature("words_in_chunk", "word", words_in_chunk, "one passage has most of the words"),
-    Feature("words_in_file", "word", words_in_file, "the file has most of the words"),
-    Feature("body_strength", "word", body_strength, "the words are frequent in the file"),
-    Feature("strength", "word", strength, "rare words of the query were found"),
-    Feature("stem_strength", "word", stem_strength, "the file is named so"),
-    Feature("folder_words", "word", folder_words, "its folders have the words"),
-    Feature("signature_strength", "word", signature_strength, "signatures have the words"),
-    Feature("head_strength", "word", head_strength, "the file begins with the words"),
-    Feature("defines_sought", "word", defines_sought, "it defines a name in the query"),
+    Feature("best_chunk", "word", best_chunk, "one passage contains the query's words together"),
+    Feature("words_in_chunk", "word", words_in_chunk, "one passage contains most of the query's words"),
+    Feature("words_in_file", "word", words_in_file, "the file contains most of the query's words"),
+    Feature("body_strength", "word", body_strength, "the query's words are frequent in the file"),
+    Feature("strength", "word", strength, "the file matches the query's words strongly"),
+    Feature("stem_strength", "word", stem_strength, "the file's name contains the query's words"),
+    Feature("folder_words", "word", folder_words, "the names of its folders contain the query's words"),
+    Feature("signature_strength", "word", signature_strength, "its signatures contain the query's words"),
+    Feature("head_strength", "word", head_strength, "the beginning of the file contains the query's words"),
+    Feature("defines_sought", "word", defines_sought, "it defines a name from the query"),
     Feature("defines_symbol", "word", defines_symbol, "it defines the name asked for"),
-    Feature("leads_sought", "word", leads_sought, "it has the weightiest definition of the name"),
-    Feature("defines_word", "word", defines_word, "a word of the query is a definition's name"),
-    Feature("named_so", "word", named_so, "the file bears the name itself"),
-    Feature("users_match", "word", users_match, "files that use it match"),
-    Feature("users_mean", "word", users_mean, "most files that use it match"),
-    Feature("similarity", "meaning", similarity, "a passage means the same"),
-    Feature("closest_of_all", "meaning", closest_of_all, "a passage is closer in meaning than others'"),
-    Feature("whole_file", "meaning", whole_file, "the whole file is close in meaning"),
+    Feature("leads_sought", "word", leads_sought, "it has the main definition of the name"),
+    Feature("defines_word", "word", defines_word, "it defines something named by a word of the query"),
+    Feature("named_so", "word", named_so, "the file's name is a name from the query"),
+    Feature("users_match", "word", users_match, "files that use it match the query"),
+    Feature("users_mean", "word", users_mean, "on average, the files that use it match the query"),
+    Feature("similarity", "meaning", similarity, "a passage is close in meaning to the query"),
+    Feature("closest_of_all", "meaning", closest_of_all, "a passage is closer in meaning than those of other files"),
+    Feature("whole_file", "meaning", whole_file, "the whole file is close in meaning to the query"),
     Feature("mentioned", "prior", mentioned, "many files mention it"),
     Feature("length", "prior", length, "the file is long"),
-    Feature("length_rank", "prior", length_rank, "the file is longer than others"),
-    Feature("is_barrel", "prior", is_barrel, "it gathers what others define"),
-    Feature("behind_twin", "prior", behind_twin, "a file of the same name answers better"),
+    Feature("length_rank", "prior", length_rank, "the file is longer than other candidates"),
+    Feature("is_barrel", "prior", is_barrel, "it only collects what other files define"),
+    Feature("behind_twin", "prior", behind_twin, "another file of the same name matches better"),
     Feature("is_test", "prior", is_test, "it is a test"),
     Feature("is_example", "prior", is_example, "it is an example"),
-    Feature("is_foreign", "prior", is_foreign, "it is vendored, old or for a rarer platform"),
+    Feature("is_foreign", "prior", is_foreign, "it is vendored, outdated or for a less common platform"),
     Feature("is_prose", "prior", is_prose, "it is text, settings or data"),
 )
 
@@ -250,12 +250,12 @@ def compute_features(signals: Signals, wanted: Collection[str] | None = None) ->
     return np.round(table, 6).astype(np.float32)
 
 
-_TOLD = 6
+_MOST_REASONS = 6
 _SAYS: Mapping[str, str] = {feature.name: feature.says for feature in FEATURES}
 
 
 def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
-    """The six largest contributions by absolute value, as sentences for people, such as `the file is named so (+0.12)`.
+    """The six largest contributions by absolute value, as sentences for people, such as `it is a test (-0.05)`.
     Names that are not features are left out."""
-    told = sorted((-abs(value), name) for name, value in parts.items() if name in _SAYS)[:_TOLD]
-    return tuple(f"{_SAYS[name]} ({parts[name]:+.2f})" for _, name in told)
+    largest = sorted((-abs(value), name) for name, value in parts.items() if name in _SAYS)[:_MOST_REASONS]
+    return tuple(f"{_SAYS[name]} ({parts[name]:+.2f})" for _, name in largest)
