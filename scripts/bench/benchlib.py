@@ -144,7 +144,7 @@ def scratch(kept: Path | None) -> Iterator[Path]:
 # ---------------------------------------------------------------- processes
 
 
-def fresh_process(part: str, python: str = sys.executable, **facts: Any) -> dict[str, Any]:
+def fresh_process(part: str, python: str = sys.executable, **facts: object) -> dict[str, Any]:
     """Runs one part of the calling script in a new process, so that parts share no memory and no caches. Returns the
     JSON of its last line."""
     command = [python, sys.argv[0], "--part", part, "--facts", json.dumps(facts, default=str)]
@@ -238,7 +238,7 @@ class LspClient:
                                     "workspaceFolders": [folder]}, 60)  # fmt: skip
         self._send({"method": "initialized", "params": {}})
 
-    def ask(self, method: str, params: Any) -> int:
+    def ask(self, method: str, params: object) -> int:
         """Sends a request and returns its id at once."""
         self._last += 1
         self._answers[self._last] = queue.Queue()
@@ -254,7 +254,7 @@ class LspClient:
     def answered(self, number: int) -> bool:
         return not self._answers[number].empty()
 
-    def request(self, method: str, params: Any, timeout: float) -> tuple[float, dict[str, Any]]:
+    def request(self, method: str, params: object, timeout: float) -> tuple[float, dict[str, Any]]:
         """Seconds until the answer, and the answer."""
         start = time.perf_counter()
         came, message = self.answer(self.ask(method, params), timeout)

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +161,9 @@ def judge_vectors(
     return {weight: _judged(parts, weight) for weight in path_weights}
 
 
+JudgedTarget: TypeAlias = "str | dict[str, Any]"
+
+
 def _judged(parts: Sequence[tuple[Workspace, NDArray[Any], NDArray[Any], NDArray[Any]]], weight: float) -> Judgement:
     ndcg, repositories, categories = [], [], []
     for space, body, words, between in parts:
@@ -172,7 +175,7 @@ def _judged(parts: Sequence[tuple[Workspace, NDArray[Any], NDArray[Any], NDArray
     return Judgement(ndcg, repositories, categories)
 
 
-def _ndcg(space: Workspace, scores: NDArray[np.float32], targets: Sequence[Any]) -> float:
+def _ndcg(space: Workspace, scores: NDArray[np.float32], targets: Sequence[JudgedTarget]) -> float:
     hits: list[int] = []
     seen: set[int] = set()
     for chunk in np.argsort(-scores, kind="stable"):
@@ -186,7 +189,7 @@ def _ndcg(space: Workspace, scores: NDArray[np.float32], targets: Sequence[Any])
     return sum(1 / math.log2(rank + 1) for rank in ranks) / ideal if ideal else 0.0
 
 
-def _first(space: Workspace, hits: Sequence[int], target: Any) -> int:
+def _first(space: Workspace, hits: Sequence[int], target: JudgedTarget) -> int:
     wanted = target if isinstance(target, dict) else {"path": target}
     for rank, chunk in enumerate(hits, 1):
         path, (first, last) = space.paths[space.file_of[chunk]], space.lines[chunk]

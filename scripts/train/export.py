@@ -167,7 +167,7 @@ def cosines(one: Path, other: Path, tokenizer: Path, texts: Iterable[str], most:
     return found
 
 
-def catalog_entry(folder: Path, files: Sequence[str], **facts: Any) -> dict[str, Any]:
+def catalog_entry(folder: Path, files: Sequence[str], **facts: object) -> dict[str, Any]:
     """The entry of a model written to `folder`. `files` starts with its graph; `facts` are the fields in which models
     differ."""
     return {

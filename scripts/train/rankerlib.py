@@ -26,7 +26,7 @@ from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.fingerprint import fingerprint
 from sidecar.engine.search.rank.scorer import Combiner, WeightedSum
 from sidecar.engine.search.searcher import RankingInput, Searcher
-from sidecar.engine.search.source import SearchSource
+from sidecar.engine.search.source import SearchedSnapshot, SearchSource
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.model import IsCancelled, SearchAnswer, SearchRequest, Workspace, never_cancelled, no_progress
@@ -86,7 +86,7 @@ class Watched(Searcher):
         return super().search(source, request, cancelled)
 
 
-def _candidates(snapshot: Any, seen: RankingInput) -> Candidates:
+def _candidates(snapshot: SearchedSnapshot, seen: RankingInput) -> Candidates:
     shown = []
     places, _ = seen.groups.strongest(seen.shown, 1)
     for row in seen.groups.rows[places]:

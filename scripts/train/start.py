@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 import torch
@@ -29,7 +29,7 @@ def packaged_weights() -> Path:
     return Path(found.submodule_search_locations[0]) / "model"
 
 
-def build_model() -> Any:
+def build_model() -> ModuleType:
     """scripts/train/build-model as a module."""
     return load_script("train/build-model")
 
