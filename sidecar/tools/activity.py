@@ -22,6 +22,7 @@ from sidecar.errors import InvalidParams
 from sidecar.locks import Lock, Rank, make_lock
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.dialect import CamelResult
+from sidecar.tools.result import Result
 from sidecar.tools.spec import Params
 from sidecar.tools.status_result import IndexStatus
 
@@ -264,32 +265,21 @@ def asked_of(arguments: Mapping[str, object]) -> str:
     return ""
 
 
-def outcome_of(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The `Call` fields that follow from a tool's result: state, number of rows, first paths and notice."""
-    rows = next((value for key in _ROWS if isinstance(value := result.get(key), list)), None)
-    facts: dict[str, Any] = {"state": "refused" if result.get("status") == "cancelled" else "done"}
+def outcome_of(result: Result, declined: bool = False) -> dict[str, Any]:
+    """The `Call` fields that follow from a tool's result: state, number of rows, first paths and notice.
+
+    `declined`: the answer to the tool's question was no, so it has not run.
+    """
+    facts: dict[str, Any] = {"state": "refused" if declined else "done"}
+    rows = result.row_paths()
     if rows is not None:
-        paths = dict.fromkeys(path for row in rows if (path := _path_of(row)))
-        facts |= {"results": len(rows), "paths": tuple(paths)[:MOST_PATHS]}
-    said = result.get("notice") or (result.get("message") if facts["state"] == "refused" else "")
-    return {**facts, "message": shown.short(str(said or ""), _MOST_TEXT)}
+        facts |= {"results": len(rows), "paths": tuple(dict.fromkeys(filter(None, rows)))[:MOST_PATHS]}
+    return {**facts, "message": shown.short(result.remark(), _MOST_TEXT)}
 
 
 def iso(seconds: float) -> str:
     """ISO 8601 in UTC with milliseconds, such as `2026-01-02T03:04:05.678Z`."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-_ROWS = ("results", "r", "matches", "symbols")
-
-
-def _path_of(row: object) -> str:
-    if isinstance(row, str):
-        return row
-    if not isinstance(row, dict):
-        return ""
-    place = row.get("path") or row.get("file_path") or str(row.get("l") or "").rpartition(":")[0]
-    return str(place or "")
 
 
 def _seconds(text: str) -> float:

@@ -38,6 +38,14 @@ class SimilarResult(CamelResult):
     search_time_ms: float
     notice: str | None = None
 
+    def row_paths(self) -> list[str]:
+        """The path of each row."""
+        return [hit.path for hit in self.results]
+
+    def remark(self) -> str:
+        """The notice."""
+        return self.notice or ""
+
     def as_text(self) -> str:
         """What a language model reads of it."""
         return search_text(self.notice, [hit.as_text() for hit in self.results], len(self.results))
@@ -77,6 +85,14 @@ class SymbolsResult(CamelResult):
     total_symbols: int
     search_time_ms: float
     notice: str | None = None
+
+    def row_paths(self) -> list[str]:
+        """The path of each row."""
+        return [symbol.path for symbol in self.symbols]
+
+    def remark(self) -> str:
+        """The notice."""
+        return self.notice or ""
 
 
 def find_similar(context: Context, params: SimilarParams) -> SimilarResult:

@@ -161,6 +161,14 @@ class SearchResult(CamelResult):
     stages_ms: dict[str, float] | None = None
     model: str | None = None
 
+    def row_paths(self) -> list[str]:
+        """The path of each row."""
+        return [hit.path for hit in self.results]
+
+    def remark(self) -> str:
+        """The notice."""
+        return self.notice or ""
+
     def as_text(self) -> str:
         """What a language model reads of it."""
         total = len(self.results) if self.available is None else self.available
@@ -192,17 +200,18 @@ class CompactHit(CamelResult):
 
     def as_text(self) -> str:
         """`path:start-end score`, and the text with line numbers."""
-        path, lines = self._place()
+        path, lines = self.place()
         numbered = shown.numbered(self.t, int(lines.partition("-")[0]))
         return "\n".join((f"{shown.path(path)}:{lines} {self.s}", *numbered))
 
     def as_lines(self) -> Iterator[Line]:
         """`path:start-end  score  first line of the text that is not blank`."""
-        path, lines = self._place()
+        path, lines = self.place()
         first = next((line.strip() for line in self.t.split("\n") if line.strip()), "")
         yield (PLACE, f"{shown.path(path)}:{lines}"), f"  {self.s:.2f}  {shown.line(first)[:100]}"
 
-    def _place(self) -> tuple[str, str]:
+    def place(self) -> tuple[str, str]:
+        """The path, and the lines as `start-end`."""
         path, _, lines = self.l.rpartition(":")
         return path, lines
 
@@ -214,6 +223,14 @@ class CompactResult(CamelResult):
     n: int
     ms: float
     notice: str | None = None
+
+    def row_paths(self) -> list[str]:
+        """The path of each row."""
+        return [hit.place()[0] for hit in self.r]
+
+    def remark(self) -> str:
+        """The notice."""
+        return self.notice or ""
 
     def as_text(self) -> str:
         """What a language model reads of it."""
@@ -249,6 +266,14 @@ class PathMatches(CamelResult):
     pattern: str
     total_matches: int
     notice: str | None = None
+
+    def row_paths(self) -> list[str]:
+        """The path of each row."""
+        return self.matches
+
+    def remark(self) -> str:
+        """The notice."""
+        return self.notice or ""
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""

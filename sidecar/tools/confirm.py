@@ -66,7 +66,7 @@ async def call_with_questions(
                     asked_by=note.agent,
                 )
                 if isinstance(outcome, Done):
-                    note.end(**outcome_of(outcome.value))
+                    note.end(**outcome_of(outcome.result, outcome.declined))
                     return outcome
                 _not_twice(outcome, answers)
                 answers[outcome.id] = await note.answer(outcome, workspace, given, ask)

@@ -63,12 +63,20 @@ class DocumentSearchResult(SnakeResult):
     total_matches: int
     query_parsed: QueryParsed
 
+    def row_paths(self) -> list[str]:
+        """Empty for each row, since none has a path."""
+        return [""] * len(self.results)
+
 
 class NoDocuments(SnakeResult):
     """What an empty query returns."""
 
     results: list[DocumentResult]
     total_matches: int
+
+    def row_paths(self) -> list[str]:
+        """Empty for each row, since none has a path."""
+        return [""] * len(self.results)
 
 
 class AddDocumentParams(Params):

@@ -104,6 +104,10 @@ class CreateResult(CamelResult):
     docs_stats: DocsStats | None = None
     message: str | None = None
 
+    def remark(self) -> str:
+        """Why it was cancelled, or the notice about the build."""
+        return self.message or ""
+
 
 class ReindexResult(CamelResult):
     """What `reindex_project` returns. `message`: why it was cancelled."""
@@ -113,6 +117,10 @@ class ReindexResult(CamelResult):
     stats: BuildStats
     docs_stats: DocsStats | None = None
     message: str | None = None
+
+    def remark(self) -> str:
+        """Why it was cancelled."""
+        return self.message or ""
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -147,6 +155,10 @@ class DeleteResult(CamelResult):
     project_path: str
     index_path: str
     message: str | None = None
+
+    def remark(self) -> str:
+        """Why it was cancelled."""
+        return self.message or ""
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""

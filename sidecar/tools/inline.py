@@ -60,6 +60,10 @@ class TextsResult(SnakeResult):
     query: str
     results: list[TextResult]
 
+    def row_paths(self) -> list[str]:
+        """Empty for each row, since none has a path."""
+        return [""] * len(self.results)
+
 
 class TextIndexResult(SnakeResult):
     """What `search_index_query` returns, best first. `index_size` is the number of texts."""
@@ -68,6 +72,10 @@ class TextIndexResult(SnakeResult):
     query: str
     index_size: int
     results: list[TextResult]
+
+    def row_paths(self) -> list[str]:
+        """Empty for each row, since none has a path."""
+        return [""] * len(self.results)
 
 
 class FuzzyResult(SnakeResult):
@@ -84,6 +92,10 @@ class FuzzyMatches(SnakeResult):
     query: str
     best_match: Annotated[str | None, WithJsonSchema({"type": ["string", "null"]})]
     matches: list[FuzzyResult]
+
+    def row_paths(self) -> list[str]:
+        """Empty for each row, since none has a path."""
+        return [""] * len(self.matches)
 
 
 def search_documents(context: Context, params: SearchTextsParams) -> TextsResult:

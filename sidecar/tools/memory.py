@@ -174,6 +174,10 @@ class ListResult(SnakeResult):
     success: Literal[True] = True
     data: ListData
 
+    def row_paths(self) -> list[str]:
+        """Empty for each row, since none has a path."""
+        return [""] * len(self.data.memories)
+
 
 class FoundMemory(SnakeResult):
     """`relevance` is 0-1, higher for a better match; `score` is the same number."""
@@ -201,6 +205,14 @@ class MemorySearchResult(SnakeResult):
     success: Literal[True] = True
     data: SearchData
 
+    def row_paths(self) -> list[str]:
+        """Empty for each row, since none has a path."""
+        return [""] * len(self.data.results)
+
+    def remark(self) -> str:
+        """The notice."""
+        return self.data.notice or ""
+
 
 class DeletedKey(SnakeResult):
     """The key that `memory_delete` was called with."""
@@ -215,6 +227,10 @@ class DeletedResult(SnakeResult):
     status: Literal["deleted", "cancelled"]
     data: DeletedKey
     message: str | None = None
+
+    def remark(self) -> str:
+        """Why it was cancelled."""
+        return self.message or ""
 
 
 # ---------------------------------------------------------------- what they do

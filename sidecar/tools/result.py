@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,6 +23,14 @@ class Result(BaseModel):
         """What a shell prints on standard output: the fields as JSON, unless the type has lines of its own."""
         fields = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         yield from shown.as_json(fields, indent=2).split("\n")
+
+    def row_paths(self) -> Sequence[str] | None:
+        """The path of each row, empty for rows without one; None if the result is not a list."""
+        return None
+
+    def remark(self) -> str:
+        """The notice of the result, or why the tool was not run; empty if there is neither."""
+        return ""
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says on standard error, one sentence each."""

@@ -136,6 +136,14 @@ class SemanticResult(SnakeResult):
     execution_time_ms: int
     notice: str | None = None
 
+    def row_paths(self) -> list[str]:
+        """The path of each row."""
+        return [hit.file_path for hit in self.results]
+
+    def remark(self) -> str:
+        """The notice."""
+        return self.notice or ""
+
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
         for hit in self.results:

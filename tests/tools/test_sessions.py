@@ -12,10 +12,13 @@ import pytest
 
 from sidecar.errors import InvalidParams
 from sidecar.tools.activity import ActivityLog, ActivityParams, activity_params, asked_of, outcome_of
+from sidecar.tools.code_search import CompactHit, CompactResult, PathMatches
 from sidecar.tools.confirm import call_with_questions
+from sidecar.tools.memory import DeletedKey, DeletedResult
+from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Closing, Sessions, WorkDisplay
-from sidecar.tools.spec import Answer, Question
+from sidecar.tools.spec import Answer, Question, ToolSpec
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
 QUESTION = Question("id", "delete_index", "May I?", "All is lost.", "Yes", "No", destructive=True)
@@ -173,12 +176,26 @@ def test_what_a_caller_wants_kept_is_never_in_the_log() -> None:
 
 
 def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None:
-    full = outcome_of({"results": [{"path": f"{n}.py"} for n in (1, 1, 2, 3, 4, 5, 6)], "notice": "Partial."})
+    paths = [f"{n}.py" for n in (1, 1, 2, 3, 4, 5, 6)]
+    full = outcome_of(PathMatches(matches=paths, pattern="*", total_matches=7, notice="Partial."))
     assert (full["results"], full["paths"], full["message"]) == (
         7,
         ("1.py", "2.py", "3.py", "4.py", "5.py"),
         "Partial.",
     )
-    assert outcome_of({"r": [{"l": "a.py:1-2"}]})["paths"] == ("a.py",)
-    assert outcome_of({"matches": ["a.py", "b.py"]})["results"] == 2
-    assert outcome_of({"status": "cancelled", "message": "No."}) == {"state": "refused", "message": "No."}
+    compact = CompactResult(r=[CompactHit(l="a.py:1-2", t="x", s=0.5)], n=1, ms=1.0)
+    assert outcome_of(compact)["paths"] == ("a.py",)
+    kept = DeletedResult(status="cancelled", data=DeletedKey(key="k"), message="No.")
+    assert outcome_of(kept, declined=True) == {"state": "refused", "message": "No."}
+
+
+@pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
+def test_every_kind_of_result_with_rows_a_notice_or_a_refusal_tells_the_log_of_them(tool: ToolSpec) -> None:
+    for kind in (tool.result, *tool.other_results):
+        data = kind.model_fields["data"].annotation if "data" in kind.model_fields else None
+        fields = {**kind.model_fields, **getattr(data, "model_fields", {})}
+        if {"results", "r", "matches", "symbols", "memories"} & fields.keys():
+            assert "row_paths" in vars(kind), kind.__name__
+        statuses = str(fields["status"].annotation) if "status" in fields else ""
+        if "notice" in fields or "cancelled" in statuses:
+            assert "remark" in vars(kind), kind.__name__
