@@ -192,8 +192,9 @@ def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None
 @pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
 def test_every_kind_of_result_with_rows_a_notice_or_a_refusal_tells_the_log_of_them(tool: ToolSpec) -> None:
     for kind in (tool.result, *tool.other_results):
-        data = kind.model_fields["data"].annotation if "data" in kind.model_fields else None
-        fields = {**kind.model_fields, **getattr(data, "model_fields", {})}
+        fields = dict(kind.model_fields)
+        if "data" in fields:
+            fields |= getattr(fields["data"].annotation, "model_fields", {})
         if {"results", "r", "matches", "symbols", "memories"} & fields.keys():
             assert "row_paths" in vars(kind), kind.__name__
         statuses = str(fields["status"].annotation) if "status" in fields else ""

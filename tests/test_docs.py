@@ -1,0 +1,54 @@
+"""Pages for developers name files that exist; decision records say when they were made and whether they hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "README.md", "scripts/README.md")),
+]
+NAMED = re.compile(r"(?<![\w/.-])(?:[\w-]+/)*[\w-]+\.(?:py|lua)\b")
+BASES = [ROOT, *(ROOT / base for base in ("sidecar", "sidecar/engine", "sidecar/engine/search"))]
+"""Where the pages begin a path: `sidecar/tools/spec.py`, `engine/wiring.py`, `update/live.py` and `rank/signals.py`."""
+
+
+def ours() -> set[str]:
+    """The names of all modules, for names that stand without a folder."""
+    return {path.name for folder in ("sidecar", "tests", "scripts") for path in (ROOT / folder).rglob("*.py")}
+
+
+def dead(text: str, modules: set[str]) -> list[str]:
+    """The files that `text` names and that do not exist. Paths in folders that are not ours are examples."""
+    return [name for name in NAMED.findall(text) if is_ours(name) and not exists(name, modules)]
+
+
+def is_ours(name: str) -> bool:
+    first, _, rest = name.partition("/")
+    return not rest or any((base / first).is_dir() for base in BASES)
+
+
+def exists(name: str, modules: set[str]) -> bool:
+    return any((base / name).is_file() for base in BASES) if "/" in name else name in modules
+
+
+def test_every_file_that_a_page_names_exists() -> None:
+    found = {page.relative_to(ROOT).as_posix(): dead(page.read_text("utf-8"), ours()) for page in PAGES}
+    assert {page: names for page, names in found.items() if names} == {}
+
+
+def test_a_file_that_has_been_moved_is_seen() -> None:
+    text = "`engine/keeper.py`, `update/live.py`, keeper.py, live.py, `sidecar/none.py` and src/app.py"
+    assert dead(text, ours()) == ["engine/keeper.py", "keeper.py", "sidecar/none.py"]
+
+
+@pytest.mark.parametrize("record", sorted((ROOT / "docs/decisions").glob("*.md")), ids=lambda path: path.stem)
+def test_a_decision_record_has_its_number_its_date_and_its_status(record: Path) -> None:
+    title, empty, status = record.read_text("utf-8").split("\n")[:3]
+    assert title.startswith(f"# {record.name[:4]} ")
+    assert empty == ""
+    assert re.match(r"\*\d{4}-\d\d-\d\d\. (Accepted|Proposed|Superseded by \[\d{4}\]\(\S+\))\.", status), status
