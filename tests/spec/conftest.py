@@ -69,6 +69,21 @@ def parse_settings_file(path):
 }
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out variants on all doors but the first."""
+    left_out = [item for item in items if is_left_out(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not is_left_out(item)]
+
+
+def is_left_out(item: pytest.Item) -> bool:
+    """Whether it is a variant on another door than the first."""
+    if item.get_closest_marker("variant") is None or not isinstance(item, pytest.Function):
+        return False
+    return DOORS[0] not in item.callspec.params.values()
+
+
 class Drive:
     """One door, open, in an event loop of its own: plain calls for plain tests."""
 

@@ -1,7 +1,8 @@
 """What a specification demands, entry by entry, and which test proves it. `requirements_*.py` has the entries.
 
 `quote` is the specification's wording, `behaviour` what a caller sees. A test names its entries with `@requires(id)`;
-`test_requirements.py` fails when an entry has no test or a test names no entry. Each runs on every door.
+`test_requirements.py` fails when an entry has no test or a test names no entry. Each runs on every door once,
+its further values (`VARIANT`) on one door.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import pytest
+
+VARIANT = pytest.mark.variant
+"""Another value for what a test already shows on every door with its other values; it runs on one door."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 

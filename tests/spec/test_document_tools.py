@@ -11,7 +11,7 @@ import pytest
 from tests.spec.conftest import DOORS, Drive
 from tests.spec.doors import ToolFailed
 from tests.spec.families import open_drive
-from tests.spec.requirements import requires
+from tests.spec.requirements import VARIANT, requires
 
 TEXTS = {
     "intro": "Python rate limiting with token buckets",
@@ -90,8 +90,8 @@ def test_a_search_is_ranked_and_tells_how_it_was_read(docs: Drive) -> None:
         ("+machine buckets", {"ml", "driving"}),
         ("python -machine", {"intro"}),
         ('"machine learning"', {"ml"}),
-        ('python -"machine learning"', {"intro", "driving"}),
-        ('"unclosed machine', {"ml", "driving"}),
+        pytest.param('python -"machine learning"', {"intro", "driving"}, marks=VARIANT),
+        pytest.param('"unclosed machine', {"ml", "driving"}, marks=VARIANT),
     ],
 )
 def test_operators_decide_what_matches(docs: Drive, query: str, expected: set[str]) -> None:
@@ -99,7 +99,7 @@ def test_operators_decide_what_matches(docs: Drive, query: str, expected: set[st
 
 
 @requires("000.search_index.empty-query")
-@pytest.mark.parametrize("query", ["", '+ - ""'])
+@pytest.mark.parametrize("query", ["", pytest.param('+ - ""', marks=VARIANT)])
 def test_an_empty_query_returns_exactly_this(docs: Drive, query: str) -> None:
     assert docs("search_index", query=query, index_name="docs") == {"results": [], "total_matches": 0}
 
@@ -111,7 +111,7 @@ def test_there_are_at_most_three_highlights(docs: Drive) -> None:
 
 
 @requires("000.search_index.no-injection")
-@pytest.mark.parametrize("query", ["'; DROP TABLE documents; --", 'NEAR(nothing)* %_\\") OR 1=1'])
+@pytest.mark.parametrize("query", ["'; DROP TABLE documents; -- NEAR(nothing)* %_\\\") OR 1=1"])
 def test_any_text_is_a_query(docs: Drive, query: str) -> None:
     assert found(docs, query) == []
 

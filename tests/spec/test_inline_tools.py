@@ -11,7 +11,7 @@ import pytest
 from tests.spec.conftest import DOORS, Drive
 from tests.spec.doors import ToolFailed
 from tests.spec.families import open_drive
-from tests.spec.requirements import requires
+from tests.spec.requirements import VARIANT, requires
 
 TEXTS = ["Rate limiting protects APIs", "Authentication guide", "API rate limits"]
 
@@ -46,8 +46,8 @@ def test_texts_are_searched(drive: Drive) -> None:
     ("tool", "arguments"),
     [
         ("search_documents", {"query": "rate", "documents": TEXTS}),
-        ("search_index_query", {"query": "rate", "documents": TEXTS}),
-        ("search_fuzzy", {"query": "pythn", "candidates": ["python"]}),
+        pytest.param("search_index_query", {"query": "rate", "documents": TEXTS}, marks=VARIANT),
+        pytest.param("search_fuzzy", {"query": "pythn", "candidates": ["python"]}, marks=VARIANT),
     ],
 )
 def test_the_dotted_name_answers_like_the_plain_one(drive: Drive, tool: str, arguments: dict[str, Any]) -> None:
@@ -112,7 +112,9 @@ def test_a_snippet_is_the_first_200_characters(drive: Drive) -> None:
 
 
 @requires("001.search_documents.no-injection")
-@pytest.mark.parametrize("query", ["'; DROP TABLE x; --", '"', "+-*/", ""])
+@pytest.mark.parametrize(
+    "query", ["'; DROP TABLE x; --\"+-*/", *(pytest.param(text, marks=VARIANT) for text in ('"', "+-*/", ""))]
+)
 def test_any_text_is_a_query(drive: Drive, query: str) -> None:
     assert drive("search_documents", query=query, documents=["a text"])["results"] == []
 
