@@ -61,6 +61,10 @@ COULD_NOT_BE = frozenset({Rule.NOT_READ, Rule.UNREADABLE, Rule.TOO_MANY_RULES})
 """Rules for what is left out because something went wrong, not because somebody excluded it."""
 
 
+NO_FILES = frozenset({Rule.FOLDER, Rule.LINK, Rule.SYMLINK, Rule.NOT_A_FILE})
+"""Rules for what is no file of the workspace, whatever the settings say."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Whether a path belongs in the index: the rule that decides, and the line, pattern or reason behind it."""
@@ -492,7 +496,8 @@ class Explanation:
 class PatternReport:
     """What indexing by patterns did.
 
-    A file is counted once per pattern that it matches; `failures` are (path, reason).
+    A file is counted once per pattern that it matches; `failures` are (path, reason). `unmatched` are the globs that no
+    file of the workspace matches, as they were given.
     """
 
     indexed: int
@@ -500,6 +505,7 @@ class PatternReport:
     failed: int
     chunks: int
     failures: tuple[tuple[str, str], ...] = ()
+    unmatched: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -570,13 +576,13 @@ class DocumentHit:
 class DocumentsAnswer:
     """Documents that match, best first; equal scores keep the order in which the documents were added.
 
-    `total` is before the limit. `parsed` holds the query's terms, must, must_not and phrases; None when the query asks
-    for nothing.
+    `total` is before the limit. `parsed` holds the query's terms, must, must_not and phrases, all empty when the query
+    asks for nothing.
     """
 
     hits: tuple[DocumentHit, ...]
     total: int
-    parsed: dict[str, list[str]] | None
+    parsed: dict[str, list[str]]
 
 
 class Documents(Protocol):

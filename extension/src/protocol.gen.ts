@@ -345,6 +345,7 @@ export interface PatternIndexResult {
   execution_time_ms: number;
   failed_files: number;
   errors: FailedFile[];
+  notice?: string;
 }
 
 export interface DocumentResult {
@@ -367,11 +368,6 @@ export interface DocumentSearchResult {
   results: DocumentResult[];
   total_matches: number;
   query_parsed: QueryParsed;
-}
-
-export interface NoDocuments {
-  results: DocumentResult[];
-  total_matches: number;
 }
 
 export interface AddDocumentParams {
@@ -746,7 +742,7 @@ export interface SidecarRequests {
   "sidecar/explainPath": { params: ExplainParams; result: PathExplanation };
   "sidecar/searchSymbols": { params: SymbolsParams; result: SymbolsResult };
   "sidecar/findSimilar": { params: SimilarParams; result: SimilarResult };
-  "sidecar/searchIndex": { params: SearchIndexParams; result: PatternIndexResult | DocumentSearchResult | NoDocuments };
+  "sidecar/searchIndex": { params: SearchIndexParams; result: PatternIndexResult | DocumentSearchResult };
   "sidecar/searchAddDocument": { params: AddDocumentParams; result: AddedDocument };
   "sidecar/searchCreateIndex": { params: CreateDocumentIndexParams; result: CreatedDocumentIndex };
   "sidecar/searchDocuments": { params: SearchTextsParams; result: TextsResult };

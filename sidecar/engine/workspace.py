@@ -171,7 +171,7 @@ class IndexedWorkspace:
         stop = self.activity.or_stopped(cancelled)
         matched = match_patterns(self._root, self._files.walker(), patterns, stop)
         if not any(matched.files):
-            return PatternReport(0, 0, len(matched.failures), 0, matched.failures)
+            return PatternReport(0, 0, len(matched.failures), 0, matched.failures, unmatched=matched.unmatched)
         with self._only_job("refresh" if self._index.exists() else "create"):
             generation = self._index.ready()
             return index_matched(generation, matched, self._buffers, force, self.activity.reporting(progress), stop)

@@ -236,12 +236,12 @@ class DiskWalker:
         Raises FileNotFound when the path does not exist, unless a rule excludes its name.
         """
         if not path.strip("/"):
-            return SkippedPath("/", Decision(Rule.FOLDER, "it is the workspace"))
+            return SkippedPath("/", Decision(Rule.FOLDER, "the folder of the workspace"))
         decision, entry, folder = self._trace(path.strip("/"))
         if entry.stat is None and (decision.indexed or decision.rule is Rule.MISSING):
             raise errors.FileNotFound(f"{shown.place(path)} does not exist.")
         if decision.indexed and folder is not None:
-            return SkippedPath(f"{entry.path}/", Decision(Rule.FOLDER, "it is a folder"))
+            return SkippedPath(f"{entry.path}/", Decision(Rule.FOLDER, "a folder"))
         if decision.indexed and self._last_kept is not None and entry.path > self._last_kept:
             decision = self._too_many()
         if not decision.indexed:
@@ -275,7 +275,7 @@ class DiskWalker:
             there = entry.stat is not None
             decision, taken_back = self._judge(entry, level, here)
             if not decision.indexed:
-                return decision, entry, None
+                return decision if is_last else _met_on_the_way(decision, at), entry, None
             if not entry.is_folder:
                 return self._ended(name, is_last), entry, None
             folder = _Folder(entry.path, entry.absolute, level, taken_back)
@@ -286,7 +286,7 @@ class DiskWalker:
 
     @staticmethod
     def _ended(name: str, is_last: bool) -> Decision:
-        return _INDEXED if is_last else Decision(Rule.NOT_A_FILE, f"{name} is not a folder")
+        return _INDEXED if is_last else Decision(Rule.NOT_A_FILE, f"behind {name}, which is not a folder")
 
     def _refused_on_disk(self, folder: _Folder, entry: Entry) -> Decision | None:
         if entry.stat is None:
@@ -386,3 +386,10 @@ def _binary(entry: Entry) -> Decision | None:
 
 _path_of: Callable[[FoundFile | SkippedPath], str] = lambda item: item.path  # noqa: E731
 _name_of: Callable[[os.DirEntry[str]], str] = lambda entry: entry.name  # noqa: E731
+
+
+def _met_on_the_way(decision: Decision, folder: str) -> Decision:
+    """The decision on what is below `folder`, which decided it. A link is named, because the path shows none."""
+    if decision.rule not in {Rule.LINK, Rule.SYMLINK}:
+        return decision
+    return Decision(decision.rule, f"behind {shown.quoted(folder)}: {decision.detail}")

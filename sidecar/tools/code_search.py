@@ -11,13 +11,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, StrictFloat
 
 from sidecar import shown
-from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidQuery
+from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidPattern, InvalidQuery
 from sidecar.model import Collection, Hit, Mode, SearchAnswer, SearchRequest
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import ASIDE, PLACE, STRONG, Line, marked
-from sidecar.tools.spec import Params, ToolSpec
+from sidecar.tools.spec import Params, RefusedAs, ToolSpec
 
 FAMILY = "code-search"
 MAX_GLOB = 200
@@ -30,14 +30,15 @@ def whole(value: Any) -> Any:
 
 
 Whole = Annotated[int, BeforeValidator(whole)]
-Glob = Annotated[str, Field(min_length=1, max_length=MAX_GLOB)]
+Query = Annotated[str, RefusedAs(InvalidQuery)]
+Glob = Annotated[str, Field(min_length=1, max_length=MAX_GLOB), RefusedAs(InvalidPattern)]
 Word = Annotated[str, Field(min_length=1, max_length=50)]
 
 
 class SearchCodeParams(Params):
     """Parameters of `search_code`."""
 
-    query: str = Field(
+    query: Query = Field(
         max_length=1000,
         description="What to look for, in words or as an identifier.",
         examples=["retry with backoff"],
@@ -249,7 +250,7 @@ class CompactResult(CamelResult):
 class SearchByPathParams(Params):
     """Parameters of `search_by_path`."""
 
-    pattern: str = Field(
+    pattern: Annotated[str, RefusedAs(InvalidPattern)] = Field(
         max_length=MAX_GLOB,
         description="Glob over indexed paths; ** crosses folders.",
         examples=["**/*.ts"],

@@ -16,7 +16,7 @@ from sidecar.errors import BlankContent, InvalidParams
 from sidecar.tools.code_search import Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import DOCUMENTS, SnakeResult
-from sidecar.tools.spec import Params, ToolSpec
+from sidecar.tools.spec import PLAIN_NAME, Params, ToolSpec
 
 FAMILY = "documents"
 MAX_NAME = 200
@@ -62,17 +62,6 @@ class DocumentSearchResult(SnakeResult):
     results: list[DocumentResult]
     total_matches: int
     query_parsed: QueryParsed
-
-    def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
-        return [""] * len(self.results)
-
-
-class NoDocuments(SnakeResult):
-    """What an empty query returns."""
-
-    results: list[DocumentResult]
-    total_matches: int
 
     def row_paths(self) -> list[str]:
         """Empty for each row, since none has a path."""
@@ -131,7 +120,11 @@ class CreateDocumentIndexParams(Params):
     one."""
 
     index_name: str = Field(
-        min_length=1, max_length=MAX_NAME, description="Letters, digits, - and _.", examples=["project_docs"]
+        min_length=1,
+        max_length=MAX_NAME,
+        pattern=PLAIN_NAME,
+        description="Letters, digits, - and _.",
+        examples=["project_docs"],
     )
     backend: str = Field(
         "memory", description="memory, or sqlite (kept on disk).", examples=["memory"], max_length=MAX_NAME
@@ -151,12 +144,9 @@ class CreatedDocumentIndex(SnakeResult):
     backend: str
 
 
-def run_search_documents_index(context: Context, params: Any) -> DocumentSearchResult | NoDocuments:
-    """Searches a document index. `params` needs `query`, `k` and `index_name`. Returns `NoDocuments` for an empty
-    query."""
+def run_search_documents_index(context: Context, params: Any) -> DocumentSearchResult:
+    """Searches a document index. `params` needs `query`, `k` and `index_name`. An empty query finds nothing."""
     answer = context.workspace.documents.search(params.index_name, params.query, params.k, context.cancelled)
-    if answer.parsed is None:
-        return NoDocuments(results=[], total_matches=0)
     results = [
         DocumentResult(
             doc_id=hit.doc_id, score=round(hit.score, 6), highlights=list(hit.highlights), metadata=hit.metadata
@@ -175,9 +165,7 @@ def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
 
 
 def create_document_index(context: Context, params: CreateDocumentIndexParams) -> CreatedDocumentIndex:
-    """Creates a named document index. Raises `InvalidParams` for a blank name."""
-    if not params.index_name.strip():
-        raise InvalidParams("index_name: must have letters or digits.")
+    """Creates a named document index."""
     tokenizer = params.tokenizer_config
     context.workspace.documents.create(params.index_name, params.backend, tokenizer.lowercase, tokenizer.min_length)
     return CreatedDocumentIndex(status="created", index_name=params.index_name, backend=params.backend)
@@ -211,7 +199,6 @@ SEARCH_DOCUMENT_INDEX = ToolSpec(
     summary="Search a named document index",
     params=SearchDocumentIndexParams,
     result=DocumentSearchResult,
-    other_results=(NoDocuments,),
     run=run_search_documents_index,
     read_only=True,
     idempotent=True,

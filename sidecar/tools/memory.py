@@ -15,7 +15,7 @@ from sidecar import shown
 from sidecar.errors import InvalidParams, MemoryNotFound
 from sidecar.model import Memory, MemoryPage
 from sidecar.tools.code_index import why_cancelled
-from sidecar.tools.code_search import Whole
+from sidecar.tools.code_search import Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import MEMORY, SnakeResult
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
@@ -37,6 +37,12 @@ def upper(value: Any) -> Any:
 Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY)]
 Tag = Annotated[str, Field(min_length=1, max_length=50)]
 Keyword = Annotated[str, Field(max_length=200)]
+Keywords = Annotated[
+    list[Keyword],
+    Field(max_length=50, json_schema_extra={"minItems": 1, "contains": {"type": "string", "pattern": r"\S"}}),
+]
+KeywordsAsText = Annotated[str, Field(max_length=2000, json_schema_extra={"minLength": 1, "pattern": r"[^\s,]"})]
+"""Commas separate the keywords."""
 
 
 # ---------------------------------------------------------------- parameters
@@ -94,7 +100,7 @@ class SearchedAsElsewhere(Params):
 class SearchParams(SearchedAsElsewhere):
     """Parameters of `memory_search`."""
 
-    query: str = Field(
+    query: Query = Field(
         max_length=1000,
         description="What to look for, in words.",
         examples=["how is the project built"],
@@ -108,7 +114,7 @@ class SearchParams(SearchedAsElsewhere):
 class FulltextParams(SearchedAsElsewhere):
     """Parameters of `memory_fulltext_search`."""
 
-    keywords: Annotated[list[Keyword], Field(max_length=50)] | Annotated[str, Field(max_length=2000)] = Field(
+    keywords: Keywords | KeywordsAsText = Field(
         description="Words or phrases: a list, or one comma-separated text.", examples=[["clang", "make all"]]
     )
     operator: Annotated[Literal["AND", "OR"], BeforeValidator(upper)] = Field(

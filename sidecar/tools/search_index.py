@@ -20,7 +20,6 @@ from sidecar.tools.documents import (
     MAX_NAME,
     SEARCH_DOCUMENT_INDEX,
     DocumentSearchResult,
-    NoDocuments,
     SearchDocumentIndexParams,
     run_search_documents_index,
 )
@@ -63,9 +62,7 @@ class SearchIndexParams(Params):
     force: bool | None = Field(None, description="With patterns: index again what has not changed.", examples=[True])
 
 
-def search_index(
-    context: Context, params: SearchIndexParams
-) -> PatternIndexResult | DocumentSearchResult | NoDocuments:
+def search_index(context: Context, params: SearchIndexParams) -> PatternIndexResult | DocumentSearchResult:
     """Runs the tool that the parameters mean. Raises `InvalidParams` for parameters of both tools or of neither."""
     given = params.model_dump(exclude_none=True)
     if ("query" in given) == ("patterns" in given):
@@ -107,7 +104,7 @@ SEARCH_INDEX = ToolSpec(
     summary="Search added documents, or index files by glob patterns",
     params=SearchIndexParams,
     result=PatternIndexResult,
-    other_results=(DocumentSearchResult, NoDocuments),
+    other_results=(DocumentSearchResult,),
     run=search_index,
     read_only=False,
     idempotent=True,

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from pydantic import Field, StrictFloat
 
 from sidecar import shown
-from sidecar.errors import IndexNotFound, InvalidParams, InvalidQuery
-from sidecar.model import Hit, SearchAnswer
-from sidecar.tools.code_search import Whole
+from sidecar.errors import IndexNotFound, InvalidParams, InvalidPattern, InvalidQuery
+from sidecar.model import Hit, MarkedLine, SearchAnswer
+from sidecar.tools.code_search import Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult
-from sidecar.tools.lines import ASIDE, BAD, PLACE, STRONG, Line
-from sidecar.tools.spec import Params, ToolSpec
+from sidecar.tools.lines import ASIDE, BAD, FOUND, PLACE, STRONG, Line
+from sidecar.tools.spec import Params, RefusedAs, ToolSpec
 
 FAMILY = "semantic"
 NO_PATTERNS = (
@@ -27,11 +27,10 @@ NO_PATTERNS = (
     " paths."
 )
 MAX_LISTED = 50
+MAX_NAMED = 5
 MAX_PATTERNS = 10_000
-MAX_EXCERPT = 200
-_AROUND = 100
 
-Pattern = Annotated[str, Field(min_length=1, max_length=4096)]
+Pattern = Annotated[str, Field(min_length=1, max_length=4096), RefusedAs(InvalidPattern)]
 
 CHUNK_TYPES = {
     "function": "Function",
@@ -47,6 +46,7 @@ CHUNK_TYPES = {
     "variable": "Module",
     "field": "Module",
 }
+_MARK = re.compile("</?mark>")
 _IMPORT = re.compile(r"\s*(import|from|use|using|require|include|#include|#import|export\s.*\sfrom|package|@import)\b")
 
 
@@ -65,7 +65,7 @@ class PatternsParams(Params):
 class QueryParams(Params):
     """Parameters of `search_query`."""
 
-    query: str = Field(
+    query: Query = Field(
         max_length=1000,
         description="What to look for, in words.",
         examples=["error handling"],
@@ -94,6 +94,11 @@ class PatternIndexResult(SnakeResult):
     execution_time_ms: int
     failed_files: int
     errors: list[FailedFile]
+    notice: str | None = None
+
+    def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
+        yield self.notice or ""
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -123,7 +128,9 @@ class SemanticHit(SnakeResult):
         place = f"{shown.path(self.file_path)}:{self.line_start}-{self.line_end}"
         about = f"{self.chunk_type} {self.language}"
         yield (PLACE, place), "  ", (STRONG, format(self.similarity_score, ".3f")), "  ", (ASIDE, about)
-        yield from (f"    | {line}" for line in shown.visible(self.excerpt).split("\n"))
+        for line in shown.visible(self.excerpt).split("\n"):
+            pieces = _MARK.split(line)
+            yield "    | ", *((FOUND, piece) if i % 2 else piece for i, piece in enumerate(pieces))
         yield ""
 
 
@@ -171,7 +178,18 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
         execution_time_ms=_ms_since(start),
         failed_files=report.failed,
         errors=errors,
+        notice=_without_files(report.unmatched),
     )
+
+
+def _without_files(patterns: Sequence[str]) -> str | None:
+    """One sentence that names the first of the patterns that no file matches; None if there are none."""
+    if not patterns:
+        return None
+    named = [shown.quoted(pattern) for pattern in patterns[:MAX_NAMED]]
+    if len(patterns) > MAX_NAMED:
+        named.append(f"{len(patterns) - MAX_NAMED} more")
+    return "No file matches " + " or ".join(filter(None, (", ".join(named[:-1]), named[-1]))) + "."
 
 
 def search_query(context: Context, params: QueryParams) -> SemanticResult:
@@ -185,7 +203,7 @@ def search_query(context: Context, params: QueryParams) -> SemanticResult:
     except IndexNotFound:
         answer = SearchAnswer((), 0, "vector", 0.0, "Nothing is indexed yet: call search_index with patterns first.")
     return SemanticResult(
-        results=[_hit(hit, params.query) for hit in answer.hits],
+        results=[_hit(hit) for hit in answer.hits],
         query=params.query,
         total_results=len(answer.hits),
         execution_time_ms=_ms_since(start),
@@ -201,17 +219,12 @@ def chunk_type(kind: str, text: str) -> str:
     return CHUNK_TYPES.get(kind, "PlainText")
 
 
-def excerpt(text: str, query: str) -> str:
-    """The first occurrence of the query with up to 100 characters on either side; without one, the first two lines, at
-    most 200 characters."""
-    at = text.lower().find(query.strip().lower())
-    if at < 0:
-        return "\n".join(text.strip("\n").split("\n")[:2])[:MAX_EXCERPT]
-    start, end = max(0, at - _AROUND), min(len(text), at + len(query.strip()) + _AROUND)
-    return f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
+def _marked(line: MarkedLine) -> str:
+    """The line with the words of the query between `<mark>` and `</mark>`."""
+    return "".join(f"<mark>{piece}</mark>" if i % 2 else piece for i, piece in enumerate(line.pieces))
 
 
-def _hit(hit: Hit, query: str) -> SemanticHit:
+def _hit(hit: Hit) -> SemanticHit:
     return SemanticHit(
         file_path=hit.path,
         chunk_text=hit.content,
@@ -220,7 +233,7 @@ def _hit(hit: Hit, query: str) -> SemanticHit:
         similarity_score=round(hit.score, 4),
         language=hit.language,
         chunk_type=chunk_type(hit.kind, hit.content),
-        excerpt=excerpt(hit.content, query),
+        excerpt="\n".join(map(_marked, hit.excerpt)),
     )
 
 

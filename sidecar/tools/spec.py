@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from sidecar import shown
+from sidecar.errors import InvalidParams
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CODE_SEARCH, Dialect, camel
 from sidecar.tools.result import Result
@@ -44,6 +45,17 @@ class Question:
     def __post_init__(self) -> None:
         for name in ("message", "detail", "accept", "decline"):
             object.__setattr__(self, name, shown.sentence(getattr(self, name)))
+
+
+PLAIN_NAME = "^[A-Za-z0-9_-]+$"
+"""What a name that may become part of a path consists of, as a JSON schema pattern."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedAs:
+    """Annotates a parameter, or the entries of one: the error that whatever is wrong with its value raises."""
+
+    error: type[InvalidParams]
 
 
 class Params(BaseModel):

@@ -1,18 +1,23 @@
 """Turns a call's arguments into a tool's parameters, or raises an `InvalidParams` that names field, reason and range.
 
+A fault of a search query or a glob raises the error that the parameter names (`RefusedAs`).
+
 What the schema cannot express (a blank query, a malformed glob) is checked by the tool.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from sidecar.errors import InvalidParams
-from sidecar.tools.spec import Params, ToolSpec
+from sidecar.tools.spec import PLAIN_NAME, Params, RefusedAs, ToolSpec
+
+_MADE_OF = {PLAIN_NAME: ": letters, digits, hyphens and underscores"}
+"""What the patterns of texts mean, in words."""
 
 
 def validate(tool: ToolSpec, arguments: Mapping[str, object]) -> Params:
@@ -39,11 +44,31 @@ def _renamed(tool: ToolSpec, given: dict[str, object]) -> dict[str, object]:
 def _explained(tool: ToolSpec, error: ValidationError) -> InvalidParams:
     schema = tool.input_schema()["properties"]
     problems: dict[str, dict[str, str]] = {}
+    errors: set[type[InvalidParams]] = set()
     for problem in error.errors(include_url=False):
         name, around = _place(problem["loc"], schema)
         problems.setdefault(name, _problem(name, problem, around))
+        errors.add(_refused_as(tool, problem["loc"]))
     detail = " ".join(f"{problem['field']}: {problem['reason']}." for problem in problems.values())
-    return InvalidParams(detail, fields=list(problems.values()))
+    raised = errors.pop() if len(errors) == 1 else InvalidParams
+    return raised(detail, fields=list(problems.values()))
+
+
+def _refused_as(tool: ToolSpec, loc: tuple[int | str, ...]) -> type[InvalidParams]:
+    """The error for a problem with the parameter at `loc`, or with an entry of it."""
+    field = tool.params.model_fields.get(str(loc[0])) if loc else None
+    if field is None:
+        return InvalidParams
+    entry = any(isinstance(part, int) for part in loc)
+    marks = _marks_inside(field.annotation) if entry else field.metadata
+    return next((mark.error for mark in marks if isinstance(mark, RefusedAs)), InvalidParams)
+
+
+def _marks_inside(annotation: Any) -> Iterator[object]:
+    """What annotates the parts of a type, at any depth."""
+    for part in get_args(annotation):
+        yield from getattr(part, "__metadata__", ())
+        yield from _marks_inside(part)
 
 
 def _place(loc: tuple[int | str, ...], schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -95,12 +120,14 @@ def describe(field: Mapping[str, Any]) -> str:
     if "enum" in field:
         return "one of " + ", ".join(f'"{choice}"' for choice in field["enum"])
     if "anyOf" in field:
-        return describe(next(choice for choice in field["anyOf"] if choice.get("type") != "null"))
+        return ", or ".join(describe(choice) for choice in field["anyOf"] if choice.get("type") != "null")
     kind = field.get("type")
     if kind in {"integer", "number"}:
         return ("a whole number" if kind == "integer" else "a number") + _range(field, "minimum", "maximum")
     if kind == "string":
-        return "text" + _sized(field, "minLength", "maxLength", "characters")
+        return (
+            "text" + _sized(field, "minLength", "maxLength", "characters") + _MADE_OF.get(field.get("pattern", ""), "")
+        )
     if kind == "array":
         return "a list" + _sized(field, "minItems", "maxItems", "entries") + ", each " + describe(field["items"])
     return {"boolean": "true or false", "object": "an object"}.get(str(kind), "another value")

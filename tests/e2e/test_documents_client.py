@@ -118,7 +118,11 @@ def test_a_session_as_the_specification_tells_it(client: SearchClient) -> None:
 
 
 def test_every_error_is_the_specified_object_and_flagged(client: SearchClient) -> None:
-    assert client.search_index("") == {"results": [], "total_matches": 0}
+    assert client.search_index("") == {
+        "results": [],
+        "total_matches": 0,
+        "query_parsed": {"terms": [], "must": [], "must_not": [], "phrases": []},
+    }
     assert client.search_index("x", index_name="nope") == {"error": "Index not found: nope"}
     assert client.search_add_document("a", " ") == {"error": "Content must be a non-empty string"}
     assert client.search_create_index("default") == {"error": "Index already exists: default"}

@@ -120,8 +120,9 @@ def test_highlights_show_the_words_that_match(documents: DocumentIndexes) -> Non
     )
 
 
-def test_an_empty_query_finds_nothing_and_has_no_parse(documents: DocumentIndexes) -> None:
-    assert ask(documents, ' + - "" ') == DocumentsAnswer((), 0, None)
+def test_an_empty_query_finds_nothing_and_has_no_parts(documents: DocumentIndexes) -> None:
+    nothing: dict[str, list[str]] = {"terms": [], "must": [], "must_not": [], "phrases": []}
+    assert ask(documents, ' + - "" ') == DocumentsAnswer((), 0, nothing)
 
 
 def test_metadata_comes_back_as_it_was(documents: DocumentIndexes) -> None:

@@ -33,7 +33,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         ("query_parsed", '{"terms": [], "must": ["python"]}', "terms, must, must_not, phrases as typed"),
         ("result", "doc_id, score, highlights, metadata", "these fields and types"),
         ("highlights-max", "Context snippets (max 3)", "three for four words"),
-        ("empty-query", 'Empty query returns `{"results": [], "total_matches": 0}`.', "exactly this"),
+        ("empty-query", 'Empty query returns `{"results": [], "total_matches": 0}`.', "and the parsed query"),
         ("index-not-found", '`{"error": "Index not found: <name>"}` for unknown index names', "that sentence"),
         ("read-only", "Search is read-only.", "searching twice answers the same"),
         (

@@ -41,7 +41,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     ),
     *_of(
         "search_query",
-        ("query-required", "query (required): Search query string", "INVALID_PARAMS without"),
+        ("query-required", "query (required): Search query string", "INVALID_QUERY without"),
         ("prerequisite", "Search indexed files: prerequisites", "before indexing an empty list that says what to do"),
         ("limit-default", "limit (optional): Number of results to return (default: 10)", "at most ten"),
         ("limit", "Configurable result limits", "at most as many as asked for; 0 is INVALID_PARAMS"),
@@ -52,7 +52,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         ("result", "file_path, chunk_text, line_start, line_end, similarity_score", "the lines of the file"),
         ("language", "language: Option<String> - Programming language", "in lower case"),
         ("chunk_type", "chunk_type: Option<String> - Code chunk type (Function, Class, etc.)", "one of five"),
-        ("excerpt", "excerpt: String - Highlighted excerpt", "round the query where it stands in the text"),
+        ("excerpt", "excerpt: String - Highlighted excerpt", "the query's words between <mark> and </mark>"),
     ),
     *_of(
         "registration",

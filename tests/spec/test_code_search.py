@@ -124,7 +124,7 @@ def test_alpha_is_0_to_1(ask: Drive, tool: str, alpha: float) -> None:
 @pytest.mark.parametrize("tool", SEARCHES)
 def test_a_query_is_required(ask: Drive, tool: str) -> None:
     failed = refused(ask, tool, top_k=5)
-    assert failed.code == "INVALID_PARAMS"
+    assert failed.code == "INVALID_QUERY"
     assert "query" in failed.message
 
 
@@ -186,7 +186,7 @@ def test_limit_is_1_to_100(ask: Drive) -> None:
 @requires("002.search_by_path.pattern-required")
 def test_a_pattern_is_required(ask: Drive) -> None:
     failed = refused(ask, "search_by_path")
-    assert failed.code == "INVALID_PARAMS"
+    assert failed.code == "INVALID_PATTERN"
     assert "pattern" in failed.message
 
 

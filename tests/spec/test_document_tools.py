@@ -100,8 +100,12 @@ def test_operators_decide_what_matches(docs: Drive, query: str, expected: set[st
 
 @requires("000.search_index.empty-query")
 @pytest.mark.parametrize("query", ["", pytest.param('+ - ""', marks=VARIANT)])
-def test_an_empty_query_returns_exactly_this(docs: Drive, query: str) -> None:
-    assert docs("search_index", query=query, index_name="docs") == {"results": [], "total_matches": 0}
+def test_an_empty_query_finds_nothing_and_has_every_field_of_an_answer(docs: Drive, query: str) -> None:
+    assert docs("search_index", query=query, index_name="docs") == {
+        "results": [],
+        "total_matches": 0,
+        "query_parsed": {"terms": [], "must": [], "must_not": [], "phrases": []},
+    }
 
 
 @requires("000.search_index.highlights-max")

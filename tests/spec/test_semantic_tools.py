@@ -133,10 +133,10 @@ def test_every_door_gives_the_same_results(ask: Drive) -> None:
 
 
 @requires("004.search_query.excerpt", "004.search_query.limit", "004.search_query.threshold")
-def test_results_are_limited_and_excerpts_surround_the_query(ask: Drive) -> None:
+def test_results_are_limited_and_excerpts_mark_the_query(ask: Drive) -> None:
     (hit,) = ask("search_query", query="CSV", limit=1, threshold=0.51)["results"]
     assert hit["file_path"] == "tools/report.py"
-    assert "CSV" in hit["excerpt"]
+    assert "<mark>CSV</mark>" in hit["excerpt"]
     assert ask("search_query", query="CSV", threshold=1)["results"] == []
 
 

@@ -198,7 +198,7 @@ def test_status_without_an_index_says_so() -> None:
     [
         (["search", "alpha", "-k", "0"], 2, "INVALID_PARAMS"),
         (["search", "alpha", "-k", "many"], 2, "INVALID_PARAMS"),
-        (["search"], 2, "INVALID_PARAMS"),
+        (["search"], 2, "INVALID_QUERY"),
         (["search", " "], 2, "INVALID_QUERY"),
         (["paths", "[a"], 2, "INVALID_PATTERN"),
         (["reindex", "../x"], 2, "PATH_TRAVERSAL"),

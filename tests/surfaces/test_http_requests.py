@@ -170,7 +170,7 @@ def test_a_body_just_under_the_limit_reaches_the_tool(served: Served) -> None:
 
 def test_no_body_at_all_means_no_parameters(served: Served) -> None:
     assert served.send("POST", "/tools/get_index_status").json["status"] == "ready"
-    assert served.send("POST", "/tools/search_code").json["code"] == "INVALID_PARAMS"
+    assert served.send("POST", "/tools/search_code").json["code"] == "INVALID_QUERY"
 
 
 def test_what_is_not_http_ends_the_connection_with_400(served: Served) -> None:
@@ -253,7 +253,8 @@ def test_a_wrong_query_string_is_400_and_the_field_is_named(
     served: Served, path: str, query: dict[str, Any], field: str
 ) -> None:
     reply = served.get(path, **query)
-    assert (reply.status, reply.json["code"]) == (400, "INVALID_PARAMS")
+    code = "INVALID_QUERY" if field == "query" else "INVALID_PARAMS"
+    assert (reply.status, reply.json["code"]) == (400, code)
     assert reply.json["detail"].startswith(f"{field}:")
 
 

@@ -95,7 +95,7 @@ def test_each_kind_of_failure_has_its_number_and_its_code(client: LspClient, fol
     client.start(folder)
     expected = [
         ("sidecar/searchCode", {"query": "x"}, -32010, "INDEX_NOT_FOUND"),
-        ("sidecar/searchCode", {}, -32602, "INVALID_PARAMS"),
+        ("sidecar/searchCode", {}, -32602, "INVALID_QUERY"),
         ("sidecar/searchCode", {"query": " "}, -32602, "INVALID_QUERY"),
         ("sidecar/searchCode", {"query": "x", "top_k": 51}, -32602, "INVALID_PARAMS"),
         ("sidecar/searchCode", {"query": "x", "workDoneToken": {}}, -32602, "INVALID_PARAMS"),

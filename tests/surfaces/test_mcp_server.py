@@ -171,8 +171,8 @@ async def test_a_failed_tool_is_a_result_that_names_code_and_remedy(workspace: F
 @pytest.mark.parametrize(
     ("tool", "arguments", "code"),
     [
-        ("search_code", {}, "INVALID_PARAMS"),
-        ("search_code", {"query": 7}, "INVALID_PARAMS"),
+        ("search_code", {}, "INVALID_QUERY"),
+        ("search_code", {"query": 7}, "INVALID_QUERY"),
         ("search_code", {"query": " "}, "INVALID_QUERY"),
         ("search_code", {"query": "a", "top_k": 51}, "INVALID_PARAMS"),
         ("search_code", {"query": "a", "alpha": 2}, "INVALID_PARAMS"),

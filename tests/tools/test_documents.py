@@ -90,7 +90,11 @@ def test_an_index_is_created_with_its_defaults_and_its_settings(tools: Tools) ->
 @pytest.mark.parametrize("query", ["", "   ", "+ -", '""', '+\n-\t""'])
 def test_an_empty_query_returns_exactly_this(tools: Tools, query: str) -> None:
     tools("search_add_document", doc_id="a", content="text")
-    assert tools("search_index", query=query) == {"results": [], "total_matches": 0}
+    assert tools("search_index", query=query) == {
+        "results": [],
+        "total_matches": 0,
+        "query_parsed": {"terms": [], "must": [], "must_not": [], "phrases": []},
+    }
 
 
 def test_k_is_ten_unless_told_otherwise(tools: Tools) -> None:
@@ -146,7 +150,7 @@ def test_every_error_of_the_specification_has_its_sentence_and_nothing_else(
         ("search_add_document", {"doc_id": "a", "content": "x", "metadata": {"a": object()}}, "JSON values"),
         ("search_add_document", {"doc_id": "a", "content": "x", "metadata": nested(5000)}, "at most 100 deep"),
         ("search_create_index", {}, "index_name: is required"),
-        ("search_create_index", {"index_name": "  "}, "index_name: must have"),
+        ("search_create_index", {"index_name": "  "}, "letters, digits, hyphens and underscores"),
         ("search_create_index", {"index_name": "x", "tokenizer_config": []}, "tokenizer_config: must be an object"),
         (
             "search_create_index",

@@ -39,7 +39,11 @@ def test_a_query_searches_documents_and_patterns_index_files(both: RealTools) ->
 
 
 def test_an_empty_query_is_a_query(both: RealTools) -> None:
-    assert both("search_index", query="") == {"results": [], "total_matches": 0}
+    assert both("search_index", query="") == {
+        "results": [],
+        "total_matches": 0,
+        "query_parsed": {"terms": [], "must": [], "must_not": [], "phrases": []},
+    }
 
 
 @pytest.mark.parametrize(

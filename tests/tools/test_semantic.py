@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sidecar.errors import InvalidParams, InvalidPattern, InvalidQuery, PathTraversal
-from sidecar.tools.semantic import MAX_EXCERPT, NO_PATTERNS, chunk_type, excerpt
+from sidecar.tools.semantic import NO_PATTERNS, chunk_type
 from tests.tools.conftest import RealTools
 
 
@@ -168,12 +168,3 @@ def test_an_empty_query_and_a_wrong_limit_are_refused(tools: RealTools) -> None:
 )
 def test_a_chunk_s_type_is_one_of_five(kind: str, text: str, expected: str) -> None:
     assert chunk_type(kind, text) == expected
-
-
-def test_an_excerpt_surrounds_the_query_or_begins_with_two_lines() -> None:
-    text = "a" * 150 + " Retry Loop " + "b" * 150
-    around = excerpt(text, "retry loop")
-    assert around == f"...{'a' * 99} Retry Loop {'b' * 99}..."
-    assert excerpt("retry", "retry") == "retry"
-    assert excerpt("one\ntwo\nthree", "absent") == "one\ntwo"
-    assert len(excerpt("x" * 1000, "absent")) == MAX_EXCERPT

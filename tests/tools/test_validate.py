@@ -54,7 +54,7 @@ def test_a_wrong_parameter_is_refused_with_its_name_and_the_allowed_values(
     with pytest.raises(InvalidParams) as refused:
         validate(tool(name), arguments)
     assert reason in refused.value.detail
-    assert refused.value.message.startswith("Invalid parameters.")
+    assert refused.value.message.startswith(f"{refused.value.user_message} ")
 
 
 def test_every_wrong_parameter_is_named_at_once() -> None:

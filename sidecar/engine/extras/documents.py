@@ -63,7 +63,7 @@ class DocumentIndexes:
         store = self._find(name)
         parsed = parse_query(query)
         if parsed.is_empty:
-            return DocumentsAnswer((), 0, None)
+            return DocumentsAnswer((), 0, _described(parsed))
         with store.reading():
             found = _DocumentSearch(store, cancelled).find(parsed)
             best = sorted(found, key=lambda number: (-found[number], number))[:limit]

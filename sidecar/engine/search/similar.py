@@ -6,16 +6,19 @@ Compares vectors alone, chunk by chunk; words and ranking features are not used 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar import shown
+from sidecar.engine.search.excerpt import excerpt
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.source import Flags, SearchedSnapshot, SearchSource
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import FileNotFound, InvalidParams, InvalidQuery
 from sidecar.model import Hit, IsCancelled, SearchAnswer
+from sidecar.parts.lexical.tokens import query_terms
 from sidecar.parts.manifest import COLLECTIONS
 
 
@@ -28,13 +31,15 @@ def find_closest(
     source: SearchSource, query: str, limit: int, threshold: float, cancelled: IsCancelled
 ) -> SearchAnswer:
     """The chunks of code and documentation closest to a question, best first. Only chunks whose similarity is at least
-    `threshold` (0-1) are returned. Raises InvalidQuery, ModelLoadFailed and Cancelled."""
+    `threshold` (0-1) are returned. Each has an excerpt that marks the question's words.
+
+    Raises InvalidQuery, ModelLoadFailed and Cancelled."""
     if not query.strip():
         raise InvalidQuery("Search query cannot be empty.")
     start = time.perf_counter()
     vector = source.embedder().embed_query(query)
     allowed = np.ones(len(source.snapshot.chunk_ids), bool)
-    return _answer(source, vector, allowed, limit, threshold, cancelled, start)
+    return _answer(source, vector, allowed, limit, threshold, cancelled, start, query_terms(query))
 
 
 def find_similar(
@@ -81,6 +86,7 @@ def _answer(
     threshold: float,
     cancelled: IsCancelled,
     start: float,
+    terms: Sequence[str] | None = None,
 ) -> SearchAnswer:
     snapshot = source.snapshot
     near: list[tuple[float, int]] = []
@@ -103,6 +109,7 @@ def _answer(
             kind=stored.kind,
             names=stored.names,
             enclosing=stored.enclosing,
+            excerpt=() if terms is None else excerpt(stored.text, int(snapshot.chunk_start[row]), terms, stored.names),
         )
         for (row, similarity), stored in zip(page, snapshot.stored_chunks([row for row, _ in page]), strict=True)
     )

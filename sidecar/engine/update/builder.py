@@ -25,6 +25,7 @@ from sidecar.engine.update.staleness import Unread, unread_notice
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import (
     COULD_NOT_BE,
+    NO_FILES,
     BuildReport,
     CollectionCounts,
     Decision,
@@ -196,9 +197,7 @@ class Builder:
             return FileReport("removed", path, 0)
         if not isinstance(found, FoundFile):
             indexer.remove(path)
-            raise FileExcluded(
-                f"{shown.place(path or '.')}: {found.decision.rule.value} ({shown.reason(found.decision.detail)})."
-            )
+            raise _not_indexable(path or ".", found.decision)
         return FileReport("reindexed", path, self.index_one(generation, found))
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:
@@ -262,6 +261,15 @@ def count_collections(generation: Generation) -> tuple[CollectionCounts, Collect
         CollectionCounts(int(files[0]), int(chunks[0])),
         CollectionCounts(int(files[1]), int(chunks[1])),
     )
+
+
+def _not_indexable(path: str, decision: Decision) -> FileNotFound | FileExcluded:
+    """The error for a path that exists and is not indexed. What is no file at all is said to be what it is."""
+    if decision.rule is Rule.FOLDER:
+        return FileNotFound(f"{shown.place(path)} is {decision.detail}. Name one file.")
+    if decision.rule in NO_FILES:
+        return FileExcluded(f"{shown.place(path)} is {shown.reason(decision.detail)}.")
+    return FileExcluded(f"{shown.place(path)}: {decision.rule.value} ({shown.reason(decision.detail)}).")
 
 
 def _raise_if_left_out(snapshot: Snapshot, path: str) -> None:

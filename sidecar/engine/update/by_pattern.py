@@ -26,11 +26,13 @@ _GLOB = re.compile(r"[*?\[{]")
 
 @dataclass(frozen=True)
 class Matched:
-    """The files that each pattern names, and (path, reason) for plain paths without any file that can be indexed."""
+    """The files that each pattern names, (path, reason) for plain paths without any file that can be indexed, and the
+    globs that no file matches, as the caller wrote them."""
 
     files: tuple[tuple[FoundFile, ...], ...]
     failures: tuple[tuple[str, str], ...]
     walked: WalkResult
+    unmatched: tuple[str, ...] = ()
 
 
 @dataclass
@@ -53,12 +55,17 @@ def match_patterns(root: str, walker: Walker, patterns: Sequence[str], cancelled
     by_path = {found.path: found for found in walked.files}
     matched: list[tuple[FoundFile, ...]] = []
     failures: list[tuple[str, str]] = []
-    for pattern in relative:
+    unmatched: list[str] = []
+    for given, pattern in zip(patterns, relative, strict=True):
         files = tuple(_named(pattern, by_path, globs.get(pattern)))
         matched.append(files)
-        if not files and pattern not in globs:
+        if files:
+            continue
+        if pattern in globs:
+            unmatched.append(given)
+        else:
             failures.append((pattern, _why_not(walker, pattern)))
-    return Matched(tuple(matched), tuple(failures), walked)
+    return Matched(tuple(matched), tuple(failures), walked, tuple(unmatched))
 
 
 def index_matched(
@@ -84,7 +91,10 @@ def index_matched(
         writer.manifest.set_meta(last_updated=time.time())
     named = {found.path for files in matched.files for found in files}
     unread = tuple((path, why) for path, why in writer.manifest.failures().items() if path in named)
-    return PatternReport(counts.indexed, counts.skipped, counts.failed, counts.chunks, (*matched.failures, *unread))
+    failures = (*matched.failures, *unread)
+    return PatternReport(
+        counts.indexed, counts.skipped, counts.failed, counts.chunks, failures, unmatched=matched.unmatched
+    )
 
 
 def _index(
