@@ -39,7 +39,9 @@ The file that imports a library translates that library's exceptions. Surfaces c
 
 from __future__ import annotations
 
+import copy
 import errno
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sidecar import shown
@@ -68,6 +70,14 @@ class SidecarError(Exception):
     def message(self) -> str:
         """The user message, followed by the detail if the error has one."""
         return f"{self.user_message} {self.detail}".strip()
+
+    def worded(self, say: Callable[[str], str]) -> SidecarError:
+        """A copy whose detail is what `say` makes of it. The error itself may be raised again to another caller."""
+        if (detail := say(self.detail)) == self.detail:
+            return self
+        copied = copy.copy(self)
+        copied.detail, copied.args = detail, (detail,)
+        return copied.with_traceback(self.__traceback__)
 
     def as_dict(self) -> dict[str, Any]:
         """`{"code", "userMessage", "detail"?, "facts"?}`, JSON-ready."""

@@ -111,7 +111,7 @@ class FakeWorkspace:
     def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         self._check(may_be_missing=True)
         if self._indexed is not None:
-            raise IndexExists("Use reindex_project to rebuild it.")
+            raise IndexExists("Use `reindex_project` to rebuild it.")
         return self._build(progress, cancelled)
 
     def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
@@ -288,7 +288,7 @@ class FakeWorkspace:
 
     def _present(self) -> dict[str, str]:
         if self._indexed is None:
-            raise IndexNotFound("Create one with create_index.")
+            raise IndexNotFound("Create one with `create_index`.")
         return self._indexed
 
     def _check(self, may_be_missing: bool = False) -> None:

@@ -147,7 +147,7 @@ class IndexedWorkspace:
         Raises IndexExists if there is a complete one.
         """
         if self._reporter.is_complete():
-            raise IndexExists("Use reindex_project to rebuild it.")
+            raise IndexExists("Use `reindex_project` to rebuild it.")
         return self._first_stage(progress, cancelled)
 
     @counted
@@ -180,7 +180,7 @@ class IndexedWorkspace:
     def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         """Builds the index anew beside the current one, then swaps them. Raises IndexNotFound."""
         if not self._index.exists():
-            raise IndexNotFound("Run create_index first.")
+            raise IndexNotFound("Run `create_index` first.")
         with self._only_job("rebuild"), self._jobs.fair_slots.taking(cancelled) as stop:
             return make_anew(self._index, self._builds(progress, stop), self._live_update.end)
 

@@ -22,7 +22,7 @@ _CLOSED = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY
 _CACHE_KIB = 8 * 1024
 _PROBED = 100_000
 _FILES = ("", "-wal", "-shm")
-_REBUILD = "{name}: {error}. Run reindex_project to rebuild it."
+_REBUILD = "{name}: {error}. Run `reindex_project` to rebuild it."
 
 
 @contextmanager

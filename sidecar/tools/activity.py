@@ -25,8 +25,8 @@ from sidecar.tools.dialect import CamelResult
 from sidecar.tools.result import Result
 from sidecar.tools.spec import Params
 from sidecar.tools.status_result import IndexStatus
+from sidecar.tools.wording import Door
 
-Door: TypeAlias = Literal["lsp", "mcp", "rest", "shell"]
 State: TypeAlias = Literal["running", "asking", "done", "refused", "failed", "cancelled"]
 
 DEFAULT_CAPACITY: int = DEFAULTS["activityLog"]

@@ -69,7 +69,7 @@ def ask_to_create(context: Context, params: NoParams) -> Question:
     _refuse_while_indexing(status)
     if status.status != "not_found" and (status.generation or status.files):
         raise IndexExists(
-            "Use reindex_project to rebuild it, or delete_index to remove it.", indexPath=status.index_path
+            "Use `reindex_project` to rebuild it, or `delete_index` to remove it.", indexPath=status.index_path
         )
     return _question(
         context,
@@ -190,7 +190,8 @@ def get_config(context: Context, params: NoParams) -> ConfigResult:
         message = f"The config file is {answer.config_path}. {_WHEN_APPLIED}"
     else:
         message = (
-            f"There is no config file yet: create_index writes one with the defaults. It will be {answer.config_path}."
+            "There is no config file yet: `create_index` writes one with the defaults."
+            f" It will be {answer.config_path}."
         )
     if answer.problems:
         message += f" {len(answer.problems)} of its values cannot be used; see problems."
@@ -231,7 +232,7 @@ def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
 def _existing(context: Context) -> StatusAnswer:
     status = context.workspace.status()
     if status.status == "not_found":
-        raise IndexNotFound("Create one with create_index.")
+        raise IndexNotFound("Create one with `create_index`.")
     return status
 
 

@@ -64,6 +64,7 @@ async def call_with_questions(
                     progress=shared_progress(progress, displays),
                     cancelled=lambda: note.stopped() or cancelled(),
                     asked_by=note.agent,
+                    door=caller.door,
                 )
                 if isinstance(outcome, Done):
                     note.end(**outcome_of(outcome.result, outcome.declined))
@@ -98,6 +99,7 @@ def call_with_questions_sync(
             progress=progress,
             cancelled=cancelled,
             asked_by=asked_by,
+            door="shell",
         )
         if isinstance(outcome, Done):
             return outcome

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sidecar import shown
 from sidecar.model import BuildReport
 from sidecar.tools.dialect import CamelResult
-from sidecar.tools.lines import ADVICE, BAD, STRONG, Line, pairs, upgrade_lines
+from sidecar.tools.lines import BAD, STRONG, Line, pairs, upgrade_lines
 
 
 class BuildStats(CamelResult):
@@ -181,7 +181,7 @@ class ConfigResult(CamelResult):
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
-        yield ((ADVICE, self.message),)
+        yield self.message
         for problem in self.problems:
             yield ((BAD, problem),)
         if self.config is not None:

@@ -14,8 +14,6 @@ Piece: TypeAlias = str | tuple[str, str]
 Line: TypeAlias = str | Sequence[Piece]
 
 PLACE, STRONG, ASIDE, GOOD, BAD, FOUND = "place", "strong", "aside", "good", "bad", "found"
-ADVICE = "advice"
-"""The role of a text of sidecar's that may name tools; a shell names its commands instead."""
 
 
 def pairs(values: Iterable[tuple[str, object]]) -> Iterator[Line]:

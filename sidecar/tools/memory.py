@@ -327,7 +327,7 @@ def memory_fulltext_search(context: Context, params: FulltextParams) -> MemorySe
 def _existing(context: Context, params: KeyParams) -> Memory:
     memory = context.workspace.memories.get(params.key.strip())
     if memory is None:
-        raise MemoryNotFound("memory_list lists the keys that exist.")
+        raise MemoryNotFound("`memory_list` lists the keys that exist.")
     return memory
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from sidecar import shown
 from sidecar.tools.lines import Line
 
+OWN_SENTENCES = frozenset({"notice", "message", "warning", "problems", "note", "error", "last_error"})
+"""The fields, in any result, that hold sentences of sidecar's (or lists of them) and nothing that must stay exact."""
+
 
 class Result(BaseModel):
     """Base of every result of a tool."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def worded(self, say: Callable[[str], str]) -> Self:
+        """A copy whose own sentences, at any depth, are what `say` makes of them."""
+        changed = {name: _worded(value, say, name in OWN_SENTENCES) for name, value in self}
+        return self.model_copy(update=changed)
 
     def as_text(self) -> str | None:
         """What a language model reads. None means the fields as compact JSON."""
@@ -35,3 +44,11 @@ class Result(BaseModel):
     def as_notes(self) -> Iterator[str]:
         """What a shell says on standard error, one sentence each."""
         yield from ()
+
+
+def _worded(value: Any, say: Callable[[str], str], is_sentence: bool) -> Any:
+    if isinstance(value, Result):
+        return value.worded(say)
+    if isinstance(value, list):
+        return [_worded(entry, say, is_sentence) for entry in value]
+    return say(value) if is_sentence and isinstance(value, str) else value

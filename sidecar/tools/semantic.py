@@ -26,6 +26,7 @@ NO_PATTERNS = (
     "No patterns or files provided for indexing. Please specify one or more glob patterns (like '**/*.rs') or file"
     " paths."
 )
+NOTHING_INDEXED = "Nothing is indexed yet. Run `search_index` with patterns first."
 MAX_LISTED = 50
 MAX_NAMED = 5
 MAX_PATTERNS = 10_000
@@ -201,7 +202,7 @@ def search_query(context: Context, params: QueryParams) -> SemanticResult:
     try:
         answer = context.workspace.find_closest(params.query, params.limit, params.threshold, context.cancelled)
     except IndexNotFound:
-        answer = SearchAnswer((), 0, "vector", 0.0, "Nothing is indexed yet: call search_index with patterns first.")
+        answer = SearchAnswer((), 0, "vector", 0.0, NOTHING_INDEXED)
     return SemanticResult(
         results=[_hit(hit) for hit in answer.hits],
         query=params.query,

@@ -11,9 +11,9 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from sidecar import shown
 from sidecar.errors import Internal, SidecarError, UnknownTool
@@ -28,6 +28,7 @@ from sidecar.tools.registry import DEFAULT_TOOLS, TOOLSETS
 from sidecar.tools.result import Result
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.validate import validate
+from sidecar.tools.wording import Door, Wording
 
 Confirm: TypeAlias = Literal["auto", "always", "never"]
 T = TypeVar("T")
@@ -59,6 +60,7 @@ class _Call:
     progress: Progress
     cancelled: IsCancelled
     asked_by: str
+    say: Wording
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class _Gated:
     context: Context
     params: Params
     declined_by: Answer | None
+    say: Wording
 
 
 class Service:
@@ -92,6 +95,8 @@ class Service:
         self._workspaces = workspaces
         self._confirm = confirm
         self._named = _by_name(tools)
+        names = [tool.name for tool in tools]
+        self.wordings: Mapping[Door, Wording] = {door: Wording(door, names) for door in get_args(Door)}
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sidecar-read")
         self._writers: dict[str, ThreadPoolExecutor] = {}
         self._writers_lock = make_lock(Rank.TOOL_WRITERS)
@@ -116,8 +121,11 @@ class Service:
         Raises `SidecarError` only.
         """
         started = time.monotonic()
-        report = _guarded("refresh", workspace, lambda: self._workspaces.get(workspace).refresh(progress, cancelled))
-        result = UpdateResult.of(report, time.monotonic() - started)
+        say = self.wordings["shell"]
+        report = _guarded(
+            "refresh", workspace, say, lambda: self._workspaces.get(workspace).refresh(progress, cancelled)
+        )
+        result = UpdateResult.of(report, time.monotonic() - started).worded(say)
         return Done(CODE_SEARCH.shape(result), result)
 
     def call(
@@ -130,18 +138,21 @@ class Service:
         progress: Progress = no_progress,
         cancelled: IsCancelled = never_cancelled,
         asked_by: str = "",
+        door: Door = "mcp",
     ) -> Done | Question:
         """The tool's result, or the question that must be answered before it runs.
 
         To go on, call again with the question's id and the answer in `answers`. Nothing with side effects happens
-        before the question is answered. Raises `SidecarError` only.
+        before the question is answered. Sentences name commands as callers of the `door` have them. Raises
+        `SidecarError` only.
         """
+        say = self.wordings[door]
 
         def whole_call() -> Done | Question:
-            gated = self._gate(_Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by))
+            gated = self._gate(_Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by, say))
             return gated if isinstance(gated, Question) else _finish(gated)
 
-        return _guarded(name, workspace, whole_call)
+        return _guarded(name, workspace, say, whole_call)
 
     async def acall(
         self,
@@ -153,6 +164,7 @@ class Service:
         progress: Progress = no_progress,
         cancelled: IsCancelled = never_cancelled,
         asked_by: str = "",
+        door: Door = "mcp",
     ) -> Done | Question:
         """As `call`, in a worker thread. Cancelling the task makes `cancelled` true for the tool.
 
@@ -161,6 +173,7 @@ class Service:
         at once instead of waiting for the first. `progress` is called from the tool's thread.
         """
         stop = threading.Event()
+        say = self.wordings[door]
 
         def stopped() -> bool:
             return stop.is_set() or cancelled()
@@ -168,15 +181,15 @@ class Service:
         loop = asyncio.get_running_loop()
 
         def gate() -> _Gated | Question:
-            return self._gate(_Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by))
+            return self._gate(_Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by, say))
 
         try:
-            gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, gate)
+            gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, say, gate)
             if isinstance(gated, Question):
                 return gated
             at_once = gated.meant.read_only or gated.meant.alongside or gated.declined_by is not None
             pool = self._readers if at_once else self._writer(workspace)
-            return await loop.run_in_executor(pool, _guarded, name, workspace, lambda: _finish(gated))
+            return await loop.run_in_executor(pool, _guarded, name, workspace, say, lambda: _finish(gated))
         except asyncio.CancelledError:
             stop.set()
             raise
@@ -205,33 +218,35 @@ class Service:
         context = Context(self._workspaces.get(call.workspace), call.progress, call.cancelled, call.asked_by)
         question = tool.question(context, params) if tool.question else None
         if question is None:
-            return _Gated(tool, meant, context, params, None)
+            return _Gated(tool, meant, context, params, None, call.say)
         confirm = self._confirm if isinstance(self._confirm, str) else self._confirm()
         if confirm == "never":
-            return _Gated(tool, meant, context, params, None)
+            return _Gated(tool, meant, context, params, None, call.say)
         answer = call.answers.get(question.id)
         if answer is None:
-            return question
+            return replace(question, detail=call.say(question.detail))
         goes_on = answer == "accept" or (answer == "nobody" and confirm == "auto" and not question.destructive)
-        return _Gated(tool, meant, context, params, None if goes_on else answer)
+        return _Gated(tool, meant, context, params, None if goes_on else answer, call.say)
 
 
 def _finish(gated: _Gated) -> Done:
     tool = gated.tool
     if gated.declined_by is not None and tool.declined is not None:
-        result = tool.declined(gated.context, gated.params, gated.declined_by)
+        result = tool.declined(gated.context, gated.params, gated.declined_by).worded(gated.say)
         return Done(gated.meant.dialect.shape(result), result, declined=True)
-    result = tool.run(gated.context, gated.params)
+    result = tool.run(gated.context, gated.params).worded(gated.say)
     return Done(gated.meant.dialect.shape(result), result)
 
 
-def _guarded(name: str, workspace: str, work: Callable[[], T]) -> T:
-    """Turns every exception that is not a `SidecarError` into `Internal` and logs it under an id that the caller is
-    given."""
+def _guarded(name: str, workspace: str, say: Wording, work: Callable[[], T]) -> T:
+    """Puts errors into the caller's words. Turns every exception that is not a `SidecarError` into `Internal` and logs
+    it under an id that the caller is given."""
     try:
         return work()
-    except SidecarError:
-        raise
+    except SidecarError as error:
+        if (worded := error.worded(say)) is error:
+            raise
+        raise worded from error.__cause__
     except Exception as error:
         incident = uuid.uuid4().hex[:8]
         workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", name, incident)

@@ -26,10 +26,10 @@ from sidecar.tools.activity import (
     ActivityParams,
     ActivityResult,
     AttachedSession,
-    Door,
     iso,
 )
 from sidecar.tools.spec import Answer, Question
+from sidecar.tools.wording import Door
 
 T = TypeVar("T")
 

@@ -18,13 +18,14 @@ from sidecar.settings.declare import DECLARATIONS
 from sidecar.surfaces.cli.main import main
 from sidecar.surfaces.cli.options import build_parser, command_named
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS, WITHOUT_COMMAND, Argument, ToolCommand
-from sidecar.surfaces.cli.tool_options import commands_by_tool, shell_facts
+from sidecar.surfaces.cli.tool_options import shell_facts
 from sidecar.tools.code_search import SearchCodeParams
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SnakeResult
 from sidecar.tools.registry import ALL_SPECS, TOOLSETS
 from sidecar.tools.service import Service
 from sidecar.tools.spec import Params, ToolSpec
+from sidecar.tools.wording import SHELL
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
 SPECS = {tool.id: tool for tool in ALL_SPECS}
@@ -156,7 +157,7 @@ def test_a_parameter_that_no_option_can_take_is_refused_when_the_grammar_is_buil
 
 
 def test_advice_names_a_command_for_every_tool_that_has_one() -> None:
-    assert commands_by_tool() == {tool.name: command.name for command, tool in USES}
+    assert dict(SHELL) == {tool.name: command.name for command, tool in USES}
 
 
 def test_the_options_for_settings_are_described_as_the_settings_are() -> None:

@@ -77,7 +77,7 @@ class FullWorkspace(FakeWorkspace):
 
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         report = super().refresh(progress, cancelled)
-        return replace(report, errors=1, removed=2, withheld=3, upgraded=4, masked=5, notice="Use create_index.\nNow.")
+        return replace(report, errors=1, removed=2, withheld=3, upgraded=4, masked=5, notice="Use `create_index`.\nNow.")
 
     def config(self) -> ConfigAnswer:
         answer = super().config()
@@ -88,7 +88,17 @@ class FullWorkspace(FakeWorkspace):
 
 
 HITS = (
-    Hit("src/a.py", 9, 11, "def alpha():\n\treturn  \n  'Alpha\x1b[2J'", 0.987654, "python", "function", ("alpha",)),
+    Hit(
+        "src/a.py",
+        9,
+        11,
+        "def alpha():\n\treturn  \n  'Alpha\x1b[2J'",
+        0.987654,
+        "python",
+        "function",
+        ("alpha",),
+        excerpt=(MarkedLine(9, ("def ", "alpha", "():")), MarkedLine(11, ("  '", "Alpha", "\x1b[2J'"))),
+    ),
     Hit(
         ODD,
         1,

@@ -291,7 +291,7 @@ class Generations:
                 name = key.removeprefix("version_")
                 raise IndexCorrupt(
                     f"It was made with {name} version {meta.get(key)}, but this sidecar uses {value}."
-                    " Run reindex_project to rebuild it; unchanged texts are not embedded again."
+                    " Run `reindex_project` to rebuild it; unchanged texts are not embedded again."
                 )
 
 

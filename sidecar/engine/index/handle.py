@@ -181,7 +181,7 @@ class IndexHandle:
     def _current(self) -> int:
         number = self._directory.current()
         if number is None:
-            raise IndexNotFound("Run create_index first.")
+            raise IndexNotFound("Run `create_index` first.")
         return number
 
     def _open_current(self) -> Generation:

@@ -71,7 +71,7 @@ class ModelChoice:
         if wanted.model_id != own.model_id and not self._settings().two_stage:
             raise IndexCorrupt(
                 f"It was made with the model {own.model_id}, but the settings name {wanted.model_id}."
-                " Run reindex_project, or change the setting back."
+                " Run `reindex_project`, or change the setting back."
             )
 
     def embedder(self, model: ModelFacts) -> Embedder:
@@ -82,7 +82,7 @@ class ModelChoice:
         settings = self.settings_for(model)
         if self._facts(settings).model_id != model.model_id:
             raise ModelLoadFailed(
-                f"The index was made with {model.model_id}, which is no longer there. Run reindex_project."
+                f"The index was made with {model.model_id}, which is no longer there. Run `reindex_project`."
             )
         return self._embedder(settings)
 

@@ -30,7 +30,7 @@ from sidecar.model import Ids, Vectors
 from sidecar.parts.database import OpenedFile, blamed, connect, find_fault, translated
 from sidecar.parts.manifest import unpack_names
 
-REBUILD = "Run reindex_project to rebuild it."
+REBUILD = "Run `reindex_project` to rebuild it."
 
 Int32s = NDArray[np.int32]
 Flags = NDArray[np.bool_]

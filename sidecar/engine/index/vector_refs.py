@@ -43,7 +43,7 @@ def vectors_in(manifest: Path, store_uuid: str) -> Ids:
             return np.fromiter((row[0] for row in rows), np.int64)
         except (TypeError, ValueError, OverflowError) as error:
             raise IndexCorrupt(
-                f"{shown.place(manifest)} refers to vectors by invalid numbers. Run reindex_project to rebuild it."
+                f"{shown.place(manifest)} refers to vectors by invalid numbers. Run `reindex_project` to rebuild it."
             ) from error
         finally:
             connection.close()

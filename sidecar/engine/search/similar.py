@@ -131,7 +131,7 @@ def chunk_at(snapshot: SearchedSnapshot, path: str, line: int) -> int:
     first chunk. Raises FileNotFound if the path is not in the index, InvalidParams if the file is empty or ends before
     the line."""
     if path not in snapshot.paths:
-        raise FileNotFound(f"{shown.place(path)} is not in the index; explain_path says why.")
+        raise FileNotFound(f"{shown.place(path)} is not in the index; `explain_path` says why.")
     rows = np.flatnonzero(snapshot.chunk_file == snapshot.paths.index(path))
     if not len(rows):
         raise InvalidParams(f"{shown.place(path)} is empty: there is nothing to compare.")

@@ -33,7 +33,7 @@ class Jobs:
         """
         while not self.lock.acquire(timeout=_GIVE_WAY_SECONDS):
             if self.activity.kind:
-                raise IndexingInProgress("get_index_status shows its progress. Wait for its end, or cancel it.")
+                raise IndexingInProgress("`get_index_status` shows its progress. Wait for its end, or cancel it.")
             give_way()
 
     def end(self) -> None:

@@ -85,7 +85,7 @@ class LiveUpdate:
         """Like `readable`, but takes the lease first. Also raises IndexLocked, PermissionDenied or DiskFull."""
         with self._index.gate:
             if not self._index.exists():
-                raise IndexNotFound("Run create_index first.")
+                raise IndexNotFound("Run `create_index` first.")
             self._index.take_lease()
             return self.readable()
 

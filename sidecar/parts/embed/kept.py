@@ -410,7 +410,7 @@ class KeptVectors:
             raise IndexCorrupt(
                 f"{shown.place(self._path)} holds vectors of {dimension} numbers for {model_id}, not of "
                 f"{self._dimension}."
-                " Run reindex_project; if that does not help, move the file away and run it again.",
+                " Run `reindex_project`; if that does not help, move the file away and run it again.",
                 asked_wrongly=True,
             )
         return int(number)

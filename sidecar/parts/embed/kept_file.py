@@ -26,7 +26,7 @@ _ROUNDING = 0.002
 """How far from 1 rounding to float16 may take the length of a vector."""
 _JOURNALS = ("-wal", "-shm", "")
 _PUT = "INSERT INTO vectors(model, hash, vector) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-ADVICE = "Run reindex_project: it makes the vectors again, and nothing is lost but time."
+ADVICE = "Run `reindex_project`: it makes the vectors again, and nothing is lost but time."
 
 
 def is_readonly(path: Path) -> bool:

@@ -13,7 +13,6 @@ from sidecar.surfaces.cli.formats import yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
 from sidecar.surfaces.cli.session import CliSession, Reply, interruptible, write_json
-from sidecar.surfaces.cli.terminal import in_shell_words
 from sidecar.surfaces.cli.tool_options import arguments_of, shell_facts
 from sidecar.tools.lines import upgrade_lines
 
@@ -34,7 +33,7 @@ def _show(session: CliSession, reply: Reply) -> int:
 
 def _note(session: CliSession, reply: Reply) -> None:
     for note in reply.notes:
-        session.note(in_shell_words(note))
+        session.note(note)
 
 
 def _refresh(session: CliSession) -> Reply:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, 
 from sidecar import shown
 from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
 from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser, join_commands
-from sidecar.surfaces.cli.terminal import absent_stream, in_shell_words, silence_stdout
+from sidecar.surfaces.cli.terminal import absent_stream, silence_stdout
+from sidecar.tools.wording import Wording
 
 if TYPE_CHECKING:
     from sidecar.surfaces.cli.session import Tools
@@ -277,12 +278,13 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _report(error: SidecarError, args: argparse.Namespace, stderr: TextIO) -> None:
+def _report(failed: SidecarError, args: argparse.Namespace, stderr: TextIO) -> None:
+    error = failed.worded(Wording("shell", ()))
     if args.json:
         from sidecar.surfaces.cli.session import write_json
 
         write_json(stderr, {"error": error.as_dict()})
     elif not isinstance(error, Cancelled):
-        stderr.write(shown.line(f"sidecar: {in_shell_words(error.message)} [{error.code}]") + "\n")
+        stderr.write(shown.line(f"sidecar: {error.message} [{error.code}]") + "\n")
     elif not args.quiet:
         stderr.write(shown.line(f"sidecar: interrupted. {error.detail}") + "\n")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from sidecar import shown
-from sidecar.surfaces.cli.tool_options import commands_by_tool
-from sidecar.tools.lines import ADVICE, ASIDE, BAD, FOUND, GOOD, PLACE, STRONG, Line, Piece
+from sidecar.tools.lines import ASIDE, BAD, FOUND, GOOD, PLACE, STRONG, Line, Piece
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -21,12 +19,6 @@ if TYPE_CHECKING:
 
 _STEP = 10
 _WIDTH = 40
-
-
-def in_shell_words(text: str) -> str:
-    """Returns the engine's advice with shell commands in place of the tools' names."""
-    commands = commands_by_tool()
-    return re.sub(rf"\b({'|'.join(commands)})\b", lambda tool: f"`sidecar {commands[tool.group()]}`", text)
 
 
 def absent_stream() -> TextIO:
@@ -64,10 +56,7 @@ class Style:
 
 
 def _with_role(piece: Piece) -> tuple[str, str]:
-    if isinstance(piece, str):
-        return "", piece
-    role, text = piece
-    return role, in_shell_words(text) if role == ADVICE else text
+    return ("", piece) if isinstance(piece, str) else (piece[0], piece[1])
 
 
 def _coloured(code: str, text: str) -> str:

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sidecar.surfaces.cli.presentation import TOOL_COMMANDS, Argument, ToolCommand
+from sidecar.surfaces.cli.presentation import Argument, ToolCommand
 
 Facts: TypeAlias = Mapping[str, Any]
 """The content of `shell.json`."""
@@ -25,13 +25,6 @@ def shell_facts() -> Facts:
     """Returns what is generated for the shell."""
     facts: Facts = json.loads(Path(__file__).with_name("shell.json").read_text(encoding="utf-8"))
     return facts
-
-
-@cache
-def commands_by_tool() -> Mapping[str, str]:
-    """Returns the command for each tool's name, for advice that names tools."""
-    tools = shell_facts()["tools"]
-    return {tools[tool]["name"]: command.name for command in TOOL_COMMANDS for tool in command.tools}
 
 
 def summary_of(command: ToolCommand, facts: Facts) -> str:

@@ -106,7 +106,7 @@ class SidecarServer(JsonRPCServer):
         self.known_client = asyncio.Event()
         self.folders = Folders()
         self.buffers = Buffers(self.folders, self._workspace, debounce_s)
-        self.status = StatusFeed(self._workspace, self.protocol.notify)
+        self.status = StatusFeed(self._workspace, self.protocol.notify, self._say)
         self.stops = Stops()
         self._editor = EditorClient(
             self.protocol,
@@ -212,6 +212,9 @@ class SidecarServer(JsonRPCServer):
 
     def _workspace(self, root: str) -> Workspace:
         return self._shared.service.workspace(root)
+
+    def _say(self, sentence: str) -> str:
+        return self._shared.service.wordings["lsp"](sentence)
 
     def _start_watching(self, folder: str) -> None:
         task = asyncio.get_running_loop().create_task(self.status.watch(folder))

@@ -24,10 +24,16 @@ class StatusFeed:
     """Listens to each folder's workspace while the folder is open in the client. Lives on the event loop."""
 
     def __init__(
-        self, workspace: Callable[[str], Workspace], notify: Callable[[str, Any], None], interval_s: float = INTERVAL_S
+        self,
+        workspace: Callable[[str], Workspace],
+        notify: Callable[[str, Any], None],
+        say: Callable[[str], str],
+        interval_s: float = INTERVAL_S,
     ) -> None:
+        """`say` puts a sentence into the words of the client."""
         self._workspace = workspace
         self._notify = notify
+        self._say = say
         self._interval_s = interval_s
         self._stops: dict[str, Callable[[], None]] = {}
         self._latest: dict[str, StatusAnswer] = {}
@@ -91,4 +97,4 @@ class StatusFeed:
 
     def _send(self, folder: str, answer: StatusAnswer) -> None:
         place = {"workspace": folder, "uri": uri_of(folder)}
-        self._notify("sidecar/status", {**place, **CODE_SEARCH.shape(index_status(answer))})
+        self._notify("sidecar/status", {**place, **CODE_SEARCH.shape(index_status(answer).worded(self._say))})

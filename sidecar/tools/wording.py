@@ -1,0 +1,81 @@
+"""Names commands as the caller of each door has them.
+
+The engine and the tools write a command in a sentence as a tool's name between backticks: "Run `create_index` first."
+A door never shows that: the service gives every error and every sentence of a result to the `Wording` of the caller's
+door. Names of tools that are not advice to run something stand without backticks and stay as they are. Cheap to import.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+Door: TypeAlias = Literal["lsp", "mcp", "rest", "shell"]
+
+SHELL: Mapping[str, str] = MappingProxyType(
+    {
+        "create_index": "index",
+        "search_code": "search",
+        "search_docs": "docs",
+        "search_by_path": "paths",
+        "get_index_status": "status",
+        "get_config": "config",
+        "reindex_project": "reindex",
+        "reindex_file": "reindex",
+        "delete_index": "delete",
+        "explain_path": "explain",
+        "search_index": "search index",
+        "search_query": "search query",
+    }
+)
+"""The shell's command for each tool that has one; `sidecar call` calls every tool."""
+
+PALETTE: Mapping[str, str] = MappingProxyType(
+    {
+        "create_index": "Create Index",
+        "search_code": "Search Code",
+        "search_docs": "Search Docs",
+        "search_by_path": "Search by Path",
+        "search_symbols": "Go to Symbol by Meaning",
+        "find_similar": "Find Similar Code",
+        "get_index_status": "Show Index Status",
+        "get_config": "Open Config",
+        "reindex_project": "Reindex Project",
+        "reindex_file": "Reindex This File",
+        "delete_index": "Delete Index",
+        "explain_path": "Why Is This File (Not) Indexed?",
+    }
+)
+"""The title of the extension's command for each tool that has one."""
+
+_COMMAND = re.compile(r"`([a-z]+(?:_[a-z]+)+)`")
+
+
+class Wording:
+    """Puts sentences into the words of the callers of one door. `tools` are the names of the tools that they have."""
+
+    def __init__(self, door: Door, tools: Collection[str]) -> None:
+        self._door = door
+        self._tools = frozenset(tools)
+
+    def __call__(self, sentence: str) -> str:
+        """The sentence with the caller's own command in place of each tool's name between backticks."""
+        return _COMMAND.sub(lambda found: self._command(found[1]) or found[0], sentence)
+
+    def _command(self, tool: str) -> str:
+        """How the caller runs the tool; empty if there is no such tool."""
+        if self._door == "shell":
+            return in_a_shell(tool) if tool in SHELL or tool in self._tools else ""
+        if tool not in self._tools:
+            return f"{in_a_shell(tool)} in a terminal" if tool in SHELL else ""
+        if self._door == "rest":
+            return f"POST /tools/{tool}"
+        # An editor without the extension has no palette, but can execute the command of the tool's name.
+        return f'"Sidecar: {PALETTE[tool]}" ({tool})' if self._door == "lsp" and tool in PALETTE else tool
+
+
+def in_a_shell(tool: str) -> str:
+    """The shell's command that runs a tool, between backticks."""
+    return f"`sidecar {SHELL.get(tool) or f'call {tool}'}`"
