@@ -588,6 +588,9 @@ class DocumentsAnswer:
 class Documents(Protocol):
     """Named indexes over documents that callers supply. An index named `default`, in memory, always exists."""
 
+    def is_in_memory(self, name: str) -> bool:
+        """Whether there is an index of this name that ends with the process."""
+
     def create(self, name: str, backend: str, lowercase: bool, min_length: int) -> None:
         """Makes an empty index. Raises DocumentIndexExists, UnknownBackend (known: memory, sqlite)."""
 

@@ -30,11 +30,13 @@ def make_service(
     toolsets: str | Iterable[str] | None = None,
     unset_toolsets: str | Iterable[str] = DEFAULT_TOOLSETS,
     engine: OpenEngine | None = None,
+    goes_on: bool = True,
 ) -> Service:
     """The service over the real engine, or over `engine`. `flags` and `editor` hold settings under config.json's keys.
 
-    With `toolsets` None, the toolsets come from the settings, or from `unset_toolsets` if no layer sets them. Raises
-    `ConfigInvalid` when SIDECAR_HOME is not an absolute path and `InvalidParams` for an unknown toolset.
+    `goes_on` is False in a process that ends after one call. With `toolsets` None, the toolsets come from the settings,
+    or from `unset_toolsets` if no layer sets them. Raises `ConfigInvalid` when SIDECAR_HOME is not an absolute path and
+    `InvalidParams` for an unknown toolset.
     """
     flags, editor = flags or {}, editor or {}
     environment = os.environ if env is None else env
@@ -59,6 +61,7 @@ def make_service(
         confirm=lambda: settings().confirm,
         tools=tools_of(toolsets),
         question_seconds=lambda: settings().question_seconds,
+        goes_on=goes_on,
     )
 
 

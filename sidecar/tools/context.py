@@ -12,13 +12,15 @@ from sidecar.model import IsCancelled, Progress, Workspace
 class Context:
     """The context of one call: its workspace, how to report progress, how to learn that it is cancelled, and who asked.
 
-    `asked_by` is the caller's name as a person is shown it (`Claude Code`, `the editor`); it may be empty.
+    `asked_by` is the caller's name as a person is shown it (`Claude Code`, `the editor`); it may be empty. `goes_on`:
+    the process outlives the call, so that what it keeps in memory can be used by another one.
     """
 
     workspace: Workspace
     progress: Progress
     cancelled: IsCancelled
     asked_by: str = ""
+    goes_on: bool = True
 
 
 class Workspaces(Protocol):

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
+from sidecar import shown
 from sidecar.errors import BlankContent, InvalidParams
 from sidecar.tools.code_search import Whole
 from sidecar.tools.context import Context
@@ -22,6 +23,7 @@ FAMILY = "documents"
 MAX_NAME = 200
 MAX_CONTENT = 50_000_000
 MAX_DEPTH = 100
+MEMORY = "memory"
 
 
 class SearchDocumentIndexParams(Params):
@@ -127,7 +129,7 @@ class CreateDocumentIndexParams(Params):
         examples=["project_docs"],
     )
     backend: str = Field(
-        "memory", description="memory, or sqlite (kept on disk).", examples=["memory"], max_length=MAX_NAME
+        MEMORY, description="memory, or sqlite (kept on disk).", examples=["memory"], max_length=MAX_NAME
     )
     tokenizer_config: TokenizerConfig = Field(
         TokenizerConfig.model_validate({}),
@@ -146,6 +148,7 @@ class CreatedDocumentIndex(SnakeResult):
 
 def run_search_documents_index(context: Context, params: Any) -> DocumentSearchResult:
     """Searches a document index. `params` needs `query`, `k` and `index_name`. An empty query finds nothing."""
+    _must_outlive_the_call(context, params.index_name)
     answer = context.workspace.documents.search(params.index_name, params.query, params.k, context.cancelled)
     results = [
         DocumentResult(
@@ -158,6 +161,7 @@ def run_search_documents_index(context: Context, params: Any) -> DocumentSearchR
 
 def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
     """Adds a document, or replaces the one with the same id."""
+    _must_outlive_the_call(context, params.index_name)
     replaced, tokens = context.workspace.documents.add(
         params.index_name, params.doc_id, params.content, params.metadata
     )
@@ -166,9 +170,24 @@ def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
 
 def create_document_index(context: Context, params: CreateDocumentIndexParams) -> CreatedDocumentIndex:
     """Creates a named document index."""
+    if params.backend == MEMORY and not context.goes_on:
+        raise InvalidParams(_ends_at_once(params.index_name))
     tokenizer = params.tokenizer_config
     context.workspace.documents.create(params.index_name, params.backend, tokenizer.lowercase, tokenizer.min_length)
     return CreatedDocumentIndex(status="created", index_name=params.index_name, backend=params.backend)
+
+
+def _must_outlive_the_call(context: Context, index_name: str) -> None:
+    if not context.goes_on and context.workspace.documents.is_in_memory(index_name):
+        raise InvalidParams(_ends_at_once(index_name))
+
+
+def _ends_at_once(index_name: str) -> str:
+    return (
+        f"index_name: {shown.quoted(index_name)} is an index in memory, which ends with this command, so nothing in it"
+        " would be kept. Leave out --standalone (and unset CI) to let the daemon hold it, or create an index with the"
+        ' backend "sqlite" and name that one.'
+    )
 
 
 def is_plain_json(value: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 
@@ -58,6 +58,16 @@ def tools_of(toolsets: str | Iterable[str] = DEFAULT_TOOLSETS) -> tuple[ToolSpec
         for tool in tools if toolset in wanted or "all" in wanted else ():
             chosen[tool.name] = SHARED_NAMES[tool.name] if tool.name in chosen else tool
     return tuple(chosen.values())
+
+
+def toolset_of(is_meant: Callable[[ToolSpec], bool]) -> str:
+    """The first toolset with a tool that is meant; empty if there is none."""
+    return next((toolset for toolset, tools in TOOLSETS.items() if any(map(is_meant, tools))), "")
+
+
+def not_enabled(name: str, toolset: str) -> str:
+    """One sentence for a caller who names something of a toolset that they do not have."""
+    return f"{name} belongs to the toolset {toolset}, which is not enabled here; enable it with --toolsets."
 
 
 def _advice(name: str) -> str:

@@ -24,7 +24,7 @@ from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context, Workspaces
 from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.index_results import UpdateResult
-from sidecar.tools.registry import DEFAULT_TOOLS, TOOLSETS
+from sidecar.tools.registry import DEFAULT_TOOLS, not_enabled, toolset_of
 from sidecar.tools.result import Result
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.validate import validate
@@ -80,7 +80,7 @@ class Service:
 
     `confirm` is `auto`, `always` or `never`. With `auto` and `always` a tool's question is asked; if nobody can be
     asked, `auto` refuses only destructive tools and `always` refuses all. `never` asks nothing. `question_seconds`: how
-    long an editor may take to answer.
+    long an editor may take to answer. `goes_on` is False in a process that ends after one call.
     """
 
     def __init__(
@@ -89,11 +89,13 @@ class Service:
         confirm: Confirm | Callable[[], Confirm] = "auto",
         tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS,
         question_seconds: Callable[[], float] = lambda: QUESTION_SECONDS,
+        goes_on: bool = True,
     ) -> None:
         self.tools = tools
         self.question_seconds = question_seconds
         self._workspaces = workspaces
         self._confirm = confirm
+        self._goes_on = goes_on
         self._named = _by_name(tools)
         names = [tool.name for tool in tools]
         self.wordings: Mapping[Door, Wording] = {door: Wording(door, names) for door in get_args(Door)}
@@ -215,7 +217,8 @@ class Service:
         tool = self.tool(call.name)
         params = validate(tool, call.arguments)
         meant = tool.meant_by(call.arguments)
-        context = Context(self._workspaces.get(call.workspace), call.progress, call.cancelled, call.asked_by)
+        workspace = self._workspaces.get(call.workspace)
+        context = Context(workspace, call.progress, call.cancelled, call.asked_by, self._goes_on)
         question = tool.question(context, params) if tool.question else None
         if question is None:
             return _Gated(tool, meant, context, params, None, call.say)
@@ -269,9 +272,8 @@ def _by_name(tools: tuple[ToolSpec, ...]) -> dict[str, ToolSpec]:
 
 
 def _no_such_tool(name: str, known: list[str]) -> str:
-    for toolset, tools in TOOLSETS.items():
-        if any(name in (tool.name, tool.lsp_method, *tool.aliases) for tool in tools):
-            return f"{name} belongs to the toolset {toolset}, which is not enabled here; enable it with --toolsets."
+    if toolset := toolset_of(lambda tool: name in (tool.name, tool.lsp_method, *tool.aliases)):
+        return not_enabled(name, toolset)
     nearest: list[Any] = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     advice = f"Did you mean {nearest[0]}?" if nearest else f"Known tools: {', '.join(known)}."
     return f"There is no tool {shown.quoted(name)}. {advice}"

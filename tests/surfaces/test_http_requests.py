@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.surfaces.http.faults import no_such_path
 from tests.patience import PATIENCE_S
 from tests.surfaces.http_client import Served, environment
 
@@ -349,3 +350,20 @@ def test_a_yes_deletes_and_the_index_can_be_made_again(served: Served) -> None:
     assert served.say("delete_index", {}, "accept").json["status"] == "deleted"
     assert served.get("/code/search", q="x").json["code"] == "INDEX_NOT_FOUND"
     assert served.say("create_index", {}, "accept").json["status"] == "created"
+
+
+@pytest.mark.parametrize(
+    ("path", "toolset"),
+    [
+        ("/fulltext", "memory"),
+        ("/memory/fulltext", "memory"),
+        ("/memory", "memory"),
+        ("/semantic/search", "semantic"),
+    ],
+)
+def test_a_path_of_a_toolset_that_is_not_enabled_names_the_toolset(path: str, toolset: str) -> None:
+    fault = no_such_path(path).as_dict()
+    assert fault["detail"] == (
+        f"{path} belongs to the toolset {toolset}, which is not enabled here; enable it with --toolsets."
+    )
+    assert "toolset" not in no_such_path("/nonsense").as_dict()["detail"]

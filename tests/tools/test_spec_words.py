@@ -17,10 +17,11 @@ from sidecar.errors import (
     InvalidQuery,
     SidecarError,
 )
-from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.registry import ALL_TOOLS, tools_of
+from sidecar.tools.service import Done, Service
 from sidecar.tools.spec import ToolSpec
 from sidecar.tools.validate import validate
-from tests.tools.conftest import RealTools
+from tests.tools.conftest import OneWorkspace, RealTools
 
 WITH_A_QUERY = ("search_code", "search_docs", "search_query", "memory_search")
 NAMES_OF_INDEXES = ("a", "A-b_9", "0", "-", "_", "x" * 200)
@@ -188,3 +189,26 @@ def test_reindex_file_says_that_a_path_is_a_folder_or_a_link(tools: RealTools) -
     ):
         refused = refusal(tools, "reindex_file", file_path=path)
         assert (type(refused), refused.detail) == (kind, said)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("search_add_document", {"doc_id": "a", "content": "words"}),
+        ("search_index", {"query": "words"}),
+        ("search_create_index", {"index_name": "mine"}),
+    ],
+)
+def test_a_process_of_one_call_pretends_to_keep_nothing_in_memory(
+    tools: RealTools, name: str, arguments: dict[str, object]
+) -> None:
+    service = Service(OneWorkspace(tools.workspace), tools=tools_of("documents"), goes_on=False)
+    with pytest.raises(InvalidParams, match="in memory, which ends with this command, so nothing in it would be kept"):
+        service.call(name, arguments, workspace=tools.workspace.root)
+    kept = {"index_name": "kept", "backend": "sqlite"}
+    for used, given in (
+        ("search_create_index", kept),
+        ("search_add_document", {"doc_id": "a", "content": "words", "index_name": "kept"}),
+        ("search_index", {"query": "words", "index_name": "kept"}),
+    ):
+        assert isinstance(service.call(used, given, workspace=tools.workspace.root), Done)

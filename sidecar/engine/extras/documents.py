@@ -33,6 +33,11 @@ class DocumentIndexes:
         self._in_memory: dict[str, DocumentStore] = {DEFAULT: MemoryDocuments()}
         self._lock = make_lock(Rank.DOCUMENTS)
 
+    def is_in_memory(self, name: str) -> bool:
+        """Whether there is an index of this name that ends with the process."""
+        with self._lock:
+            return name in self._in_memory
+
     def create(self, name: str, backend: str, lowercase: bool, min_length: int) -> None:
         """Creates an empty index, in memory or in SQLite. Raises UnknownBackend, and DocumentIndexExists if an index of
         either kind has the name."""

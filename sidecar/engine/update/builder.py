@@ -266,7 +266,7 @@ def count_collections(generation: Generation) -> tuple[CollectionCounts, Collect
 def _not_indexable(path: str, decision: Decision) -> FileNotFound | FileExcluded:
     """The error for a path that exists and is not indexed. What is no file at all is said to be what it is."""
     if decision.rule is Rule.FOLDER:
-        return FileNotFound(f"{shown.place(path)} is {decision.detail}. Name one file.")
+        return FileNotFound(f"{shown.place(path)} is {shown.reason(decision.detail)}. Name one file.")
     if decision.rule in NO_FILES:
         return FileExcluded(f"{shown.place(path)} is {shown.reason(decision.detail)}.")
     return FileExcluded(f"{shown.place(path)}: {decision.rule.value} ({shown.reason(decision.detail)}).")

@@ -188,7 +188,7 @@ def _command(
         if service is not None:
             return service
         _log()
-        made.append(_make_service(args))
+        made.append(_make_service(args, goes_on=False))
         return made[0]
 
     root = str(args.workspace) if args.workspace else _workspace_here()
@@ -234,7 +234,9 @@ def _offered(args: argparse.Namespace) -> dict[str, Any]:
     return {"toolsets": args.toolsets or "all"}
 
 
-def _make_service(args: argparse.Namespace, editor: Mapping[str, object] | None = None) -> Service:
+def _make_service(
+    args: argparse.Namespace, editor: Mapping[str, object] | None = None, *, goes_on: bool = True
+) -> Service:
     from sidecar.settings.load import load_settings
     from sidecar.tools.assemble import make_service
 
@@ -242,7 +244,7 @@ def _make_service(args: argparse.Namespace, editor: Mapping[str, object] | None 
     problems = load_settings(None, None, {}, {}, flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
-    return make_service(flags=flags, editor=editor, **_offered(args))
+    return make_service(flags=flags, editor=editor, goes_on=goes_on, **_offered(args))
 
 
 def _log() -> None:

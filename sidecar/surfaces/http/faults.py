@@ -10,6 +10,7 @@ from typing import Any
 
 from sidecar import shown
 from sidecar.tools.dialect import Dialect
+from sidecar.tools.registry import not_enabled, toolset_of
 from sidecar.tools.spec import Question
 
 
@@ -68,9 +69,11 @@ def too_many() -> RequestFault:
 
 
 def no_such_path(path: str) -> RequestFault:
-    """404: no route has this path."""
+    """404: no route has this path, or only tools that are not enabled have it."""
     said = f"There is nothing at {shown.quoted(path)}."
-    return RequestFault(404, "NOT_FOUND", said, "GET /openapi.json lists what there is.")
+    toolset = toolset_of(lambda tool: path in tool.rest)
+    advice = not_enabled(path, toolset) if toolset else "GET /openapi.json lists what there is."
+    return RequestFault(404, "NOT_FOUND", said, advice)
 
 
 def wrong_method(method: str, headers: Mapping[str, str]) -> RequestFault:
