@@ -100,6 +100,14 @@ DOCUMENTS = Dialect(name="documents", field_case=snake, error_body=_document_err
 """Errors are `{"error": sentence}`. Nulls stay, because a caller's metadata may hold them."""
 
 
+def _either_error(code: str, message: str) -> dict[str, Any]:
+    return {"error": message, "code": code}
+
+
+EITHER = Dialect(name="documents or semantic", field_case=snake, error_body=_either_error, nulls=True)
+"""For a call whose family is not known: errors have the fields of `DOCUMENTS` and the code that `SEMANTIC` has."""
+
+
 def _inline_error(_: str, message: str) -> dict[str, Any]:
     return {"status": "error", "error": message}
 

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field
 from sidecar.errors import InvalidParams
 from sidecar.tools.code_search import whole
 from sidecar.tools.context import Context
-from sidecar.tools.dialect import DOCUMENTS, SEMANTIC
+from sidecar.tools.dialect import EITHER, SEMANTIC
 from sidecar.tools.documents import (
     MAX_NAME,
     SEARCH_DOCUMENT_INDEX,
@@ -108,6 +108,6 @@ SEARCH_INDEX = ToolSpec(
     run=search_index,
     read_only=False,
     idempotent=True,
-    dialect=DOCUMENTS,
+    dialect=EITHER,
     meaning=which,
 )

@@ -94,3 +94,14 @@ def test_what_the_default_tools_cost_an_agent_is_at_most_4000_tokens() -> None:
     wire = [listing(tool).model_dump(mode="json", by_alias=True, exclude_none=True) for tool in DEFAULT_TOOLS]
     texts = [json.dumps({key: tool[key] for key in ("name", "description", "inputSchema")}) for tool in wire]
     assert sum(len(tokenizer.encode(text).ids) for text in texts) <= 4000
+
+
+@pytest.mark.parametrize("arguments", [{}, {"query": "a", "patterns": ["**"]}])
+def test_a_refusal_of_both_or_neither_has_the_fields_of_both_families(
+    both: RealTools, arguments: dict[str, object]
+) -> None:
+    tool = both.service.tool("search_index")
+    with pytest.raises(InvalidParams) as refused:
+        both("search_index", **arguments)
+    body = tool.meant_by(arguments).dialect.shape_error(refused.value)
+    assert body == {"error": refused.value.message, "code": "INVALID_PARAMS"}
