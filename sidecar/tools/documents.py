@@ -170,10 +170,9 @@ def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
 
 def create_document_index(context: Context, params: CreateDocumentIndexParams) -> CreatedDocumentIndex:
     """Creates a named document index."""
-    if params.backend == MEMORY and not context.goes_on:
-        raise InvalidParams(_ends_at_once(params.index_name))
     tokenizer = params.tokenizer_config
     context.workspace.documents.create(params.index_name, params.backend, tokenizer.lowercase, tokenizer.min_length)
+    _must_outlive_the_call(context, params.index_name)
     return CreatedDocumentIndex(status="created", index_name=params.index_name, backend=params.backend)
 
 
@@ -185,8 +184,8 @@ def _must_outlive_the_call(context: Context, index_name: str) -> None:
 def _ends_at_once(index_name: str) -> str:
     return (
         f"index_name: {shown.quoted(index_name)} is an index in memory, which ends with this command, so nothing in it"
-        " would be kept. Run it while the daemon runs (`sidecar daemon start`, without --standalone), or create an index"
-        ' with the backend "sqlite" and name that one.'
+        " would be kept. Run the command while the daemon runs (`sidecar daemon start`, without --standalone), or create"
+        ' an index with the backend "sqlite" and name that one.'
     )
 
 
