@@ -184,8 +184,8 @@ def _must_outlive_the_call(context: Context, index_name: str) -> None:
 def _ends_at_once(index_name: str) -> str:
     return (
         f"index_name: {shown.quoted(index_name)} is an index in memory, which ends with this command, so nothing in it"
-        " would be kept. Run the command while the daemon runs (`sidecar daemon start`, without --standalone), or create"
-        ' an index with the backend "sqlite" and name that one.'
+        " would be kept. Run the command while the daemon runs (`sidecar daemon start`, without --standalone), or"
+        ' create an index with the backend "sqlite" and name that one.'
     )
 
 

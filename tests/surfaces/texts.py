@@ -77,7 +77,9 @@ class FullWorkspace(FakeWorkspace):
 
     def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
         report = super().refresh(progress, cancelled)
-        return replace(report, errors=1, removed=2, withheld=3, upgraded=4, masked=5, notice="Use `create_index`.\nNow.")
+        return replace(
+            report, errors=1, removed=2, withheld=3, upgraded=4, masked=5, notice="Use `create_index`.\nNow."
+        )
 
     def config(self) -> ConfigAnswer:
         answer = super().config()
