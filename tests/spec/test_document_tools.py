@@ -140,13 +140,6 @@ def test_documents_go_into_the_index_that_is_named(docs: Drive) -> None:
 
 @requires("000.general.default", "000.search_create_index.backend", "000.search_create_index.returns")
 def test_without_a_name_it_is_the_default_index_in_memory(docs: Drive) -> None:
-    if docs.name == "cli":
-        assert "in memory, which ends with this command" in refused(
-            docs, "search_add_document", doc_id="m", content="x"
-        )
-        assert "in memory, which ends with this command" in refused(docs, "search_create_index", index_name="plain")
-        assert "in memory, which ends with this command" in refused(docs, "search_index", query="x")
-        return
     assert docs("search_add_document", doc_id="m", content="kept in memory")["status"] == "indexed"
     in_memory = {"status": "created", "index_name": "plain", "backend": "memory"}
     assert docs("search_create_index", index_name="plain") == in_memory
@@ -157,10 +150,6 @@ def test_without_a_name_it_is_the_default_index_in_memory(docs: Drive) -> None:
 @requires("000.general.in-memory")
 def test_what_is_in_memory_ends_with_the_process(another: Callable[..., Drive]) -> None:
     first = another(env=DOCUMENTS)
-    if first.name == "cli":
-        said = refused(first, "search_add_document", doc_id="secret", content="hippopotamus")
-        assert "nothing in it would be kept" in said
-        return
     first("search_add_document", doc_id="secret", content="hippopotamus")
     kept = [file.read_bytes() for file in first.home.rglob("*") if file.is_file()]
     assert not any(b"hippopotamus" in content for content in kept)
