@@ -7,9 +7,11 @@ local M = { progress = {} }
 
 -- The chosen action, or vim.NIL for none: the server takes that as a no.
 local function ask(params)
-  local lines = { params.message }
-  for i, action in ipairs(params.actions or {}) do lines[#lines + 1] = i .. '. ' .. action.title end
-  return (params.actions or {})[vim.fn.inputlist(lines)] or vim.NIL
+  local lines, choices = { params.message }, {}
+  -- The server's last action is the no, which comes first here.
+  for i = #(params.actions or {}), 1, -1 do choices[#choices + 1] = params.actions[i] end
+  for i, action in ipairs(choices) do lines[#lines + 1] = i .. '. ' .. action.title end
+  return choices[vim.fn.inputlist(lines)] or vim.NIL
 end
 
 function M.start(options)
