@@ -156,7 +156,7 @@ test("one's own Delete and Reindex are asked in one's own words, with Keep first
     ["Sidecar: Reindex Project", 'Rebuild the search index of "starlette"?'],
   ] as const) {
     await window.command(command);
-    await expect(window.page.locator(".quick-input-titlebar")).toContainText(asks);
+    await expect(window.title).toContainText(asks);
     await expect(window.row(0)).toContainText("Keep");
     await window.picture(`own-${command.includes("Delete") ? "delete" : "reindex"}`);
     await window.choose("Keep");

@@ -25,6 +25,8 @@ export class Window {
   readonly input: Locator;
   readonly list: Locator;
   readonly rows: Locator;
+  /** The title of the list that is open. */
+  readonly title: Locator;
   readonly dialog: Locator;
   /** Notifications, wherever they stand: a toast goes into the notification centre by itself after some seconds. */
   readonly notices: Locator;
@@ -38,6 +40,7 @@ export class Window {
     this.input = page.locator(".quick-input-widget input.input");
     this.list = page.locator(".quick-input-list");
     this.rows = page.locator(".quick-input-widget").getByRole("option");
+    this.title = page.locator(".quick-input-titlebar");
     this.dialog = page.locator(".monaco-dialog-box");
     this.notices = page.locator(".notification-list-item").filter({ visible: true });
     this.items = page.locator(".part.sidebar").getByRole("treeitem");
