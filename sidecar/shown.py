@@ -32,6 +32,8 @@ _IN_LINE = re.compile(rf"[{_HIDDEN}\n\t]|{_SELECTOR}")
 
 # Where text would become a link, a picture, HTML or code in Markdown, or a link in plain text.
 _ACTIVE = re.compile(r"(?<=\])(?=[(\[:])|(?<=<)(?=[a-zA-Z/!?])|`|(?<=:)//")
+# What Markdown, or an editor's icons, take for markup. A `_` inside a word is none.
+_MARKS = re.compile(r"[*~`#|<>$\\!\[\]]+|(?<![^\W_])_+|_+(?![^\W_])|(?<=\bwww)\.|:(?=//)")
 _LINK = re.compile(r"(?<=\])(?=\()")
 _PLAIN_PATH = re.compile(r"[\w./@+~#%=,$&!^*{}()\[\]\\-]+")
 
@@ -57,6 +59,12 @@ def quoted(text: str, most: int = LONGEST_QUOTE) -> str:
     The middle is left out when the string has more than `most` characters.
     """
     return '"' + short(_ACTIVE.sub(_broken, line(text)).replace('"', "'"), most) + '"'
+
+
+def named(text: str) -> str:
+    """A foreign string in a question: `quoted`, and without the marks of Markdown, which some surfaces render."""
+    plain = re.sub(" +", " ", _MARKS.sub(" ", text)).strip(" ")
+    return quoted(plain or text)
 
 
 def place(path: object) -> str:

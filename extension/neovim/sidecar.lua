@@ -5,11 +5,11 @@
 --   :SidecarIndex  :SidecarReindex  :SidecarDelete  :SidecarStatus
 local M = { progress = {} }
 
--- The chosen action, or vim.NIL for none: the server takes that as a no.
+-- The chosen action, the server's last one (the no) listed first; vim.NIL for none: the server takes that as a no.
 local function ask(params)
-  local lines = { params.message }
-  for i, action in ipairs(params.actions or {}) do lines[#lines + 1] = i .. '. ' .. action.title end
-  return (params.actions or {})[vim.fn.inputlist(lines)] or vim.NIL
+  local lines, actions = { params.message }, params.actions or {}
+  for i = #actions, 1, -1 do lines[#lines + 1] = #actions + 1 - i .. '. ' .. actions[i].title end
+  return actions[#actions + 1 - vim.fn.inputlist(lines)] or vim.NIL
 end
 
 function M.start(options)

@@ -12,8 +12,10 @@ import type { Log } from "./log";
 import type { Connection } from "./server/life";
 import { environmentFor, type Program } from "./server/program";
 import type { Consents } from "./server/consents";
-import { ask, type Asked } from "./server/questions";
+import { askOwn } from "./questions/list";
+import type { Asked, WaitingQuestions } from "./questions/waiting";
 import type { Notifications } from "./sidecar";
+import { visible } from "./shown";
 
 const STOP_WAIT_MS = 5000;
 const NOTIFICATIONS = ["sidecar/status", "sidecar/activityChanged", "sidecar/questionClosed"] as const;
@@ -25,6 +27,7 @@ export interface Opening {
   log: Log;
   /** Answers to questions that a command given here has answered already. */
   consents: Consents;
+  questions: WaitingQuestions;
   /** Every notification of the sidecar's own. */
   heard: <N extends keyof Notifications>(method: N, sent: Notifications[N]) => void;
 }
@@ -37,7 +40,7 @@ class QuietClient extends LanguageClient {
 }
 
 /** Rejects with what hinders the start. */
-export async function connect({ program, options, log, consents, heard }: Opening): Promise<Connection> {
+export async function connect({ program, options, log, consents, questions, heard }: Opening): Promise<Connection> {
   let gone: () => void = () => undefined;
   const ended = new Promise<void>((settle) => (gone = settle));
   const client = new QuietClient(
@@ -55,8 +58,10 @@ export async function connect({ program, options, log, consents, heard }: Openin
     client.onNotification(method, (sent: Notifications[typeof method]) => heard(method, sent));
   client.onRequest(
     "window/showMessageRequest",
-    async (asked: Asked, token: CancellationToken) => consents.answerTo(asked) ?? ask(asked, token),
+    async (asked: Asked, token: CancellationToken) =>
+      consents.answerTo(asked) ?? (asked.own === undefined ? questions.ask(asked, token) : askOwn(asked, token)),
   );
+  void ended.then(() => questions.withdrawAll());
   try {
     await client.start();
   } catch (error) {
@@ -71,7 +76,8 @@ export async function connect({ program, options, log, consents, heard }: Openin
         ? client.sendRequest(method, params)
         : client.sendRequest(method, params, token as CancellationToken),
     stop: async () => {
-      await client.dispose(STOP_WAIT_MS).catch((error: unknown) => log.debug(`stopping: ${String(error)}`));
+      questions.withdrawAll();
+      await client.dispose(STOP_WAIT_MS).catch((error: unknown) => log.debug(`stopping: ${visible(String(error))}`));
     },
   };
 }

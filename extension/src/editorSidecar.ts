@@ -1,8 +1,9 @@
 // The sidecar of this window: its life joined to the editor's folders, trust and settings.
 import * as vscode from "vscode";
-import { connect } from "./client";
+import { connect, type Opening } from "./client";
 import { Failure, asFailure } from "./failure";
 import type { Log } from "./log";
+import type { WaitingQuestions } from "./questions/waiting";
 import { Consents } from "./server/consents";
 import { Life } from "./server/life";
 import { environmentFor, type Program } from "./server/program";
@@ -10,6 +11,7 @@ import { SECTION, launchSettings } from "./settings";
 import { SetUpProblem } from "./setup/problem";
 import { run } from "./setup/run";
 import type { FolderStatus, Notifications, Place, Requests, Sidecar, State } from "./sidecar";
+import { type Sentence, said, visible } from "./shown";
 
 /** Rejects with a sentence for the person where there is no program. */
 export type FindProgram = () => Promise<Program>;
@@ -33,14 +35,15 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   constructor(
     private readonly findProgram: FindProgram,
     private readonly log: Log,
+    private readonly questions: WaitingQuestions,
     /** A sentence on why it ended unexpectedly or could not be started. */
-    private readonly trouble: (message: string) => void,
+    private readonly trouble: (message: Sentence) => void,
   ) {
     this.life = new Life({
       reasonToRest,
       connect: () => this.connect(),
       changed: (state) => this.changed(state),
-      crashed: () => this.trouble("Sidecar has ended unexpectedly."),
+      crashed: () => this.trouble(said`Sidecar has ended unexpectedly.`),
     });
     this.listeners = [
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()),
@@ -102,14 +105,15 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     try {
       const program = await this.findProgram();
       if (this.renewing) await this.endShared(program);
-      this.log.info(`starting ${[program.command, ...program.args].join(" ")}`);
+      this.log.info(`starting ${visible([program.command, ...program.args].join(" "))}`);
       const { options } = launchSettings();
-      const { log, consents } = this;
-      return await connect({ program, options, log, consents, heard: (method, sent) => this.heard(method, sent) });
+      const { log, consents, questions } = this;
+      const heard: Opening["heard"] = (method, sent) => this.heard(method, sent);
+      return await connect({ program, options, log, consents, questions, heard });
     } catch (error) {
-      this.log.error(asFailure(error).message);
+      this.log.error(visible(asFailure(error).message));
       // Whoever makes the private environment has already shown its problems.
-      if (!(error instanceof SetUpProblem)) this.trouble("Sidecar could not be started.");
+      if (!(error instanceof SetUpProblem)) this.trouble(said`Sidecar could not be started.`);
       throw error;
     }
   }
@@ -133,7 +137,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   }
 
   private changed(state: State): void {
-    this.log.info(this.problem === undefined ? state : `${state}: ${this.problem}`);
+    this.log.info(this.problem === undefined ? state : `${state}: ${visible(this.problem)}`);
     if (state !== "running") this.statuses.clear();
     this.states.fire(state);
   }

@@ -7,6 +7,8 @@ import { EditorSidecar } from "./editorSidecar";
 import type { Register } from "./features";
 import { register as registerIndex } from "./index/register";
 import { openLog } from "./log";
+import { register as registerQuestions } from "./questions/register";
+import { WaitingQuestions } from "./questions/waiting";
 import { register as registerSearch } from "./search/register";
 import { offerRestart, register as registerServer } from "./server/register";
 import { Programs } from "./setup/programs";
@@ -16,6 +18,7 @@ import { VirtualTexts } from "./virtualText";
 const FEATURES: readonly Register[] = [
   registerSetup,
   registerServer,
+  registerQuestions,
   registerSearch,
   registerIndex,
   registerActivity,
@@ -27,15 +30,17 @@ let stop: () => Promise<void> = () => Promise.resolve();
 export function activate(extension: vscode.ExtensionContext): void {
   const log = openLog();
   const programs = new Programs(extension, log, () => void sidecar.restart());
+  const questions = new WaitingQuestions();
   const sidecar = new EditorSidecar(
     () => programs.find(),
     log,
+    questions,
     (message) => void offerRestart(message, log, () => sidecar.restart()),
   );
   const texts = new VirtualTexts();
   stop = () => sidecar.dispose();
   for (const register of FEATURES)
-    extension.subscriptions.push(...register({ extension, sidecar, log, programs, texts }));
+    extension.subscriptions.push(...register({ extension, sidecar, log, programs, questions, texts }));
   extension.subscriptions.push(texts, log);
   void sidecar.restart();
 }

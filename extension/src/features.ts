@@ -1,6 +1,7 @@
 // What every feature is given when it registers, and the list of features.
 import type * as vscode from "vscode";
 import type { Log } from "./log";
+import type { WaitingQuestions } from "./questions/waiting";
 import type { Programs } from "./setup/programs";
 import type { Sidecar } from "./sidecar";
 import type { VirtualTexts } from "./virtualText";
@@ -10,6 +11,7 @@ export interface Features {
   readonly sidecar: Sidecar;
   readonly log: Log;
   readonly programs: Programs;
+  readonly questions: WaitingQuestions;
   readonly texts: VirtualTexts;
 }
 

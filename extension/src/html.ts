@@ -1,4 +1,7 @@
-// HTML that cannot be broken by what is put into it: every value of a template is escaped unless it is HTML already.
+// HTML that cannot be broken by what is put into it: every value of a template is one
+// visible line, escaped, unless it is HTML already.
+
+import { visible } from "./shown";
 
 export class Html {
   constructor(readonly text: string) {}
@@ -28,6 +31,6 @@ export function escaped(text: string): string {
 function textOf(value: Value): string {
   if (value === undefined) return "";
   if (value instanceof Html) return value.text;
-  if (typeof value === "string" || typeof value === "number") return escaped(String(value));
+  if (typeof value === "string" || typeof value === "number") return escaped(visible(String(value)));
   return value.map((part) => part.text).join("");
 }

@@ -1,9 +1,12 @@
 // Strings that are not ours inside texts that are: names, paths, models, what failed. They are data, never markup.
+// Every text for a person is made here: `said` is the sentence for a message (`tell.ts`), the others are for rows.
 
 const MOST = 60;
 /** What has no shape of its own: control characters, marks that reorder or have no width, tags, halves of characters. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{E0000}-\u{E0FFF}]/gu;
 const MARKUP = /[\\`*_[\]<>#!|~&$]|:(?=\/\/)|^[-=+]/g;
+/** What a message or a label of the editor would make a link, an icon or a style of. A `_` inside a word is none. */
+const MARKS = /[*~`#|<>$\\![\]]+|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])|:(?=\/\/)/gu;
 
 /** Everything can be seen, on one line. */
 export function visible(text: string): string {
@@ -15,10 +18,40 @@ export function inMarkdown(text: string): string {
   return visible(text).replace(MARKUP, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-/** For a sentence in a notification, where `[title](command:...)` would be a link. */
+/** For a row that holds nothing else: visible, and no part of it an icon. */
+export function inRow(text: string): string {
+  return visible(text).replaceAll("$(", "$\u200b(");
+}
+
+/** For a sentence, or a row that has words of ours too: short, and plainly somebody else's. */
 export function quoted(text: string): string {
-  const safe = visible(text).replaceAll("](", "] (").replaceAll('"', "'");
+  const safe = visible(text.replace(MARKS, " ").replace(/ +/g, " ").trim()).replaceAll('"', "'");
   const letters = Array.from(safe);
   const short = letters.length > MOST ? [...letters.slice(0, MOST / 2 - 1), "…", ...letters.slice(-MOST / 2)] : letters;
   return `"${short.join("")}"`;
+}
+
+/** A sentence of ours, as a message may show it. */
+export class Sentence {
+  constructor(readonly text: string) {}
+}
+
+/** Quotes every string that it is given; a `Sentence` and a number stay as they are. */
+export function said(parts: TemplateStringsArray, ...values: (string | number | Sentence)[]): Sentence {
+  return new Sentence(parts.map((part, at) => part + (at < values.length ? textOf(values[at]) : "")).join(""));
+}
+
+/** What the sidecar says: it has quoted what is not its own. No part of it is a link or an icon here. */
+export function fromSidecar(text: string): Sentence {
+  return new Sentence(inRow(text).replaceAll("](", "] ("));
+}
+
+/** As `fromSidecar`, beside links of ours, whose title could begin in it. */
+export function besideLinks(text: string): string {
+  return inRow(text).replaceAll("[", "(").replaceAll("]", ")");
+}
+
+function textOf(value: string | number | Sentence | undefined): string {
+  if (value instanceof Sentence) return value.text;
+  return typeof value === "string" ? quoted(value) : String(value ?? "");
 }

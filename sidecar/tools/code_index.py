@@ -4,6 +4,7 @@ first."""
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 from pydantic import Field
 
@@ -75,8 +76,10 @@ def ask_to_create(context: Context, params: NoParams) -> Question:
         context,
         "create_index",
         deed="create a search index for",
+        title="Create a search index for",
         detail="Every source file is read and embedded on this machine. That may take minutes for a large workspace.",
         accept="Create index",
+        decline="Not now",
     )
 
 
@@ -113,6 +116,7 @@ def ask_to_reindex(context: Context, params: NoParams) -> Question:
         context,
         "reindex_project",
         deed="rebuild the search index of",
+        title="Rebuild the search index of",
         detail=_what_is_read(status),
         accept="Rebuild",
     )
@@ -155,6 +159,7 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
         context,
         "delete_index",
         deed="permanently delete the search index of",
+        title="Delete the search index of",
         detail=f"{_what_is_lost(status)} This cannot be undone; your source files, memories and added documents are "
         "not touched.",
         accept="Delete index",
@@ -260,18 +265,28 @@ def _refuse_while_indexing(status: StatusAnswer) -> None:
 
 
 def _question(
-    context: Context, tool: str, *, deed: str, detail: str, accept: str, destructive: bool = False
+    context: Context,
+    tool: str,
+    *,
+    deed: str,
+    title: str,
+    detail: str,
+    accept: str,
+    decline: str = "Keep",
+    destructive: bool = False,
 ) -> Question:
     root = context.workspace.root
-    asker = shown.quoted(context.asked_by) if context.asked_by else "A caller"
+    asker = shown.named(context.asked_by) if context.asked_by else ""
     return Question(
         id=f"{tool}-{hashlib.sha256(root.encode()).hexdigest()[:12]}",
         tool=tool,
-        message=f"{asker} wants to {deed} {shown.quoted(root)}.",
+        message=f"{asker or 'A caller'} wants to {deed} {shown.named(root)}.",
         detail=detail,
         accept=accept,
-        decline="Cancel",
+        decline=decline,
         destructive=destructive,
+        title=f"{title} {shown.named(Path(root).name or root)}?",
+        asker=asker,
     )
 
 

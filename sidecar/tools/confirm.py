@@ -50,7 +50,7 @@ async def call_with_questions(
     caller = session or Sessions(0).attach("shell", asked_by)
     tool = service.tool(name)
     note = _CallRecord(caller, shown.short(asked_by) or caller.name)
-    title = f"sidecar: {tool.title.lower()} (for {shown.quoted(note.agent) if note.agent else 'a caller'})"
+    title = f"sidecar: {tool.title.lower()} (for {shown.named(note.agent) if note.agent else 'a caller'})"
     displays = [] if tool.read_only else caller.home.begin(workspace, title, caller, note.stop)
     try:
         with note.taking(tool, arguments, workspace):

@@ -7,6 +7,7 @@ This module defines names, limits and shapes; the engine stores and finds memori
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -283,17 +284,19 @@ def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
 def ask_to_delete(context: Context, params: KeyParams) -> Question:
     """Raises `MemoryNotFound` instead of asking when there is no such memory."""
     memory = _existing(context, params)
-    asker = shown.quoted(context.asked_by) if context.asked_by else "A caller"
-    key, root = shown.quoted(memory.key), shown.quoted(context.workspace.root)
+    asker = shown.named(context.asked_by) if context.asked_by else ""
+    key, root = shown.named(memory.key), shown.named(context.workspace.root)
     about = "\0".join((context.workspace.root, memory.key))
     return Question(
         id=f"memory_delete-{hashlib.sha256(about.encode()).hexdigest()[:12]}",
         tool="memory_delete",
-        message=f"{asker} wants to delete the memory {key} of {root}.",
-        detail=f"It says: {shown.quoted(memory.summary)}. This cannot be undone.",
+        message=f"{asker or 'A caller'} wants to delete the memory {key} of {root}.",
+        detail=f"It says: {shown.named(memory.summary)}. This cannot be undone.",
         accept="Delete memory",
-        decline="Cancel",
+        decline="Keep",
         destructive=True,
+        title=f"Delete the memory {key} of {shown.named(Path(context.workspace.root).name)}?",
+        asker=asker,
     )
 
 

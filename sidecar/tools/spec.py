@@ -31,7 +31,10 @@ class Question:
     """What a person is asked before a tool runs.
 
     `id` is the same when the same call is repeated. `message` names the asker and the workspace; `detail` says what
-    will be lost or take time; `accept` and `decline` are button titles. All four are made safe to show as they are.
+    will be lost or take time; `accept` and `decline` are button titles. `title` is the question in sidecar's own words
+    alone, for the person whose own call it is, and for a surface that shows `asker` (what the asker calls itself,
+    quoted; empty when it gives no name) apart from it;
+    by default it is `message`. All of them are made safe to show as they are.
     """
 
     id: str
@@ -41,9 +44,12 @@ class Question:
     accept: str
     decline: str
     destructive: bool
+    title: str = ""
+    asker: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("message", "detail", "accept", "decline"):
+        object.__setattr__(self, "title", self.title or self.message)
+        for name in ("message", "detail", "accept", "decline", "title", "asker"):
             object.__setattr__(self, name, shown.sentence(getattr(self, name)))
 
 

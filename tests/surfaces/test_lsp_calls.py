@@ -199,13 +199,16 @@ def test_without_folders_the_root_counts_and_without_a_root_calls_say_what_to_do
 # -------------------------------------------------------------------- questions
 
 
-def test_a_question_names_who_asks_and_is_a_warning_when_it_destroys(client: LspClient, folder: Path) -> None:
+def test_ones_own_question_is_in_sidecars_words_and_is_a_warning_when_it_destroys(
+    client: LspClient, folder: Path
+) -> None:
     client.start(folder)
     client.request("sidecar/createIndex")
     assert client.request("sidecar/deleteIndex")["status"] == "deleted"
     create, delete = client.all_of("window/showMessageRequest")
     assert (create["type"], delete["type"]) == (3, 2)
-    assert "Test Editor" in delete["message"]
+    assert delete["message"].startswith('Delete the search index of "one"?')
+    assert "Test Editor" not in delete["message"]
     assert len({action["title"] for action in delete["actions"]}) == 2
 
 

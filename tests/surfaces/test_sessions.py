@@ -41,7 +41,7 @@ def silent(params: Any) -> Any:
     return NO_ANSWER
 
 
-YES, NO = says("Delete index"), says("Cancel")
+YES, NO = says("Delete index"), says("Keep")
 
 
 class Process:
@@ -134,7 +134,7 @@ async def test_an_agents_delete_is_answered_in_the_editor_and_names_agent_worksp
     assert quoted(str(process.root)) in box["message"]
     assert "own" not in box
     assert "2 files and 2 chunks" in box["message"]
-    assert [action["title"] for action in box["actions"]] == ["Delete index", "Cancel"]
+    assert [action["title"] for action in box["actions"]] == ["Delete index", "Keep"]
 
 
 @pytest.mark.parametrize("answer", [NO, lambda params: None, says("something else")])
@@ -381,7 +381,7 @@ async def test_a_question_that_stands_is_seen_as_asking(process: Process) -> Non
         await editor.expect_method("sidecar/activityChanged", lambda p: p["asking"] == 1)
         (entry,) = (await editor.request("sidecar/activity", {}))["entries"]
         assert entry["state"] == "asking"
-        editor.answer(asked["id"], {"title": "Cancel"})
+        editor.answer(asked["id"], {"title": "Keep"})
         assert status_of(await call) == "cancelled"
 
 

@@ -4,18 +4,19 @@ import { asFailure } from "../failure";
 import type { Features } from "../features";
 import { Feed } from "./feed";
 import { ActivityTree, type Node } from "./tree";
+import { visible } from "../shown";
 
 const VIEW = "sidecar.activity";
 const MOST = 200;
 const EVERYTHING = "sidecar.activityEverything";
 
-export function register({ sidecar, extension, log }: Features): vscode.Disposable[] {
-  const tree = new ActivityTree();
+export function register({ sidecar, extension, log, questions }: Features): vscode.Disposable[] {
+  const tree = new ActivityTree(questions);
   const view = vscode.window.createTreeView<Node>(VIEW, { treeDataProvider: tree, showCollapseAll: true });
   const feed = new Feed(
     () => sidecar.call("sidecar/activity", { limit: MOST }),
     (told) => tree.show(told),
-    (error) => log.debug(`activity: ${asFailure(error).message}`),
+    (error) => log.debug(`activity: ${visible(asFailure(error).message)}`),
   );
   const refresh = () => (view.visible && sidecar.state === "running" ? void feed.changed() : undefined);
   const showEverything = (everything: boolean) => {
@@ -29,9 +30,11 @@ export function register({ sidecar, extension, log }: Features): vscode.Disposab
     view,
     view.onDidChangeVisibility(refresh),
     sidecar.onDidChangeState(refresh),
-    sidecar.on("sidecar/activityChanged", ({ asking }) => {
-      view.badge = asking > 0 ? { value: asking, tooltip: `${asking} waiting for your answer` } : undefined;
-      refresh();
+    sidecar.on("sidecar/activityChanged", refresh),
+    questions.onDidChange(() => {
+      const value = questions.all.length;
+      view.badge = value > 0 ? { value, tooltip: `${value} waiting for your answer` } : undefined;
+      tree.refresh();
     }),
     vscode.commands.registerCommand("sidecar.activity.everything", () => showEverything(true)),
     vscode.commands.registerCommand("sidecar.activity.onlyAgents", () => showEverything(false)),

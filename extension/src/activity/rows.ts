@@ -1,5 +1,6 @@
 // What agents and others asked, as rows: who, what, what they got or why not.
 import type { ActivityEntry, AttachedSession } from "../protocol.gen";
+import { quoted } from "../shown";
 import { countText } from "../search/row";
 import { ago } from "../time";
 
@@ -33,10 +34,10 @@ const DOORS: Readonly<Record<AttachedSession["door"], string>> = {
 /** `now` in milliseconds since the epoch. */
 export function entryRow(entry: ActivityEntry, now: number): Row {
   const { icon, color, said } = STATES[entry.state];
-  const subject = entry.asked === "" ? titleOf(entry.tool) : entry.asked;
+  const subject = entry.asked === "" ? titleOf(entry.tool) : quoted(entry.asked);
   const deed = entry.asked === "" ? "" : titleOf(entry.tool);
   const when = ago(Date.parse(entry.started), now);
-  const who = entry.agent === "" ? DOORS[entry.door] : entry.agent;
+  const who = nameOf({ name: entry.agent, door: entry.door });
   const parts = [who, deed, outcomeOf(entry), when].filter((part) => part !== "");
   return {
     label: subject,
@@ -68,18 +69,23 @@ function toolIcon(tool: string): string {
 }
 
 export function sessionRow(session: AttachedSession, now: number): Row {
-  const name = session.name === "" ? DOORS[session.door] : session.name;
+  const name = nameOf(session);
   const parts = [
     session.you ? "this editor" : DOORS[session.door],
     `${session.calls} ${session.calls === 1 ? "call" : "calls"}`,
     `since ${ago(Date.parse(session.since), now)}`,
   ];
   return {
-    label: session.version === "" ? name : `${name} ${session.version}`,
+    label: session.version === "" ? name : `${name} ${quoted(session.version)}`,
     description: parts.join("  ·  "),
     icon: session.door === "lsp" ? "window" : session.door === "mcp" ? "hubot" : "terminal",
     spoken: [name, ...parts].join(", "),
   };
+}
+
+/** What a client calls itself, or by which door it came where it gives no name. */
+export function nameOf({ name, door }: Pick<AttachedSession, "name" | "door">): string {
+  return name === "" ? DOORS[door] : quoted(name);
 }
 
 /** Editors ask for the person in front of them; the rest is what this view is for. */

@@ -1,9 +1,21 @@
 // The activity view's tree: who is attached, and every call with what it got.
 import * as vscode from "vscode";
 import type { ActivityEntry, ActivityResult, AttachedSession } from "../protocol.gen";
+import { headline, ifIgnored } from "../questions/toasts";
+import type { Question, WaitingQuestions } from "../questions/waiting";
 import { uriOf } from "../search/place";
-import { type Row, entryRow, isForeign, sessionRow } from "./rows";
+import { fromSidecar, inRow, quoted } from "../shown";
+import { type Row, entryRow, isForeign, nameOf, sessionRow } from "./rows";
 
+interface QuestionNode {
+  type: "question";
+  question: Question;
+}
+interface AnswerNode {
+  type: "answer";
+  question: Question;
+  yes: boolean;
+}
 interface SessionsNode {
   type: "sessions";
 }
@@ -24,9 +36,9 @@ interface MessageNode {
   type: "message";
   text: string;
 }
-export type Node = SessionsNode | SessionNode | EntryNode | PathNode | MessageNode;
+export type Node = QuestionNode | AnswerNode | SessionsNode | SessionNode | EntryNode | PathNode | MessageNode;
 
-const { Collapsed, None } = vscode.TreeItemCollapsibleState;
+const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
 export class ActivityTree implements vscode.TreeDataProvider<Node> {
   private told: Pick<ActivityResult, "sessions" | "entries"> = { sessions: [], entries: [] };
@@ -34,6 +46,8 @@ export class ActivityTree implements vscode.TreeDataProvider<Node> {
   readonly onDidChangeTreeData = this.changes.event;
   /** Also what editors asked, this one among them. */
   everything = false;
+
+  constructor(private readonly waiting: WaitingQuestions) {}
 
   show(told: Pick<ActivityResult, "sessions" | "entries">): void {
     this.told = told;
@@ -47,11 +61,16 @@ export class ActivityTree implements vscode.TreeDataProvider<Node> {
   getChildren(node?: Node): Node[] {
     if (node === undefined) return this.roots();
     if (node.type === "sessions") return this.sessions.map((session) => ({ type: "session", session }));
+    if (node.type === "question") return [false, true].map((yes) => ({ type: "answer", question: node.question, yes }));
     return node.type === "entry" ? outcome(node.entry) : [];
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
     switch (node.type) {
+      case "question":
+        return questionItem(node.question);
+      case "answer":
+        return answerItem(node);
       case "sessions":
         return this.sessionsItem();
       case "session":
@@ -61,7 +80,7 @@ export class ActivityTree implements vscode.TreeDataProvider<Node> {
       case "path":
         return pathItem(node);
       case "message":
-        return itemOf({ label: node.text, description: "", icon: "info", spoken: node.text }, None);
+        return itemOf(textRow(node.text), None);
     }
   }
 
@@ -72,11 +91,12 @@ export class ActivityTree implements vscode.TreeDataProvider<Node> {
   private roots(): Node[] {
     const entries = this.told.entries.filter((entry) => this.everything || isForeign(entry));
     const attached: Node[] = this.sessions.length > 0 ? [{ type: "sessions" }] : [];
-    return [...attached, ...entries.map((entry): Node => ({ type: "entry", entry }))];
+    const asked = this.waiting.all.map((question): Node => ({ type: "question", question }));
+    return [...asked, ...attached, ...entries.map((entry): Node => ({ type: "entry", entry }))];
   }
 
   private sessionsItem(): vscode.TreeItem {
-    const names = [...new Set(this.sessions.map(({ name, door }) => (name === "" ? door : name)))].join(", ");
+    const names = [...new Set(this.sessions.map(nameOf))].join(", ");
     const item = itemOf(
       { label: "Attached now", description: names, icon: "plug", spoken: `Attached now: ${names}` },
       Collapsed,
@@ -86,8 +106,42 @@ export class ActivityTree implements vscode.TreeDataProvider<Node> {
   }
 }
 
+function questionItem(question: Question): vscode.TreeItem {
+  const who = question.asker === "" ? "" : `asked by ${question.asker}`;
+  const facts = [who, ifIgnored(question)].filter((part) => part !== "");
+  const item = itemOf(
+    {
+      label: inRow(question.title),
+      description: inRow(facts.join("  ·  ")),
+      icon: "question",
+      color: "charts.yellow",
+      spoken: [question.title, ...facts].join(", "),
+    },
+    Expanded,
+  );
+  item.id = `question-${question.id}`;
+  item.tooltip = [headline(question), question.detail, ifIgnored(question)].map(inRow).join("\n");
+  return item;
+}
+
+/** The no is the upper one. */
+function answerItem({ question, yes }: AnswerNode): vscode.TreeItem {
+  const label = inRow(yes ? question.yes : question.no);
+  const spoken = `${label}: ${question.title}`;
+  const item = itemOf({ label, description: "", icon: yes ? "check" : "circle-slash", spoken }, None);
+  item.id = `question-${question.id}-${yes ? "yes" : "no"}`;
+  const command = yes ? "sidecar.question.accept" : "sidecar.question.keep";
+  item.command = { command, title: label, arguments: [question.id] };
+  return item;
+}
+
+function textRow(text: string): Row {
+  const label = fromSidecar(text).text;
+  return { label, description: "", icon: "info", spoken: label };
+}
+
 function outcome({ paths = [], message, workspace, answeredBy }: ActivityEntry): Node[] {
-  const by = answeredBy === undefined ? [] : [{ type: "message" as const, text: `Answered in ${answeredBy}` }];
+  const by = answeredBy === undefined ? [] : [{ type: "message" as const, text: `Answered in ${quoted(answeredBy)}.` }];
   const said = message === undefined ? [] : [{ type: "message" as const, text: message }];
   return [...said, ...by, ...paths.map((path): Node => ({ type: "path", path, workspace }))];
 }
@@ -97,17 +151,20 @@ function entryItem(entry: ActivityEntry): vscode.TreeItem {
   item.id = `entry-${entry.id}`;
   item.contextValue = entry.tool.startsWith("search_") ? "search" : "call";
   const took = entry.tookMs === undefined ? "" : `, ${Math.round(entry.tookMs)} ms`;
-  item.tooltip = `${entry.tool}${took}\n${new Date(entry.started).toLocaleString()}\n${entry.message ?? ""}`.trim();
+  const said = fromSidecar(entry.message ?? "").text;
+  item.tooltip = `${entry.tool}${took}\n${new Date(entry.started).toLocaleString()}\n${said}`.trim();
   return item;
 }
 
 function pathItem({ path, workspace }: PathNode): vscode.TreeItem {
   const uri = uriOf({ path, workspace });
   const item = new vscode.TreeItem(uri, None);
-  item.description = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
+  const at = path.lastIndexOf("/");
+  item.label = inRow(path.slice(at + 1));
+  item.description = inRow(path.slice(0, Math.max(0, at)));
   item.iconPath = vscode.ThemeIcon.File;
   item.command = { command: "vscode.open", title: "Open", arguments: [uri] };
-  item.accessibilityInformation = { label: path };
+  item.accessibilityInformation = { label: inRow(path) };
   return item;
 }
 

@@ -6,6 +6,8 @@ import type { Programs } from "../setup/programs";
 import type { VirtualTexts } from "../virtualText";
 import { AGENTS, type Agent } from "./catalog";
 import { entryText, firstDifference, withEntry } from "./entry";
+import { fromSidecar, said } from "../shown";
+import { tell } from "../tell";
 
 export async function connectAgent(programs: Programs, texts: VirtualTexts): Promise<void> {
   const agent = await chooseAgent();
@@ -16,8 +18,7 @@ export async function connectAgent(programs: Programs, texts: VirtualTexts): Pro
   const current = await textOf(file);
   const change = current.unsaved ? { refused: "It has unsaved changes." } : withEntry(agent, current.text, entry);
   if ("refused" in change) await offerText(agent, file, entry, change.refused);
-  else if (change.text === current.text)
-    void vscode.window.showInformationMessage(`${agent.name} is connected already.`);
+  else if (change.text === current.text) void tell.info(said`${fromSidecar(agent.name)} is connected already.`);
   else await confirm({ agent, file, entry, before: current.text, after: change.text }, texts);
 }
 
@@ -36,12 +37,13 @@ async function confirm(proposal: Proposal, texts: VirtualTexts): Promise<void> {
   await vscode.commands.executeCommand("vscode.diff", old, made, `${agent.file}: Sidecar for ${agent.name}`);
   reveal(firstDifference(before, after));
   // A dialog leaves the beginning of the change to be seen, which a list at the top would cover.
-  const chosen = await vscode.window.showInformationMessage(
-    `Connect ${agent.name}?`,
-    {
-      modal: true,
-      detail: `${file.fsPath} gets this entry, and everything else in it stays:\n\n${entryText(agent, entry)}`,
-    },
+  const chosen = await tell.dialog(
+    said`Connect ${fromSidecar(agent.name)}?`,
+    [
+      said`${file.fsPath} gets this entry, and everything else in it stays:`,
+      said``,
+      ...entryText(agent, entry).split("\n").map(fromSidecar),
+    ],
     WRITE,
     COPY,
   );
@@ -67,20 +69,20 @@ async function writeChecked({ agent, file, entry, before, after }: Proposal): Pr
   }
   await vscode.workspace.fs.createDirectory(file.with({ path: dirname(file.path) }));
   await vscode.workspace.fs.writeFile(file, Buffer.from(after, "utf8"));
-  const chosen = await vscode.window.showInformationMessage(`${agent.name} is connected. ${agent.then}`, "Open File");
+  const chosen = await tell.info(fromSidecar(`${agent.name} is connected. ${agent.then}`), "Open File");
   if (chosen === "Open File") await vscode.window.showTextDocument(file);
 }
 
 async function offerText(agent: Agent, file: vscode.Uri, entry: object, reason: string): Promise<void> {
-  const message = `${file.fsPath} was not changed: ${reason} Add the entry by hand.`;
-  const chosen = await vscode.window.showWarningMessage(message, "Copy Entry", "Open File");
+  const message = said`${file.fsPath} was not changed: ${fromSidecar(reason)} Add the entry by hand.`;
+  const chosen = await tell.warning(message, "Copy Entry", "Open File");
   if (chosen === "Copy Entry") await copyEntry(agent, entry);
   if (chosen === "Open File") await vscode.window.showTextDocument(file);
 }
 
 async function copyEntry(agent: Agent, entry: object): Promise<void> {
   await vscode.env.clipboard.writeText(entryText(agent, entry));
-  void vscode.window.showInformationMessage(`The entry for ${agent.name} has been copied to the clipboard.`);
+  void tell.info(said`The entry for ${fromSidecar(agent.name)} has been copied to the clipboard.`);
 }
 
 async function chooseAgent(): Promise<Agent | undefined> {

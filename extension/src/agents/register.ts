@@ -1,9 +1,9 @@
 // What serves agents: the server that the editor's own are offered, and entries for others.
 import * as vscode from "vscode";
-import { asFailure } from "../failure";
 import type { Features } from "../features";
 import { connectAgent } from "./connect";
 import { registerMcp } from "./mcp";
+import { failed, tell } from "../tell";
 
 export function register(features: Features): vscode.Disposable[] {
   const { texts } = features;
@@ -13,7 +13,7 @@ export function register(features: Features): vscode.Disposable[] {
       try {
         await connectAgent(features.programs, texts);
       } catch (error) {
-        void vscode.window.showErrorMessage(`Sidecar: ${asFailure(error).message}`);
+        void tell.error(failed(error));
       }
     }),
   ];

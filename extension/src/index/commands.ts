@@ -5,7 +5,8 @@ import type { Features } from "../features";
 import type { BuildStats } from "../protocol.gen";
 import type { Sidecar } from "../sidecar";
 import { adviceForError } from "../search/advice";
-import { quoted } from "../shown";
+import { fromSidecar, said } from "../shown";
+import { tell } from "../tell";
 import { duration } from "../time";
 import { told } from "./explanation";
 import { type FileInFolder, fileFor, folderFor } from "./folders";
@@ -39,7 +40,7 @@ async function guarded(run: () => Promise<void>): Promise<void> {
 async function complain(failure: Failure): Promise<void> {
   const { detail, command } = adviceForError(failure);
   const help = command === undefined ? [] : [command.title];
-  const chosen = await vscode.window.showErrorMessage(`Sidecar: ${detail}`, ...help);
+  const chosen = await tell.error(said`Sidecar: ${fromSidecar(detail)}`, ...help);
   if (command !== undefined && chosen === command.title) await vscode.commands.executeCommand(command.id);
 }
 
@@ -52,8 +53,8 @@ async function build(sidecar: Sidecar, deed: "create" | "reindex", given: unknow
       ? await sidecar.agreed(folder.uri.fsPath, () => sidecar.call("sidecar/createIndex", place))
       : await sidecar.call("sidecar/reindexProject", place);
   if (result.status === "cancelled") return;
-  const chosen = await vscode.window.showInformationMessage(
-    `${quoted(folder.name)} is indexed: ${summary(result.stats, result.docsStats?.filesIndexed ?? 0)}.`,
+  const chosen = await tell.info(
+    said`${folder.name} is indexed: ${fromSidecar(summary(result.stats, result.docsStats?.filesIndexed ?? 0))}.`,
     "Search Code",
     "Show Index Status",
   );
@@ -76,9 +77,7 @@ async function remove(sidecar: Sidecar, given: unknown): Promise<void> {
   if (folder === undefined) return;
   const result = await sidecar.call("sidecar/deleteIndex", { workspace: folder.uri.toString() });
   if (result.status === "deleted")
-    void vscode.window.showInformationMessage(
-      `The index of ${quoted(folder.name)} has been deleted. Your files were not touched.`,
-    );
+    void tell.info(said`The index of ${folder.name} has been deleted. Your files were not touched.`);
 }
 
 async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {
@@ -87,7 +86,7 @@ async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {
   const params = { file_path: file.path, workspace: file.folder.uri.toString() };
   const { status, chunksCreated } = await sidecar.call("sidecar/reindexFile", params);
   const done = status === "removed" ? "removed from the index" : `indexed again, ${chunksCreated} chunks`;
-  vscode.window.setStatusBarMessage(`$(check) ${quoted(file.path).replaceAll("$(", "$ (")}: ${done}`, 5000);
+  tell.briefly("check", said`${file.path}: ${fromSidecar(done)}`);
 }
 
 async function explain(sidecar: Sidecar, given: unknown, path: unknown): Promise<void> {
@@ -96,12 +95,7 @@ async function explain(sidecar: Sidecar, given: unknown, path: unknown): Promise
   const answer = await sidecar.call("sidecar/explainPath", { path: file.path, workspace: file.folder.uri.toString() });
   const { headline, details, wrong } = told(answer);
   const help = answer.indexed && (wrong || answer.inIndex) ? ["Reindex This File"] : [];
-  const chosen = await vscode.window.showInformationMessage(
-    headline,
-    { modal: true, detail: details.join("\n") },
-    ...help,
-    "Show Index Status",
-  );
+  const chosen = await tell.dialog(headline, details, ...help, "Show Index Status");
   if (chosen === "Reindex This File")
     await vscode.commands.executeCommand("sidecar.reindexFile", vscode.Uri.joinPath(file.folder.uri, file.path));
   if (chosen === "Show Index Status")
@@ -114,6 +108,6 @@ async function listedFile(given: unknown, path: string): Promise<FileInFolder | 
 }
 
 function noFile(): Promise<void> {
-  void vscode.window.showInformationMessage("Sidecar: open a file inside an open folder first.");
+  void tell.info(said`Sidecar: open a file inside an open folder first.`);
   return Promise.resolve();
 }

@@ -1,26 +1,26 @@
 // Why a file is or is not in the index, in sentences.
 import type { PathExplanation } from "../protocol.gen";
-import { visible } from "../shown";
+import { type Sentence, fromSidecar, said } from "../shown";
 import { ruleText } from "./rules";
 
 export interface Told {
   /** One sentence. */
-  headline: string;
-  details: string[];
+  headline: Sentence;
+  details: Sentence[];
   /** It could be in the index and is not, or is and should not. */
   wrong: boolean;
 }
 
 export function told(answer: PathExplanation): Told {
-  const details = detailsOf(answer).map(visible);
-  return { headline: visible(headlineOf(answer)), details, wrong: isWrong(answer) };
+  return { headline: headlineOf(answer), details: detailsOf(answer).map(fromSidecar), wrong: isWrong(answer) };
 }
 
-function headlineOf({ path, inIndex, indexed, stale, exists }: PathExplanation): string {
-  if (inIndex && !indexed) return `${path} is still in the index and will be removed.`;
-  if (inIndex) return stale ? `${path} is indexed, but has changed since.` : `${path} is indexed and up to date.`;
-  if (!exists) return `${path} does not exist.`;
-  return indexed ? `${path} is not indexed yet.` : `${path} is not indexed.`;
+function headlineOf({ path, inIndex, indexed, stale, exists }: PathExplanation): Sentence {
+  if (inIndex && !indexed) return said`${path} is still in the index and will be removed.`;
+  if (inIndex)
+    return stale ? said`${path} is indexed, but has changed since.` : said`${path} is indexed and up to date.`;
+  if (!exists) return said`${path} does not exist.`;
+  return indexed ? said`${path} is not indexed yet.` : said`${path} is not indexed.`;
 }
 
 function detailsOf(answer: PathExplanation): string[] {

@@ -1,5 +1,7 @@
 // Which folder a command is about: the one it was given, the one of the file on screen, else the one that is chosen.
 import * as vscode from "vscode";
+import { said } from "../shown";
+import { tell } from "../tell";
 
 /** Commands are given a folder's URI as text by our own pages, and other things by menus, which do not count. */
 export async function folderFor(given: unknown): Promise<vscode.WorkspaceFolder | undefined> {
@@ -11,7 +13,7 @@ export async function folderFor(given: unknown): Promise<vscode.WorkspaceFolder 
 }
 
 async function noFolder(): Promise<undefined> {
-  const chosen = await vscode.window.showInformationMessage("Sidecar: open a folder first.", "Open Folder");
+  const chosen = await tell.info(said`Sidecar: open a folder first.`, "Open Folder");
   if (chosen !== undefined) await vscode.commands.executeCommand("vscode.openFolder");
 }
 

@@ -2,6 +2,8 @@
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import type { FolderStatus } from "../sidecar";
+import { said } from "../shown";
+import { tell } from "../tell";
 
 const ASKED = "sidecar.offeredIndex";
 
@@ -26,8 +28,8 @@ export class Welcome implements vscode.Disposable {
     this.known.add(uri);
     if (status !== "not_found" || !first || never.includes(uri)) return;
     const name = workspace.slice(workspace.lastIndexOf("/") + 1);
-    const chosen = await vscode.window.showInformationMessage(
-      `Index ${name} to search it by meaning? It stays on this machine, and no network is used.`,
+    const chosen = await tell.info(
+      said`Index ${name} to search it by meaning? It stays on this machine, and no network is used.`,
       "Create Index",
       "Not Now",
       "Never for This Folder",

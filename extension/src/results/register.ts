@@ -10,6 +10,8 @@ import { markdownOfHits } from "./markdown";
 import { type Node, hitOf, hitsOf } from "./nodes";
 import type { Kept, Past, Shelf } from "./shelf";
 import { ResultsView } from "./view";
+import { fromSidecar, said } from "../shown";
+import { tell } from "../tell";
 
 export function register({ sidecar }: Features, shelf: Shelf): vscode.Disposable[] {
   const view = new ResultsView(sidecar, shelf);
@@ -50,7 +52,7 @@ export function register({ sidecar }: Features, shelf: Shelf): vscode.Disposable
 }
 
 function chooseFirst(): void {
-  void vscode.window.showInformationMessage("Sidecar: choose a result in the view first.");
+  void tell.info(said`Sidecar: choose a result in the view first.`);
 }
 
 async function openToSide(node: Node): Promise<void> {
@@ -70,5 +72,5 @@ async function copy(hits: readonly PlacedHit[], shelf: Shelf): Promise<void> {
   const kept = shelf.results;
   if (kept === undefined || hits.length === 0) return;
   await vscode.env.clipboard.writeText(markdownOfHits(kept.asked, hits, kept.found.notice));
-  vscode.window.setStatusBarMessage(`$(check) ${countText(hits.length)} copied as Markdown`, 4000);
+  tell.briefly("check", said`${fromSidecar(countText(hits.length))} copied as Markdown`);
 }

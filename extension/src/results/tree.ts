@@ -1,7 +1,7 @@
 // The results view's tree: what each row looks like and is called.
 import * as vscode from "vscode";
 import { highlighted, linesOf } from "../search/excerpt";
-import { folderOf, nameOf } from "../search/kinds";
+import { baseName, folderOf, nameOf } from "../search/kinds";
 import { iconForKind } from "../search/items";
 import { several, uriOf } from "../search/place";
 import { countText, isFile, linesText, placeOf, scoreOf } from "../search/row";
@@ -18,6 +18,7 @@ import {
   parentOf,
 } from "./nodes";
 import { whyInOneLine } from "./why";
+import { inRow } from "../shown";
 
 const PREVIEW_LINES = 30;
 
@@ -66,11 +67,14 @@ function fileItem({ group }: FileNode): vscode.TreeItem {
   const item = new vscode.TreeItem(uriOf(group), state);
   const first = hits[0];
   const place = first === undefined ? "" : placeOf({ ...first, kind: "file" }, several());
-  item.description = whole ? place : [place, `${hits.length}`].filter((part) => part !== "").join("  ·  ");
-  item.tooltip = path;
+  item.label = inRow(baseName(path));
+  item.description = whole
+    ? inRow(place)
+    : [inRow(place), `${hits.length}`].filter((part) => part !== "").join("  ·  ");
+  item.tooltip = inRow(path);
   item.contextValue = whole ? "path" : "file";
   item.iconPath = vscode.ThemeIcon.File;
-  item.accessibilityInformation = { label: whole ? path : `${path}, ${countText(hits.length)}` };
+  item.accessibilityInformation = { label: whole ? inRow(path) : `${inRow(path)}, ${countText(hits.length)}` };
   if (first !== undefined && whole) item.command = opening(first);
   return item;
 }
@@ -78,7 +82,7 @@ function fileItem({ group }: FileNode): vscode.TreeItem {
 function hitItem({ hit }: HitNode): vscode.TreeItem {
   const first = linesOf(hit)[0];
   // In a narrow view only the beginning is to be seen, so the place comes before the text.
-  const text = first === undefined ? [nameOf(hit).name] : first.pieces;
+  const text = first === undefined ? [inRow(nameOf(hit).name)] : first.pieces;
   const label = highlighted(text, `${linesText(hit)}  `);
   const expandable = linesOf(hit).length > 1 || hasReasons(hit);
   const { Collapsed, None } = vscode.TreeItemCollapsibleState;
@@ -89,7 +93,7 @@ function hitItem({ hit }: HitNode): vscode.TreeItem {
   item.contextValue = "hit";
   const { name } = nameOf(hit);
   item.accessibilityInformation = {
-    label: `${hit.kind} ${name}, lines ${hit.startLine} to ${hit.endLine}, score ${scoreOf(hit)}: ${text.join("")}`,
+    label: `${hit.kind} ${inRow(name)}, lines ${hit.startLine} to ${hit.endLine}, score ${scoreOf(hit)}: ${text.join("")}`,
   };
   item.command = opening(hit, first?.line);
   return item;
@@ -113,8 +117,8 @@ function whyItem(hit: PlacedHit): vscode.TreeItem {
 }
 
 function reasonItem({ label, description, icon }: ReasonNode): vscode.TreeItem {
-  const item = new vscode.TreeItem(label);
-  item.description = description;
+  const item = new vscode.TreeItem(inRow(label));
+  item.description = inRow(description);
   item.iconPath = new vscode.ThemeIcon(icon);
   item.accessibilityInformation = { label: `${label}, ${description}` };
   return item;

@@ -2,6 +2,7 @@
 import { type Failure, asFailure } from "../failure";
 import type { Asked } from "./find";
 import { modeOf } from "./modes";
+import { quoted } from "../shown";
 
 export interface Advice {
   /** A codicon. */
@@ -66,7 +67,8 @@ const HINTS: Readonly<Record<Asked["subject"], string>> = {
 
 export function adviceForNothing(asked: Asked): Advice {
   const how = asked.subject === "code" ? ` by ${modeOf(asked.mode).title}` : "";
-  const what = asked.subject === "similar" ? "Nothing like it was found" : `Nothing found for “${asked.query}”${how}`;
+  const what =
+    asked.subject === "similar" ? "Nothing like it was found" : `Nothing found for ${quoted(asked.query)}${how}`;
   return { icon: "circle-slash", title: what, detail: HINTS[asked.subject] };
 }
 

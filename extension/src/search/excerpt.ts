@@ -1,6 +1,7 @@
 // The telling lines of a hit, as the sidecar took them apart, for places that can show marks in their own way.
 import type { ExcerptLine } from "../protocol.gen";
 import type { PlacedHit } from "../sidecar";
+import { visible } from "../shown";
 
 const PLAIN_WIDTH = 160;
 /** What stands before the first hit word is shown up to this length, else its last words. */
@@ -15,6 +16,15 @@ export interface Highlighted {
 
 /** At most two lines; of a hit without any (found by its likeness) the first two that are not blank. */
 export function linesOf(hit: Pick<PlacedHit, "content" | "excerpt" | "startLine">): ExcerptLine[] {
+  return plainLinesOf(hit).map(({ line, pieces }) => ({ line, pieces: pieces.map(inOneLine) }));
+}
+
+/** A tab has no place in a row. */
+function inOneLine(piece: string): string {
+  return visible(piece.replaceAll("\t", " "));
+}
+
+function plainLinesOf(hit: Pick<PlacedHit, "content" | "excerpt" | "startLine">): ExcerptLine[] {
   if (hit.excerpt !== undefined) return hit.excerpt;
   return hit.content
     .split("\n")

@@ -7,6 +7,7 @@ import { type Asked, type Found, type Subject, manner } from "./find";
 import { iconOf } from "./kinds";
 import { several, uriOf } from "./place";
 import { countText, isFile, rowOf } from "./row";
+import { inRow, quoted } from "../shown";
 
 export interface Item extends vscode.QuickPickItem {
   hit?: PlacedHit;
@@ -31,7 +32,7 @@ export function hitItems({ hits, available, notice, tookMs }: Found, subject: Su
   const count = available === undefined ? countText(hits.length) : `${hits.length} of ${available} results`;
   const took = tookMs === undefined ? "" : ` in ${Math.max(1, Math.round(tookMs))} ms`;
   const summary = `${count}${took}`;
-  return [separator(notice === undefined ? summary : `${summary}  ·  ${notice}`), ...rows];
+  return [separator(notice === undefined ? summary : `${summary}  ·  ${inRow(notice)}`), ...rows];
 }
 
 function hitItem(hit: PlacedHit, subject: Subject, narrowed: boolean): Item {
@@ -40,10 +41,11 @@ function hitItem(hit: PlacedHit, subject: Subject, narrowed: boolean): Item {
   if (!isFile(hit)) return { label, detail, ...item };
   // `resourceUri` is newer than the oldest editor that is served; where it is known, the row has the file's own icon.
   const icon = { iconPath: vscode.ThemeIcon.File, resourceUri: uriOf(hit) };
-  return { ...item, ...icon, label: subject === "path" ? (hit.names[0] ?? hit.path) : label };
+  return { ...item, ...icon, label: subject === "path" ? inRow(hit.names[0] ?? hit.path) : label };
 }
 
-export function adviceItems({ icon, title, detail, command }: Advice): Item[] {
+export function adviceItems({ icon, title: plain, detail: told, command }: Advice): Item[] {
+  const [title, detail] = [inRow(plain), inRow(told)];
   return [
     {
       label: `$(${icon}) ${title}`,
@@ -58,7 +60,7 @@ export function pastItems(past: readonly Past[], subject: Subject): Item[] {
   const recent = past.filter(({ asked }) => asked.subject === subject).slice(0, MOST_RECENT);
   if (recent.length === 0) return [];
   const rows = recent.map(({ asked, results }): Item => ({
-    label: `$(history) ${asked.query}`,
+    label: `$(history) ${quoted(asked.query)}`,
     description: [manner(asked), countText(results)].filter((part) => part !== "").join("  ·  "),
     alwaysShow: true,
     past: asked,

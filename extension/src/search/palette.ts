@@ -9,6 +9,8 @@ import { type Item, KEEP, TO_THE_SIDE, adviceItems, hitItems, pastItems } from "
 import { MODES, type Mode, type ModeId, modeAfter, modeOf } from "./modes";
 import { openHit } from "./place";
 import { Preview } from "./preview";
+import { said } from "../shown";
+import { tell } from "../tell";
 
 const PAUSE_MS = 150;
 
@@ -209,7 +211,7 @@ export class Palette implements vscode.Disposable {
     try {
       await openHit(hit, { preview: false, ...(column === undefined ? {} : { viewColumn: column }) });
     } catch (error) {
-      void vscode.window.showErrorMessage(`Sidecar: ${hit.path} cannot be opened. ${String(error)}`);
+      void tell.error(said`Sidecar: ${hit.path} cannot be opened. ${String(error)}`);
     } finally {
       this.dispose();
     }

@@ -7,6 +7,8 @@ import { modeOf, type ModeId } from "./modes";
 import { baseName } from "./kinds";
 import { type Opening, Palette } from "./palette";
 import type { Spot } from "./find";
+import { said } from "../shown";
+import { tell } from "../tell";
 
 const HISTORY = "sidecar.history";
 const MODE = "sidecar.mode";
@@ -87,7 +89,7 @@ function selectedText(): string {
 function findSimilar({ sidecar }: Features, open: (opening: Omit<Opening, "mode">) => void, given: unknown): void {
   const spot = isSpot(given) ? given : spotOfEditor((uri) => sidecar.workspaceOf(uri));
   if (spot === undefined) {
-    void vscode.window.showInformationMessage("Sidecar: put the cursor in code of an open folder first.");
+    void tell.info(said`Sidecar: put the cursor in code of an open folder first.`);
     return;
   }
   const lines = spot.endLine === undefined ? `${spot.line}` : `${spot.line}–${spot.endLine}`;

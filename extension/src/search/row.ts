@@ -2,6 +2,7 @@
 import type { PlacedHit } from "../sidecar";
 import { clipped, linesOf, marked } from "./excerpt";
 import { baseName, folderOf, iconOf, nameOf } from "./kinds";
+import { inRow } from "../shown";
 
 export interface Row {
   label: string;
@@ -20,9 +21,9 @@ export function rowOf(hit: PlacedHit, several = false): Row {
   const { name, more } = nameOf(hit);
   const suffix = more > 0 ? `  +${more}` : "";
   return {
-    label: `$(${iconOf(hit.kind)}) ${escaped(name)}${suffix}`,
-    description: [placeOf(hit, several), ...(isFile(hit) ? [] : [scoreOf(hit)])].join("  ·  "),
-    detail: escaped(matchOf(hit)),
+    label: `$(${iconOf(hit.kind)}) ${inRow(name)}${suffix}`,
+    description: [inRow(placeOf(hit, several)), ...(isFile(hit) ? [] : [scoreOf(hit)])].join("  ·  "),
+    detail: inRow(matchOf(hit)),
   };
 }
 
@@ -56,9 +57,4 @@ export function scoreOf(hit: Pick<PlacedHit, "score">): string {
 
 export function countText(results: number): string {
   return `${results} ${results === 1 ? "result" : "results"}`;
-}
-
-/** Labels may hold icons: `$(name)`. Code does too, and means none. */
-function escaped(text: string): string {
-  return text.replaceAll("$(", "$\u200b(");
 }

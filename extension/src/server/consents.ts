@@ -1,6 +1,6 @@
 // A command that a person has just given here is its own answer to whether they want it. It counts once, only for what
 // loses nothing, and only for the question that this editor itself has caused.
-import type { Asked } from "./questions";
+import { type Asked, questionOf } from "../questions/waiting";
 
 const INFORMATION = 3;
 
@@ -18,11 +18,11 @@ export class Consents {
   }
 
   /** Never by the words of the question: those tell what an agent calls itself. */
-  answerTo({ type, own, actions = [] }: Asked): { title: string } | undefined {
-    const [yes] = actions;
-    if (type !== INFORMATION || own === undefined || !this.given.includes(own) || yes === undefined) return undefined;
+  answerTo(asked: Asked): { title: string } | undefined {
+    const { type, own } = asked;
+    if (type !== INFORMATION || own === undefined || !this.given.includes(own)) return undefined;
     this.take(own);
-    return { title: yes.title };
+    return { title: questionOf(asked, "own").yes };
   }
 
   private take(folder: string): void {

@@ -5,6 +5,7 @@ import type { Features } from "../features";
 import { run } from "../setup/run";
 import type { VirtualTexts } from "../virtualText";
 import { environmentFor } from "./program";
+import { visible } from "../shown";
 
 const NAME = "Sidecar Doctor.txt";
 
@@ -24,8 +25,8 @@ function aboutEditor({ extension, sidecar }: Features): string[] {
     `remote         ${vscode.env.remoteName ?? "no"}`,
     `extension      ${version}`,
     `trusted        ${vscode.workspace.isTrusted ? "yes" : "no"}`,
-    `folders        ${folders.join(", ") || "none"}`,
-    `state          ${sidecar.state}${sidecar.problem === undefined ? "" : `: ${sidecar.problem}`}`,
+    `folders        ${visible(folders.join(", ")) || "none"}`,
+    `state          ${sidecar.state}${sidecar.problem === undefined ? "" : `: ${visible(sidecar.problem)}`}`,
   ];
 }
 
@@ -39,6 +40,6 @@ async function aboutSidecar({ programs }: Features): Promise<string> {
     const { output } = await run(program.command, [...program.args, "doctor", ...place], { env });
     return `program        ${program.command}\n${output}`;
   } catch (error) {
-    return `program        ${asFailure(error).message}\n`;
+    return `program        ${visible(asFailure(error).message)}\n`;
   }
 }

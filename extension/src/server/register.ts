@@ -1,11 +1,12 @@
 // Commands on the sidecar itself, and what is offered when it has ended by itself.
 import * as vscode from "vscode";
-import { asFailure } from "../failure";
 import type { Features } from "../features";
 import { folderFor } from "../index/folders";
 import type { Log } from "../log";
 import type { Sidecar } from "../sidecar";
 import { showDoctor } from "./doctor";
+import { fromSidecar, type Sentence } from "../shown";
+import { failed, tell } from "../tell";
 
 export function register(features: Features): vscode.Disposable[] {
   const { sidecar, log, texts } = features;
@@ -18,8 +19,8 @@ export function register(features: Features): vscode.Disposable[] {
 }
 
 /** `restart` is asked for by the button only: a program that ends at once would be started for ever. */
-export async function offerRestart(message: string, log: Log, restart: () => Promise<void>): Promise<void> {
-  const chosen = await vscode.window.showErrorMessage(message, "Restart", "Show Log");
+export async function offerRestart(message: Sentence, log: Log, restart: () => Promise<void>): Promise<void> {
+  const chosen = await tell.error(message, "Restart", "Show Log");
   if (chosen === "Restart") await restart();
   if (chosen === "Show Log") log.show();
 }
@@ -30,8 +31,8 @@ async function openConfig(sidecar: Sidecar): Promise<void> {
   try {
     const config = await sidecar.call("sidecar/getConfig", { workspace: folder.uri.toString() });
     if (config.exists) await vscode.window.showTextDocument(vscode.Uri.file(config.configPath));
-    else void vscode.window.showInformationMessage(config.message);
+    else void tell.info(fromSidecar(config.message));
   } catch (error) {
-    void vscode.window.showErrorMessage(`Sidecar: ${asFailure(error).message}`);
+    void tell.error(failed(error));
   }
 }

@@ -13,6 +13,7 @@ import { findPython } from "./python";
 import { selectedPython } from "./pythonExtension";
 import { run } from "./run";
 import { carriedWheel } from "./wheel";
+import { failed, tell } from "../tell";
 
 const PYTHON_PAGE = "https://www.python.org/downloads/";
 
@@ -88,7 +89,7 @@ export class Programs {
   }
 
   private async tell(problem: SetUpProblem): Promise<void> {
-    const chosen = await vscode.window.showErrorMessage(`Sidecar: ${problem.message}`, ...remedies(problem));
+    const chosen = await tell.error(failed(problem), ...remedies(problem));
     if (chosen !== undefined) await this.remedy(chosen);
   }
 

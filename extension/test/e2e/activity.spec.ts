@@ -8,13 +8,13 @@ test("what an agent searches, gets and is refused is shown as it happens", async
   await agent.call("search_code", { query: "compress the response body" });
   const rows = window.items;
   const searched = rows.filter({ hasText: "compress the response body" }).filter({ hasText: "robot" });
-  await expect(searched).toHaveAccessibleName(/robot, Search code, done, \d+ results/);
+  await expect(searched).toHaveAccessibleName(/"robot", Search code, done, \d+ results/);
   const refused = agent.call("delete_index");
-  await expect(window.dialog).toContainText("robot");
-  await expect(rows.filter({ hasText: "Delete index" })).toContainText("waits for your answer");
-  await window.page.keyboard.press("Escape");
+  const call = rows.and(window.page.getByLabel(/^Delete index, "robot"/));
+  await expect(call).toContainText("waits for your answer");
+  await window.answerQuestion("Delete the search index of", "Keep");
   await refused;
-  await expect(rows.filter({ hasText: "Delete index" })).toContainText("refused");
+  await expect(call).toContainText("refused");
   await expect(async () => {
     await window.select(searched);
     await window.page.keyboard.press("ArrowRight");

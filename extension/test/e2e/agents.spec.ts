@@ -45,25 +45,24 @@ test("a file that the entry does not fit into is left alone, and the text to pas
   for (const name of [".gemini", ".mcp.json"]) rmSync(join(window.editor.folder, name), { recursive: true });
 });
 
-test("an agent's question is asked in the editor and names the agent: Escape keeps the index, Delete deletes it", async ({
+test("an agent's question is asked in the editor and names the agent: Keep keeps the index, Delete deletes it", async ({
   window,
 }) => {
   const agent = await Agent.start(window.editor, "robot");
   const refused = agent.call("delete_index");
-  await expect(window.dialog).toContainText("robot");
-  await window.picture("question-of-an-agent");
-  await window.page.keyboard.press("Escape");
+  await expect(window.question("Delete the search index of")).toContainText('Asked by "robot".');
+  await window.answerQuestion("Delete the search index of", "Keep");
   expect(await refused).toMatchObject({ status: "cancelled" });
 
   const deleted = agent.call("delete_index");
-  await window.button(window.dialog, "Delete index").click();
+  await window.answerQuestion("Delete the search index of", "Delete index");
   expect(await deleted).toMatchObject({ status: "deleted" });
 
   // And the index is there again for the tests to come.
   const created = agent.call("create_index");
   await window.notice("robot");
   await window.picture("question-to-create");
-  await window.answer("robot", /create/i);
+  await window.answerQuestion("robot", "Create index");
   expect(await created).toMatchObject({ status: "created" });
   await agent.stop();
 });

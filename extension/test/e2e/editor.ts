@@ -10,6 +10,8 @@ import { indexWorkspace, makeWorkspace } from "./workspace";
 export interface EditorOptions {
   /** The Python package that is the folder's content. */
   content: string;
+  /** At least so many files, besides the package's. */
+  files: number;
   /** Another package, opened as a second folder of the same window. */
   second: string | undefined;
   /** Index what is opened before the editor opens it. */
@@ -27,6 +29,7 @@ export interface EditorOptions {
 
 export const DEFAULTS: EditorOptions = {
   content: "starlette",
+  files: 0,
   second: undefined,
   indexed: true,
   trusted: true,
@@ -108,7 +111,7 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
   const env = environment(root, options);
   const names = [options.content, options.second].filter((name) => name !== undefined);
   for (const name of names) {
-    makeWorkspace(join(root, name), name);
+    makeWorkspace(join(root, name), name, options.files);
     if (options.indexed) indexWorkspace(programIn(root), join(root, name), env);
   }
   const opened = options.second === undefined ? folder : join(root, "both.code-workspace");

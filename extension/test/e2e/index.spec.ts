@@ -98,12 +98,12 @@ test("why a file is or is not indexed is said in words", async ({ window }) => {
   await isIndexed(window);
   await window.openFile("starlette/routing.py");
   await window.command("Sidecar: Why Is This File (Not) Indexed?");
-  await expect(window.dialog).toContainText("starlette/routing.py is indexed and up to date.");
+  await expect(window.dialog).toContainText('"starlette/routing.py" is indexed and up to date.');
   await window.picture("why-indexed");
   await window.page.keyboard.press("Escape");
   await window.openFile(".env");
   await window.command("Sidecar: Why Is This File (Not) Indexed?");
-  await expect(window.dialog).toContainText(".env is not indexed.");
+  await expect(window.dialog).toContainText('".env" is not indexed.');
   await expect(window.dialog).toContainText("secret");
   await window.picture("why-not-indexed");
 });
@@ -118,23 +118,25 @@ test("one file is indexed again", async ({ window }) => {
 test("reindexing asks first, and then makes the index anew", async ({ window }) => {
   await isIndexed(window);
   await window.command("Sidecar: Reindex Project");
-  await expect(window.question("wants to rebuild")).toBeVisible();
+  await expect(window.title).toContainText("Rebuild the search index of");
   await window.picture("question-to-reindex");
-  await window.answer("wants to rebuild", /reindex|rebuild/i);
+  await window.choose("Rebuild");
   await window.notice(/is indexed: \d+ files in/);
 });
 
-test("deleting asks first: Cancel keeps the index, Delete deletes it", async ({ window }) => {
+test("deleting asks first: Keep keeps the index, Delete deletes it", async ({ window }) => {
   await isIndexed(window);
   await window.command("Sidecar: Delete Index");
-  await expect(window.dialog).toContainText("delete");
+  await expect(window.title).toContainText("Delete the search index of");
   await window.picture("question-to-delete");
-  await window.button(window.dialog, "Cancel").click();
+  await window.choose("Keep");
+  await expect(window.title).toBeHidden();
   await window.search(QUESTION);
   await window.page.keyboard.press("Escape");
 
   await window.command("Sidecar: Delete Index");
-  await window.button(window.dialog, "Delete index").click();
+  await expect(window.title).toContainText("Delete the search index of");
+  await window.choose("Delete index");
   await window.notice("has been deleted. Your files were not touched.");
   await expect(window.statusItem("Not indexed")).toBeVisible();
   await window.searchSays(QUESTION, "This folder is not indexed yet");

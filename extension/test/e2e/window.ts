@@ -25,6 +25,8 @@ export class Window {
   readonly input: Locator;
   readonly list: Locator;
   readonly rows: Locator;
+  /** The title of the list that is open. */
+  readonly title: Locator;
   readonly dialog: Locator;
   /** Notifications, wherever they stand: a toast goes into the notification centre by itself after some seconds. */
   readonly notices: Locator;
@@ -38,6 +40,7 @@ export class Window {
     this.input = page.locator(".quick-input-widget input.input");
     this.list = page.locator(".quick-input-list");
     this.rows = page.locator(".quick-input-widget").getByRole("option");
+    this.title = page.locator(".quick-input-titlebar");
     this.dialog = page.locator(".monaco-dialog-box");
     this.notices = page.locator(".notification-list-item").filter({ visible: true });
     this.items = page.locator(".part.sidebar").getByRole("treeitem");
@@ -163,9 +166,38 @@ export class Window {
     await this.withNotices(() => question.getByRole("button", name).first().click({ timeout: TRY_MS }), TRIES_MS);
   }
 
+  /**
+   * Answers a question of somebody else's where it stands on screen. An answer that comes with the question is not taken,
+   * so it is given until the question has gone.
+   */
+  async answerQuestion(text: string | RegExp, link: string): Promise<void> {
+    const question = this.question(text);
+    await this.withNotices(() => expect(question.first()).toBeVisible({ timeout: TRY_MS }), TRIES_MS);
+    await expect(async () => {
+      if ((await question.count()) > 0)
+        await question.getByRole("link", { name: link, exact: true }).first().click({ timeout: TRY_MS });
+      await expect(question).toHaveCount(0, { timeout: TRY_MS });
+    }).toPass({ timeout: TRIES_MS });
+  }
+
   /** The dialog or the notification with this text, whichever asks. */
   question(text: string | RegExp): Locator {
     return this.dialog.or(this.notices).filter({ hasText: text });
+  }
+
+  /** How many questions the icon of the extension's views counts; empty: none. */
+  get count(): Locator {
+    return this.page
+      .locator(".activitybar .action-item")
+      .filter({ has: this.page.getByLabel(/^Sidecar/) })
+      .locator(".badge-content");
+  }
+
+  /** The file that is open has the keyboard, and nothing has taken it. */
+  async typesInto(text: string): Promise<void> {
+    await this.editorHasKeyboard();
+    await this.page.keyboard.type(text);
+    await this.editorHasKeyboard();
   }
 
   button(within: Locator, name: string): Locator {

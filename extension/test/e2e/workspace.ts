@@ -4,7 +4,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { sitePackages } from "./places";
 
-export function makeWorkspace(folder: string, packageName: string): void {
+/** `files`: at least so many, beside the package's own ones such as a shop's services have. */
+export function makeWorkspace(folder: string, packageName: string, files = 0): void {
   const packages = sitePackages();
   mkdirSync(folder, { recursive: true });
   const plain = (source: string): boolean => !source.includes("__pycache__");
@@ -14,6 +15,7 @@ export function makeWorkspace(folder: string, packageName: string): void {
     const metadata = readFileSync(join(packages, facts, "METADATA"), "utf8");
     writeFileSync(join(folder, "README.md"), metadata.slice(metadata.indexOf("\n\n") + 2));
   }
+  writeServices(folder, files);
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.org", ...args], {
       cwd: folder,
@@ -22,6 +24,50 @@ export function makeWorkspace(folder: string, packageName: string): void {
   git("init", "--quiet", "--initial-branch=main");
   git("add", ".");
   git("commit", "--quiet", "--message=all");
+}
+
+const AREAS = [
+  "billing",
+  "catalog",
+  "customers",
+  "delivery",
+  "inventory",
+  "orders",
+  "payments",
+  "returns",
+  "search",
+  "taxes",
+];
+const DEEDS = ["approve", "archive", "cancel", "export", "import", "merge", "notify", "refund", "schedule", "validate"];
+
+function writeServices(folder: string, files: number): void {
+  for (const area of files > 0 ? AREAS : []) mkdirSync(join(folder, "services", area), { recursive: true });
+  for (let number = 0; number < files; number++) {
+    const area = AREAS[number % 10] ?? "";
+    const deed = DEEDS[Math.floor(number / 10) % 10] ?? "";
+    const name = `${deed}_${area}_${Math.floor(number / 100)}`;
+    writeFileSync(join(folder, "services", area, `${name}.py`), serviceText(name, deed, area));
+  }
+}
+
+function serviceText(name: string, deed: string, area: string): string {
+  const title = name.replace(/(^|_)(.)/g, (_, __, letter: string) => letter.toUpperCase());
+  return `"""Services that ${deed} ${area}."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class ${title}:
+    """One request to ${deed} ${area}."""
+
+    number: int
+    reason: str
+
+    def ${deed}(self, limit: int = 10) -> bool:
+        """Whether ${area} number ${"`number`"} can be handled within the limit."""
+        return self.number % limit == 0 and bool(self.reason)
+`;
 }
 
 /** All modules of a package as one text. */

@@ -17,3 +17,10 @@ export class EventEmitter<T> {
 export const workspace = {};
 export const window = {};
 export const commands = {};
+
+export class ThemeIcon {
+  static readonly File = new ThemeIcon("file");
+  constructor(readonly id: string) {}
+}
+
+export const QuickPickItemKind = { Separator: -1 };

@@ -1,8 +1,18 @@
 import { expect, test } from "vitest";
+import type { Past } from "../../src/results/shelf";
 import type { IndexStatus } from "../../src/protocol.gen";
-import { inMarkdown, quoted, visible } from "../../src/shown";
+import { besideLinks, fromSidecar, inMarkdown, inRow, quoted, said, visible } from "../../src/shown";
+import { entryRow, sessionRow } from "../../src/activity/rows";
+import { headline, ifIgnored } from "../../src/questions/toasts";
+import { questionOf } from "../../src/questions/waiting";
+import { html } from "../../src/html";
 import { told } from "../../src/index/explanation";
 import { shown } from "../../src/index/state";
+import { adviceForError, adviceForNothing } from "../../src/search/advice";
+import { rowOf } from "../../src/search/row";
+import { linesOf } from "../../src/search/excerpt";
+import { adviceItems, pastItems } from "../../src/search/items";
+import { Failure } from "../../src/failure";
 import { markdownOfHit } from "../../src/results/markdown";
 
 const EXPLAINED = {
@@ -58,5 +68,93 @@ test("a file's name begins no line of what is copied for a chat, nor of what is 
   const copied = markdownOfHit({ ...hit, kind: "function", names: [], workspace: "/w" });
   expect(copied.split("\n").filter((line) => line.startsWith("##"))).toHaveLength(1);
   const answer = { ...EXPLAINED, path: hit.path, lastError: "one\ntwo\u001b[2J" };
-  for (const line of [told(answer).headline, ...told(answer).details]) expect(line).not.toMatch(/[\n\u001b]/);
+  for (const { text } of [told(answer).headline, ...told(answer).details]) expect(text).not.toMatch(/[\n\u001b]/);
+});
+
+/** Where strings from outside are shown, with such a string in each of them. */
+const HIT = {
+  path: NASTY,
+  content: NASTY,
+  startLine: 1,
+  endLine: 1,
+  score: 1,
+  language: "python",
+  kind: "function" as const,
+  names: [NASTY],
+};
+const ENTRY = {
+  id: 1,
+  revision: 1,
+  session: 1,
+  agent: NASTY,
+  door: "mcp" as const,
+  tool: "search_code",
+  workspace: "/w",
+  asked: NASTY,
+  started: "2026-01-02T11:00:00Z",
+  state: "asking" as const,
+};
+const SESSION = { ...ENTRY, name: NASTY, version: NASTY, workspaces: [], since: ENTRY.started, asks: true, calls: 1 };
+const QUESTION = questionOf(
+  {
+    type: 2,
+    message: "",
+    question: {
+      title: `Delete the search index of ${quoted(NASTY)}?`,
+      asker: quoted(NASTY),
+      detail: NASTY,
+      accept: "Delete index",
+      decline: "Keep",
+      seconds: 120,
+    },
+  },
+  "1",
+);
+const PAST: Past = { asked: { subject: "code", mode: "hybrid", query: NASTY }, results: 1, at: 0 };
+
+const PLACES: Readonly<Record<string, readonly (string | undefined)[]>> = {
+  "a message": [said`The folder ${NASTY}.`.text, fromSidecar(NASTY).text],
+  "a notification of a question": [headline(QUESTION), QUESTION.detail, ifIgnored(QUESTION)].map(besideLinks),
+  "a call in Agents": Object.values(entryRow(ENTRY, 0)),
+  "a client in Agents": Object.values(sessionRow({ ...SESSION, you: false }, 0)),
+  "a hit in the palette": (Object.values(rowOf(HIT)) as string[]).map((text) => text.replace(/^\$\([a-z-]+\)/, "")),
+  "a line of a hit": linesOf(HIT).flatMap(({ pieces }) => pieces.map(inRow)),
+  "an earlier search": pastItems([PAST], "code").map(({ label }) => label.replace("$(history)", "")),
+  advice: [adviceForError(new Failure("INTERNAL", NASTY)), adviceForNothing(PAST.asked)].flatMap((advice) =>
+    adviceItems(advice).flatMap(({ label, detail }): (string | undefined)[] => [
+      label.replace(/^\$\([a-z-]+\)/, ""),
+      detail,
+    ]),
+  ),
+  "why a file is indexed": [told({ ...EXPLAINED, path: NASTY, lastError: NASTY })].flatMap((answer) => [
+    answer.headline.text,
+    ...answer.details.map(({ text }) => text),
+  ]),
+};
+
+/** Where an icon's name is text like any other. */
+const PLACES_OF_TEXT: typeof PLACES = {
+  "the status": [html`${shown("running", { status: "ready", warning: NASTY }, NASTY, 0).says}`.text],
+  "the page": [html`<p>${NASTY}</p>`.text.replaceAll(/<\/?p>/g, "")],
+};
+
+test.each(Object.entries(PLACES_OF_TEXT))("%s shows a string from outside on one line, visibly", (_, texts) => {
+  expect(texts.join("")).toContain("e0041");
+  for (const text of texts) expect(text).not.toMatch(/[\p{Cc}\u202e\u2028\u{e0041}]|<img/u);
+});
+
+test.each(Object.entries(PLACES))("%s shows a string from outside on one line, visibly, with no icon", (_, texts) => {
+  expect(texts.join("")).toContain("e0041");
+  for (const text of texts.filter((one) => one !== undefined)) {
+    expect(text).not.toMatch(/[\p{Cc}\u202e\u2028\u{e0041}]|\$\(/u);
+  }
+});
+
+test("a sentence quotes what it is given, in sixty characters and without Markdown", () => {
+  const { text } = said`${NASTY.repeat(3)} and ${2} of **${"**bold** [a](command:x)"}**.`;
+  expect(text).toMatch(/^"[^"]{1,60}" and 2 of \*\*"bold a \(command:x\)"\*\*\.$/);
+});
+
+test("beside links of ours, what others chose can neither be a link nor begin one", () => {
+  expect(besideLinks("[a")).not.toContain("[");
 });

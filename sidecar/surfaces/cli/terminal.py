@@ -130,7 +130,7 @@ def make_ask(stdin: TextIO, stderr: TextIO, yes: bool) -> Callable[[Question], A
             return "accept"
         if not stdin.isatty():
             return "nobody"
-        stderr.write(shown.line(question.message) + "\n")
+        stderr.write(shown.line(question.title) + "\n")
         stderr.write(shown.line(question.detail) + "\n")
         stderr.write(shown.line(f"{question.accept}? [y/N] "))
         stderr.flush()

@@ -58,13 +58,14 @@ class Confirmer:
         """
         if not self.can_ask():
             return "nobody"
-        params = _params(question, own)
+        timeout_s = self._timeout_s()
+        params = _params(question, own, timeout_s)
         request_id, future = self._wire.ask_client("window/showMessageRequest", params)
         # The future is never cancelled: pygls fails on the answer to a cancelled request, and late answers do come.
         future.add_done_callback(_retrieved)
         leaving = asyncio.ensure_future(self._gone.wait())
         try:
-            await asyncio.wait({future, leaving}, timeout=self._timeout_s(), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({future, leaving}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             why = closing or Closing()
             self._close(
@@ -87,11 +88,20 @@ class Confirmer:
         self._wire.notify("sidecar/questionClosed", CODE_SEARCH.shape(closed))
 
 
-def _params(question: Question, own: str) -> dict[str, Any]:
+def _params(question: Question, own: str, timeout_s: float) -> dict[str, Any]:
+    sentence = question.title if own else question.message
     return {
         "type": WARNING if question.destructive else INFO,
-        "message": "\n".join(part for part in (question.message, question.detail) if part),
+        "message": "\n".join(part for part in (sentence, question.detail) if part),
         "actions": [{"title": question.accept}, {"title": question.decline}],
+        "question": {
+            "title": question.title,
+            "asker": question.asker,
+            "detail": question.detail,
+            "accept": question.accept,
+            "decline": question.decline,
+            "seconds": timeout_s,
+        },
         **({"own": own} if own else {}),
     }
 

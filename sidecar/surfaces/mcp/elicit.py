@@ -42,8 +42,11 @@ def can_ask(ctx: ServerRequestContext[Any]) -> bool:
 
 
 def form(question: Question) -> ElicitRequestFormParams:
-    """Returns a form with one yes-or-no field. Clients show its title and description below the message."""
-    field_schema = {"type": "boolean", "title": question.accept, "description": question.detail}
+    """Returns a form with one yes-or-no field that is no until it is changed.
+
+    Clients show its title and description below the message.
+    """
+    field_schema = {"type": "boolean", "title": question.accept, "description": question.detail, "default": False}
     return ElicitRequestFormParams(
         message=f"{question.message} {question.detail}".strip(),
         requested_schema={"type": "object", "properties": {CONFIRM: field_schema}, "required": [CONFIRM]},

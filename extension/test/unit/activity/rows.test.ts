@@ -20,10 +20,10 @@ const SEARCHED: ActivityEntry = {
 
 test("a call says what was asked, by whom, with what tool, what came of it and when", () => {
   expect(entryRow(SEARCHED, NOW)).toEqual({
-    label: "retry with backoff",
-    description: "Claude  ·  Search code  ·  5 results  ·  2 min ago",
+    label: '"retry with backoff"',
+    description: '"Claude"  ·  Search code  ·  5 results  ·  2 min ago',
     icon: "search",
-    spoken: "retry with backoff, Claude, Search code, done, 5 results, 2 min ago",
+    spoken: '"retry with backoff", "Claude", Search code, done, 5 results, 2 min ago',
   });
 });
 
@@ -58,7 +58,7 @@ test("who is attached is said with how much they asked; editors are not foreign"
     you: false,
   };
   expect(sessionRow(session, NOW)).toMatchObject({
-    label: "Claude 2",
+    label: '"Claude" "2"',
     description: "agent  ·  1 call  ·  since 1 h ago",
   });
   expect(isForeign(session)).toBe(true);

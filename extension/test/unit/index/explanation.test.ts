@@ -22,19 +22,23 @@ test.each<[string, Partial<PathExplanation>, boolean]>([
   ["src/a.py is not indexed.", { inIndex: false, indexed: false, rule: "gitignore", detail: ".gitignore:3" }, false],
   ["src/a.py is still in the index and will be removed.", { indexed: false, rule: "config-exclude" }, true],
   ["src/a.py does not exist.", { inIndex: false, exists: false, indexed: false, rule: "no-such-file" }, false],
-])("%s", (headline, facts, wrong) => {
-  expect(told({ ...INDEXED, ...facts })).toMatchObject({ headline, wrong });
+])("%s", (sentence, facts, wrong) => {
+  const { headline, wrong: isWrong } = told({ ...INDEXED, ...facts });
+  expect(headline.text).toBe(sentence.replace("src/a.py", '"src/a.py"'));
+  expect(isWrong).toBe(wrong);
 });
 
 test("the rule that keeps a file out is said with what in particular said so", () => {
   const { details } = told({ ...INDEXED, inIndex: false, indexed: false, rule: "gitignore", detail: ".gitignore:3" });
-  expect(details[0]).toMatch(/^Git ignores it\. .*\(\.gitignore:3\)$/);
-  expect(told({ ...INDEXED, inIndex: false, indexed: false, rule: "new-rule" }).details[0]).toBe("Rule: new-rule.");
+  expect(details[0]?.text).toMatch(/^Git ignores it\. .*\(\.gitignore:3\)$/);
+  expect(told({ ...INDEXED, inIndex: false, indexed: false, rule: "new-rule" }).details[0]?.text).toBe(
+    "Rule: new-rule.",
+  );
 });
 
 test("how it was read, what is missing and the last error are told", () => {
   const { details } = told({ ...INDEXED, embedded: 1, lastError: "It is not UTF-8." });
-  expect(details).toEqual([
+  expect(details.map(({ text }) => text)).toEqual([
     "Read as python, 4 chunks, 1 of them found by meaning so far.",
     "Last error: It is not UTF-8.",
   ]);

@@ -30,7 +30,7 @@ test("what a person can mend in the query itself offers no command", () => {
 
 test("an answer without results says how it was searched and what to try", () => {
   const { title, detail } = adviceForNothing({ subject: "code", query: "zzz", mode: "words" });
-  expect(title).toBe("Nothing found for “zzz” by words only");
+  expect(title).toBe('Nothing found for "zzz" by words only');
   expect(detail).toMatch(/buttons/);
 });
 

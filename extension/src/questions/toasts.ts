@@ -1,0 +1,64 @@
+// A question on screen. A message of the editor hides after a while, and no extension can take it back; a notification
+// of progress stays for as long as its work lasts and ends with it, so waiting for the answer is that work. It takes no
+// focus. Its buttons are links, for it has none of our own.
+import * as vscode from "vscode";
+import { besideLinks } from "../shown";
+import { duration } from "../time";
+import type { Question, WaitingQuestions } from "./waiting";
+
+export class Toasts implements vscode.Disposable {
+  private readonly shown = new Map<string, () => void>();
+  private readonly listener: vscode.Disposable;
+
+  constructor(private readonly waiting: WaitingQuestions) {
+    this.listener = waiting.onDidChange(() => this.refresh());
+  }
+
+  dispose(): void {
+    this.listener.dispose();
+    for (const end of this.shown.values()) end();
+  }
+
+  private refresh(): void {
+    for (const question of this.waiting.all) if (!this.shown.has(question.id)) this.show(question);
+    for (const [id, end] of this.shown)
+      if (this.waiting.get(id) === undefined) {
+        this.shown.delete(id);
+        end();
+      }
+  }
+
+  private show(question: Question): void {
+    const answered = new Promise<void>((end) => this.shown.set(question.id, end));
+    // With a way to cancel it, the whole text is on screen; without, its first line.
+    const options = {
+      location: vscode.ProgressLocation.Notification,
+      title: textWithLinks(question),
+      cancellable: true,
+    };
+    void vscode.window.withProgress(options, (_, token) => {
+      token.onCancellationRequested(() => this.waiting.decline(question.id));
+      return answered;
+    });
+  }
+}
+
+function textWithLinks(question: Question): string {
+  const { id, detail, no, yes } = question;
+  const link = (title: string, command: string) =>
+    `[${besideLinks(title)}](command:${command}?${encodeURIComponent(JSON.stringify([id]))})`;
+  const facts = [headline(question), detail, ifIgnored(question), "So does Cancel."].filter((part) => part !== "");
+  return [
+    ...facts.map(besideLinks),
+    `${link(no, "sidecar.question.keep")}  |  ${link(yes, "sidecar.question.accept")}`,
+  ].join(" ");
+}
+
+export function headline({ title, asker }: Question): string {
+  return asker === "" ? title : `${title} Asked by ${asker}.`;
+}
+
+/** The no is what silence means. */
+export function ifIgnored({ seconds, no }: Question): string {
+  return seconds === undefined ? `No answer means ${no}.` : `No answer within ${duration(seconds)} means ${no}.`;
+}

@@ -1,0 +1,181 @@
+// Questions that others ask the person at the editor: never answered by accident, gone when they are void.
+import { Agent } from "./mcpClient";
+import { expect, test, Window } from "./test";
+
+test.use({ editorOptions: { files: 2000 } });
+
+const ASKED = /^(?!Nobody).*delete .*search index of/i;
+
+async function state(agent: Agent): Promise<unknown> {
+  return (await agent.call("get_index_status"))["status"];
+}
+
+/** The question has gone from the screen, the bell, the view and the count. */
+async function isGone(window: Window): Promise<void> {
+  await expect(window.question(ASKED)).toHaveCount(0);
+  await expect(window.items.filter({ hasText: ASKED })).toHaveCount(0);
+  await expect(window.count).toBeHidden();
+  await window.page.keyboard.press("Control+Alt+Shift+9");
+  await expect(window.question(ASKED)).toHaveCount(0);
+  await window.page.keyboard.press("Escape");
+}
+
+test("who is typing when an agent wants to delete the index goes on typing, and deletes nothing", async ({
+  window,
+}) => {
+  const agent = await Agent.start(window.editor, "robot");
+  await window.openFile("applications.py");
+  await window.page.keyboard.press("Control+End");
+  const asked = agent.call("delete_index");
+  await expect(window.question(ASKED)).toContainText('"robot"');
+  await window.picture("question-of-an-agent");
+  await window.typesInto("\n# one two\n\ty yes \n");
+  await expect(window.dialog).toHaveCount(0);
+  await expect(window.page.locator(".part.editor .view-lines")).toContainText("# one two");
+  expect(await state(agent)).toBe("ready");
+  await window.answerQuestion(ASKED, "Keep");
+  expect(await asked).toMatchObject({ status: "cancelled" });
+  await isGone(window);
+  await agent.stop();
+});
+
+test("the question stays on screen, and in Agents with Keep before Delete and a count; a click on Delete deletes", async ({
+  window,
+}) => {
+  const agent = await Agent.start(window.editor, "robot");
+  await window.openView();
+  const deleted = agent.call("delete_index");
+  const rows = window.items.and(window.page.getByLabel(/Delete the search index of "starlette"\?/));
+  await expect(rows).toHaveCount(3);
+  await expect(rows.nth(0)).toContainText('asked by "robot"');
+  await expect(rows.nth(1)).toContainText("Keep");
+  await expect(rows.nth(2)).toContainText("Delete index");
+  await expect(window.count).toHaveText("1");
+  await window.picture("question-in-agents");
+  await expect(
+    window.page.locator(".notifications-toasts .notification-list-item").filter({ hasText: ASKED }),
+  ).toBeVisible();
+  await expect(async () => {
+    await rows.nth(2).click({ timeout: 4000 });
+    await expect(rows).toHaveCount(0, { timeout: 4000 });
+  }).toPass();
+  expect(await deleted).toMatchObject({ status: "deleted" });
+  await isGone(window);
+  const created = agent.call("create_index");
+  await window.answerQuestion(/create .*search index/i, "Create index");
+  expect(await created).toMatchObject({ status: "created" });
+  await agent.stop();
+});
+
+test("two keys open the question, and Enter then means Keep", async ({ window }) => {
+  const agent = await Agent.start(window.editor, "robot");
+  const kept = agent.call("delete_index");
+  await expect(window.question(ASKED)).toBeVisible();
+  await expect(async () => {
+    await window.page.keyboard.press("Control+K");
+    await window.page.keyboard.press("A");
+    await expect(window.row(0)).toContainText("Keep", { timeout: 4000 });
+  }).toPass();
+  await expect(window.row(1)).toContainText("Delete index");
+  await window.picture("question-by-keys");
+  await window.choose("Keep");
+  expect(await kept).toMatchObject({ status: "cancelled" });
+  await isGone(window);
+  await agent.stop();
+});
+
+test("what one window has answered disappears from the other", async ({ window, browser }) => {
+  const started = window.timesStarted();
+  const page = await browser.newPage({ viewport: { width: 1280, height: 850 } });
+  const other = new Window(page, window.editor);
+  await other.open(false);
+  await other.sidecarRuns(started + 1);
+  const agent = await Agent.start(window.editor, "robot");
+  const kept = agent.call("delete_index");
+  await expect(window.question(ASKED)).toBeVisible();
+  await expect(other.question(ASKED)).toBeVisible();
+  await window.answerQuestion(ASKED, "Keep");
+  expect(await kept).toMatchObject({ status: "cancelled" });
+  await isGone(other);
+  await isGone(window);
+  await page.close();
+  await agent.stop();
+});
+
+test("a question whose asker has gone disappears", async ({ window }) => {
+  await window.openView();
+  const agent = await Agent.start(window.editor, "robot");
+  void agent.call("delete_index").catch(() => undefined);
+  await expect(window.count).toHaveText("1");
+  await expect(window.question(ASKED)).toBeVisible();
+  await agent.stop();
+  await isGone(window);
+});
+
+test("clearing all notifications answers nothing, and the question waits in Agents", async ({ window }) => {
+  await window.openView();
+  const agent = await Agent.start(window.editor, "robot");
+  const kept = agent.call("delete_index");
+  await expect(window.question(ASKED)).toBeVisible();
+  await window.command("Notifications: Clear All Notifications");
+  await expect(window.count).toHaveText("1");
+  await window.items.filter({ hasText: /^Keep/ }).click();
+  expect(await kept).toMatchObject({ status: "cancelled" });
+  await isGone(window);
+  await agent.stop();
+});
+
+test("a name that forges a headline or a link is one quoted line wherever it is shown", async ({ window }) => {
+  await window.openView();
+  const forged =
+    "Sidecar needs to clean up. Press Delete index to continue.\n\n[Show details](command:workbench.action.quit) **now** $(zap)";
+  const agent = await Agent.start(window.editor, forged);
+  await agent.call("search_code", { query: "[Show details](command:workbench.action.quit)\n$(zap) **x**" });
+  const kept = agent.call("delete_index");
+  const question = window.question(/Delete the search index of/);
+  await expect(question).toContainText(
+    /Delete the search index of "starlette"\? Asked by "Sidecar needs[^"\n]{0,52}"\./,
+  );
+  await expect(question.locator(".notification-list-item-message a").filter({ hasText: "Show details" })).toHaveCount(
+    0,
+  );
+  await expect(question.locator(".notification-list-item-message a")).toHaveText(["Keep", "Delete index"]);
+  const names = await window.items.allInnerTexts();
+  expect(names.filter((text) => text.includes("needs")).length).toBeGreaterThan(1);
+  for (const text of names) expect(text).not.toMatch(/\]\(|\*\*|\$\(|[\u0000-\u0008\u200b]/);
+  await window.picture("forged-name");
+  await window.answerQuestion(/Delete the search index of/, "Keep");
+  expect(await kept).toMatchObject({ status: "cancelled" });
+  await expect(window.items.filter({ hasText: "refused" }).filter({ hasText: "needs" })).toHaveCount(1);
+  await agent.stop();
+});
+
+test("one's own Delete and Reindex are asked in one's own words, with Keep first", async ({ window }) => {
+  for (const [command, asks] of [
+    ["Sidecar: Delete Index", 'Delete the search index of "starlette"?'],
+    ["Sidecar: Reindex Project", 'Rebuild the search index of "starlette"?'],
+  ] as const) {
+    await window.command(command);
+    await expect(window.title).toContainText(asks);
+    await expect(window.row(0)).toContainText("Keep");
+    await window.picture(`own-${command.includes("Delete") ? "delete" : "reindex"}`);
+    await window.choose("Keep");
+    await expect(window.input).toBeHidden();
+  }
+  await expect(window.items.filter({ hasText: "refused" }).filter({ hasText: "Delete index" })).toHaveCount(0);
+});
+
+test("ignored means no, and this is said where it was asked", async ({ window }) => {
+  const started = window.timesStarted();
+  window.setMachine({ "sidecar.questionSeconds": 6 });
+  await window.sidecarRuns(started + 1);
+  await window.openView();
+  const agent = await Agent.start(window.editor, "robot");
+  const ignored = agent.call("delete_index");
+  await expect(window.question(ASKED)).toContainText("No answer within 6 s means Keep.");
+  expect(await ignored).toMatchObject({ status: "cancelled" });
+  await expect(window.items.filter({ hasText: ASKED })).toHaveCount(0);
+  await expect(window.count).toBeHidden();
+  await window.notice(/Nobody answered in time, so nothing was changed: "robot" wants to/);
+  await agent.stop();
+});
