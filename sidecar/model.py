@@ -41,6 +41,7 @@ class Rule(StrEnum):
     SECRET_NAME = "secret-by-name"
     SECRET_CONTENT = "secret-by-content"
     BINARY = "binary"
+    ENCODING = "unknown-encoding"
     MINIFIED = "minified"
     GENERATED = "generated"
     VENDORED = "vendored"
@@ -148,12 +149,14 @@ class FileContent:
     r"""One consistent read of a file: its stat is the same before and after.
 
     `text` is decoded from any encoding and has `\n` newlines; `sha256` is the digest of the raw bytes.
+    `text` is empty if the file is not text or its encoding cannot be told; `reason` says why.
     """
 
     text: str
     stat: Stat
     sha256: bytes
     encoding: str
+    reason: str = ""
 
 
 # ---------------------------------------------------------------- parsing
@@ -482,6 +485,7 @@ class Explanation:
     stale: bool
     chunks: int = 0
     embedded: int = 0
+    encoding: str = ""
     language: str = ""
     parser: str = ""
     indexed_at: str = ""

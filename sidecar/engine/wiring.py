@@ -123,7 +123,7 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
     classifier = Classifier(root)
 
     def check(path: str, content: FileContent) -> Judged:
-        decision = classifier.decide(path, content.text, content.encoding)
+        decision = classifier.decide(path, content.text, content.encoding, content.reason)
         if not decision.indexed:
             return Judged(decision, "")
         examined = examine(path, content.text)

@@ -218,6 +218,7 @@ def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
         stale=explanation.stale,
         chunks=explanation.chunks,
         embedded=explanation.embedded,
+        encoding=explanation.encoding or None,
         language=explanation.language or None,
         parser=explanation.parser or None,
         indexed_at=explanation.indexed_at or None,

@@ -193,7 +193,7 @@ _NOT_A_FILE = {"folder": "is a folder", "no-such-file": "does not exist"}
 
 class PathExplanation(CamelResult):
     """Why a path is or is not in the index. `indexed`: whether it belongs in the index; `in_index`: whether it is there
-    now."""
+    now. `encoding`: what the file is read as, by Python's name."""
 
     path: str
     indexed: bool
@@ -204,6 +204,7 @@ class PathExplanation(CamelResult):
     stale: bool
     chunks: int
     embedded: int
+    encoding: str | None = None
     language: str | None = None
     parser: str | None = None
     indexed_at: str | None = None
@@ -224,6 +225,7 @@ class PathExplanation(CamelResult):
         if self.in_index:
             yield "stale", "yes" if self.stale else "no"
         known = {
+            "encoding": self.encoding,
             "language": self.language,
             "parser": self.parser,
             "indexed at": self.indexed_at,

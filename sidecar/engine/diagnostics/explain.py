@@ -10,6 +10,7 @@ from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ports import Parts
 from sidecar.errors import FileNotFound
 from sidecar.model import Decision, Explanation, FoundFile, Rule
+from sidecar.parts.encodings import BINARY, UNKNOWN
 from sidecar.settings.load import Settings
 
 
@@ -32,13 +33,13 @@ def explain_path(
         return Explanation(path, Decision(Rule.FOLDER, _held(path, generation)), exists, in_index=False, stale=False)
     if decision.indexed and not exists:
         decision = Decision(Rule.MISSING, "a file of this name would be indexed")
-    sha256 = b""
+    sha256, encoding = b"", ""
     if isinstance(found, FoundFile):
         judged = parts.preparers.judge(root, settings, Look(path, found.stat.size))
         detail = "; ".join(filter(None, (decision.detail, judged.decision.detail)))
         decision = replace(decision, detail=detail) if judged.decision.indexed else judged.decision
-        sha256 = judged.sha256
-    answer = Explanation(path, decision, exists, in_index=False, stale=False)
+        sha256, encoding = judged.sha256, "" if judged.encoding in (BINARY, UNKNOWN) else judged.encoding
+    answer = Explanation(path, decision, exists, in_index=False, stale=False, encoding=encoding)
     return answer if generation is None else _add_indexed(answer, generation, sha256, has_buffer)
 
 
