@@ -10,8 +10,9 @@ from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ports import Parts
 from sidecar.errors import FileNotFound
 from sidecar.model import Decision, Explanation, FoundFile, Rule
-from sidecar.parts.encodings import BINARY, UNKNOWN
 from sidecar.settings.load import Settings
+
+_UNREAD = (Rule.BINARY, Rule.ENCODING)
 
 
 def explain_path(
@@ -38,7 +39,7 @@ def explain_path(
         judged = parts.preparers.judge(root, settings, Look(path, found.stat.size))
         detail = "; ".join(filter(None, (decision.detail, judged.decision.detail)))
         decision = replace(decision, detail=detail) if judged.decision.indexed else judged.decision
-        sha256, encoding = judged.sha256, "" if judged.encoding in (BINARY, UNKNOWN) else judged.encoding
+        sha256, encoding = judged.sha256, "" if judged.decision.rule in _UNREAD else judged.encoding
     answer = Explanation(path, decision, exists, in_index=False, stale=False, encoding=encoding)
     return answer if generation is None else _add_indexed(answer, generation, sha256, has_buffer)
 
