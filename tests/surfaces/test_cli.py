@@ -72,10 +72,15 @@ def test_index_prints_the_counts_and_says_the_second_time_what_was_unchanged() -
 
 def test_progress_goes_to_standard_error_and_quiet_silences_it() -> None:
     shell = Shell()
-    shell("index", "--json")
-    assert json.loads(shell.out)["files"] == 3
+    shell("index")
     assert "3/3" in shell.err
     shell("index", "--quiet")
+    assert shell.err == ""
+
+
+def test_with_json_standard_error_is_kept_for_an_error(shell: Shell) -> None:
+    shell("index", "--json")
+    assert json.loads(shell.out)["files"] == 3
     assert shell.err == ""
 
 
