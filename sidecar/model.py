@@ -485,11 +485,11 @@ class Explanation:
     stale: bool
     chunks: int = 0
     embedded: int = 0
-    encoding: str = ""
     language: str = ""
     parser: str = ""
     indexed_at: str = ""
     last_error: str = ""
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)

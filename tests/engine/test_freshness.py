@@ -97,7 +97,7 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
         assert applier.flush(30) is False
         assert queue.pending().count() == 1
         line = stale_notice(RunningJob(), Staleness(queue.pending().count(), True, applier.last_error), "")
-        assert line.startswith("1 changed path(s) could not be indexed (There is no space left on the disk. No room)")
+        assert line.startswith("1 changed path could not be indexed (There is no space left on the disk. No room)")
         broken.clear()
         assert applier.flush(30) is True
         assert applied[-1].paths == {"a.py"}
