@@ -87,14 +87,14 @@ def shown_lines(lines: Iterator[Line]) -> str:
 
 def update(**counts: int) -> UpdateResult:
     zero = dict.fromkeys(
-        ("files", "chunks", "docs_files", "docs_chunks", "embedded", "refined", "unchanged", "removed", "withheld"), 0
+        ("files", "chunks", "docs_files", "docs_chunks", "embedded", "upgraded", "unchanged", "removed", "withheld"), 0
     )
     return UpdateResult(**{**zero, "masked": 0, "errors": 0, "seconds": 1.0, **counts})
 
 
 def test_one_of_everything_reads_as_one() -> None:
     ones = dict.fromkeys(
-        ("files", "chunks", "docs_files", "docs_chunks", "embedded", "refined", "unchanged", "removed", "withheld",
+        ("files", "chunks", "docs_files", "docs_chunks", "embedded", "upgraded", "unchanged", "removed", "withheld",
          "masked", "errors"), 1,
     )  # fmt: skip
     stats = BuildStats(files_indexed=0, chunks_created=0, duration_ms=0, error_count=0)

@@ -82,7 +82,7 @@ def _shown(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         shown = ascii(value)[1:-1]
-        return f'"{shown}"' if len(shown) <= 40 else f'"{shown[:40]}..." ({len(value):,} characters)'
+        return f'"{shown}"' if len(shown) <= 40 else f'"{shown[:40]}..." ({len(value)} characters)'
     if isinstance(value, int):
         return str(value) if abs(value) < 10**20 else "a number with more than 20 digits"
     if isinstance(value, float):
