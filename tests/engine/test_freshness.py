@@ -145,7 +145,7 @@ def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> N
         assert queue.pending() == Pending(rescan={EVERYTHING})
         assert "still being checked" in stale_notice(RunningJob(), Staleness(queue.pending().count(), True), "")
         applier.add(["a.py", "b.py"])
-        assert "2 changed path(s) are not indexed yet" in stale_notice(
+        assert "2 changed paths are not indexed yet" in stale_notice(
             RunningJob(), Staleness(queue.pending().count()), ""
         )
     finally:

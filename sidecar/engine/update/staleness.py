@@ -59,7 +59,7 @@ def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> st
         return f"{what} could not be indexed ({short.error.rstrip('.')}); results may be stale."
     if short.looks_over and not short.pending:
         return "The workspace is still being checked for changes; results may be stale."
-    return f"{what} are not indexed yet; results may be stale."
+    return f"{what} {'is' if short.pending == 1 else 'are'} not indexed yet; results may be stale."
 
 
 def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
