@@ -41,6 +41,7 @@ class Rule(StrEnum):
     SECRET_NAME = "secret-by-name"
     SECRET_CONTENT = "secret-by-content"
     BINARY = "binary"
+    ENCODING = "unknown-encoding"
     MINIFIED = "minified"
     GENERATED = "generated"
     VENDORED = "vendored"
@@ -152,12 +153,14 @@ class FileContent:
     r"""One consistent read of a file: its stat is the same before and after.
 
     `text` is decoded from any encoding and has `\n` newlines; `sha256` is the digest of the raw bytes.
+    `text` is empty if the file is not text or its encoding cannot be told; `reason` says why.
     """
 
     text: str
     stat: Stat
     sha256: bytes
     encoding: str
+    reason: str = ""
 
 
 # ---------------------------------------------------------------- parsing
@@ -490,6 +493,7 @@ class Explanation:
     parser: str = ""
     indexed_at: str = ""
     last_error: str = ""
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,14 @@ _LINK = re.compile(r"(?<=\])(?=\()")
 _PLAIN_PATH = re.compile(r"[\w./@+~#%=,$&!^*{}()\[\]\\-]+")
 
 
+def count(number: int, one: str, many: str = "") -> str:
+    """A number and what it counts: `1 file`, `1,204 chunks`. `many` is the plural if it is not `one` and an s.
+
+    The only place where a count becomes words; `tests/test_counts.py` finds others.
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def visible(text: str) -> str:
     """`text` with every hidden character as its number; line ends and tabs stay. For contents."""
     return _IN_BLOCK.sub(_number, text.replace("\r\n", "\n"))

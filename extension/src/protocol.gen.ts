@@ -268,6 +268,7 @@ export interface PathExplanation {
   stale: boolean;
   chunks: number;
   embedded: number;
+  encoding?: string;
   language?: string;
   parser?: string;
   indexedAt?: string;

@@ -30,6 +30,7 @@ from sidecar.engine.update.backfill import count_backfilled
 from sidecar.engine.wiring import KeptOpener, make_store
 from sidecar.errors import SidecarError
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
+from sidecar.shown import count
 
 LIBRARIES = ("chromadb", "mcp", "numpy", "onnxruntime", "pydantic", "pygls", "tokenizers", "watchfiles")
 MIN_PYTHON = (3, 11)
@@ -160,7 +161,7 @@ def check_index(settings: Settings, home: Path, root: str) -> Check:
         done, total = _backfilled(directory, manifest, wanted)
     finally:
         models.close()
-    share = f"{_plain(wanted)}: {done * 100 // max(1, total)} % of {total:,} chunks"
+    share = f"{_plain(wanted)}: {done * 100 // max(1, total)} % of {count(total, 'chunk')}"
     return Check("index", True, f"answers from {_plain(own)}; {share}")
 
 

@@ -29,6 +29,7 @@ from sidecar.parts.read import read_file
 from sidecar.parts.secrets import RULES_VERSION
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
+from sidecar.shown import count
 
 if TYPE_CHECKING:
     from sidecar.engine.search.searcher import Searcher
@@ -123,7 +124,7 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
     classifier = Classifier(root)
 
     def check(path: str, content: FileContent) -> Judged:
-        decision = classifier.decide(path, content.text, content.encoding)
+        decision = classifier.decide(path, content.text, content.encoding, content.reason)
         if not decision.indexed:
             return Judged(decision, "")
         examined = examine(path, content.text)
@@ -132,7 +133,7 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
         if not examined.masked:
             return Judged(decision, examined.text)
         more = ["and more"] if examined.masked > len(examined.reasons) else []
-        hidden = f"{examined.masked} values hidden in the index: {', '.join([*examined.reasons, *more])}"
+        hidden = f"{count(examined.masked, 'value')} hidden in the index: {', '.join([*examined.reasons, *more])}"
         detail = "; ".join(filter(None, (decision.detail, hidden)))
         return Judged(Decision(Rule.INDEXED, detail), examined.text, examined.masked)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sidecar import shown
 from sidecar.errors import PermissionDenied
 from sidecar.model import Decision, Rule
+from sidecar.parts.encodings import BINARY, UNKNOWN
 from sidecar.parts.globs import wildmatch
 from sidecar.parts.languages import language_of
 from sidecar.parts.paths import normalise_root
@@ -94,12 +95,14 @@ class Classifier:
         self._root = normalise_root(root)
         self._parsed: dict[str, tuple[tuple[int, int, int], _AttributeFile | TooManyRules]] = {}
 
-    def decide(self, path: str, text: str, encoding: str = "utf-8") -> Decision:
-        """The decision on a file that was read as `text` in `encoding` (`binary`: the file is not text).
+    def decide(self, path: str, text: str, encoding: str = "utf-8", reason: str = "") -> Decision:
+        """The decision on a file that was read as `text` in `encoding`; `reason` says why that is unknown.
 
         Raises PermissionDenied when a `.gitattributes` file that applies to it cannot be read.
         """
-        return Decision(Rule.BINARY, "its content is not text") if encoding == "binary" else self._of_text(path, text)
+        if encoding == BINARY:
+            return Decision(Rule.BINARY, "its content is not text")
+        return Decision(Rule.ENCODING, reason) if encoding == UNKNOWN else self._of_text(path, text)
 
     def _of_text(self, path: str, text: str) -> Decision:
         refused = self._refused_attributes(path)

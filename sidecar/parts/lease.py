@@ -15,13 +15,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sidecar import shown
 from sidecar.errors import IndexLocked, SidecarError, disk_error
 from sidecar.lock_file import LockFile
 from sidecar.processes import is_running
 
+DAEMON_COMMAND = "sidecar daemon"
 _POLL_S = 0.05
 _LAST_S = 5.0
 """A dead holder may leave a child that is about to start another program: it has the lock until that has started."""
+
+
+def own_command() -> str:
+    """What this process was started as, without its parameters, which may be private: `sidecar index`.
+
+    A word after an option may be the option's value, so it is not taken for the command.
+    """
+    program, *words = sys.argv or [""]
+    name = Path(program).stem
+    if name == "__main__":
+        name = Path(program).parent.name
+    if "--stdio" in words:
+        return f"{name} --stdio"
+    return f"{name} {words[0]}" if words and words[0].isidentifier() else name
 
 
 class Lease:
@@ -43,7 +59,7 @@ class Lease:
 
         If the holder is dead, it waits up to 5 seconds longer for the system to release the lock.
 
-        Raises IndexLocked (facts: `pid` and `since` of the holder, if known), PermissionDenied, DiskFull.
+        Raises IndexLocked (facts: `pid`, `since` and `command` of the holder, if known), PermissionDenied, DiskFull.
         """
         if self.held:
             return
@@ -80,7 +96,7 @@ class Lease:
             return False
         try:
             since = datetime.now(UTC).isoformat(timespec="seconds")
-            self._file.write(json.dumps({"pid": os.getpid(), "since": since}))
+            self._file.write(json.dumps({"pid": os.getpid(), "since": since, "command": own_command()}))
         except SidecarError:
             self._file.release()
             raise
@@ -91,8 +107,12 @@ class Lease:
         pid = holder.get("pid")
         if pid == os.getpid():
             return IndexLocked("This process already has it open.", **holder)
-        who = f"Process {pid} has had it open since {holder.get('since')}" if pid else "Another process has it open"
-        return IndexLocked(f"{who}; use that one, or end it and try again.", **holder)
+        if not pid:
+            return IndexLocked("Another process has it open; use that one, or end it and try again.")
+        command = holder.get("command", "")
+        name = f"Process {pid} ({shown.short(command)})" if command else f"Process {pid}"
+        ending = "`sidecar daemon stop` ends it" if command == DAEMON_COMMAND else f"`kill {pid}` ends it"
+        return IndexLocked(f"{name} has had it open since {holder['since']}; use that one, or {ending}.", **holder)
 
     def _is_holder_dead(self) -> bool:
         pid = self._holder().get("pid")
@@ -102,6 +122,7 @@ class Lease:
     def _holder(self) -> dict[str, Any]:
         try:
             holder = json.loads(self._file.path.read_bytes())
-            return {"pid": int(holder["pid"]), "since": str(holder["since"])}
+            command = {"command": str(holder["command"])} if holder.get("command") else {}
+            return {"pid": int(holder["pid"]), "since": str(holder["since"]), **command}
         except (OSError, ValueError, KeyError, TypeError):
             return {}

@@ -15,13 +15,9 @@ from collections.abc import Callable
 
 from sidecar import errors, shown
 from sidecar.model import FileContent, Stat
+from sidecar.parts.encodings import BINARY, SNIFFED_BYTES, Reading, escaped_text, other_text, wide_text
 from sidecar.parts.paths import disk_path, normalise_root
 
-BINARY = "binary"
-"""The `encoding` of a file that is not text; its `text` is empty."""
-
-SNIFFED_BYTES = 8192
-"""How many bytes at the beginning decide whether a file is text."""
 ATTEMPTS = 3
 """How many times a file that changes during reading is read."""
 
@@ -100,8 +96,8 @@ def _read_once(full: str, path: str, max_size: int, read: Callable[[int, int], b
         os.close(descriptor)
     if Stat.of(before) != Stat.of(after) or len(raw) != before.st_size or not _still_there(full, after):
         return None
-    text, encoding = decode(raw)
-    return FileContent(text, Stat.of(after), hashlib.sha256(raw).digest(), encoding)
+    seen = decode(raw)
+    return FileContent(seen.text, Stat.of(after), hashlib.sha256(raw).digest(), seen.encoding, seen.reason)
 
 
 def _still_there(full: str, opened: os.stat_result) -> bool:
@@ -119,20 +115,26 @@ def _read_all(descriptor: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def decode(raw: bytes) -> tuple[str, str]:
-    r"""(text, encoding): text with `\n` newlines and without a byte order mark; `("", "binary")` when it is not text.
-
-    Without a byte order mark, bytes that are not valid UTF-8 are read as Latin-1.
-    """
+def decode(raw: bytes) -> Reading:
+    r"""The text with `\n` newlines and without a byte order mark; empty when there is no telling it."""
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
-            return _newlines(raw[len(mark) :].decode(encoding, "replace")), encoding
+            return Reading(_newlines(raw[len(mark) :].decode(encoding, "replace")), encoding)
+    read = _without_mark(raw)
+    return read._replace(text=_newlines(read.text))
+
+
+def _without_mark(raw: bytes) -> Reading:
+    escaped = escaped_text(raw)
+    if escaped is not None:
+        return escaped
     if binary_reason(raw):
-        return "", BINARY
+        wide = wide_text(raw) if b"\0" in raw[:SNIFFED_BYTES] else None
+        return wide or Reading("", BINARY)
     try:
-        return _newlines(raw.decode("utf-8")), "utf-8"
-    except UnicodeDecodeError:
-        return _newlines(raw.decode("latin-1")), "latin-1"
+        return Reading(raw.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError as error:
+        return other_text(raw, error.start)
 
 
 def binary_reason(raw: bytes) -> str:

@@ -177,7 +177,9 @@ class DiskWalker:
         return WalkResult(tuple(files), tuple(sorted(skipped, key=_path_of)), frozenset(harvest.unread))
 
     def _too_many(self) -> Decision:
-        return Decision(Rule.TOO_MANY, f"only the first {self._options.max_files} files in path order are indexed")
+        return Decision(
+            Rule.TOO_MANY, f"only the first {shown.count(self._options.max_files, 'file')} in path order are indexed"
+        )
 
     def _descend(self, start: _Folder, cancelled: IsCancelled) -> _Harvest:
         harvest, pending = _Harvest(), [start]

@@ -11,6 +11,7 @@ from pydantic import Field
 from sidecar import shown
 from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
 from sidecar.model import BuildReport, StatusAnswer
+from sidecar.shown import count
 from sidecar.tools.code_search import FAMILY
 from sidecar.tools.context import Context
 from sidecar.tools.index_results import (
@@ -224,6 +225,7 @@ def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
         stale=explanation.stale,
         chunks=explanation.chunks,
         embedded=explanation.embedded,
+        encoding=explanation.encoding or None,
         language=explanation.language or None,
         parser=explanation.parser or None,
         indexed_at=explanation.indexed_at or None,
@@ -250,18 +252,22 @@ def _what_is_lost(status: StatusAnswer) -> str:
     if _is_damaged(status):
         where = shown.quoted(status.index_path)
         return f"The index at {where} cannot be read: {status.warning} Deleting removes what is left of it."
-    return f"{status.files} files and {status.chunks} chunks at {shown.quoted(status.index_path)} are lost."
+    held = f"{count(status.files, 'file')} and {count(status.chunks, 'chunk')}"
+    return f"{held} at {shown.quoted(status.index_path)} are lost."
 
 
 def _what_is_read(status: StatusAnswer) -> str:
     if _is_damaged(status):
         return f"All files are read again. The present index cannot be read: {status.warning}"
-    return f"All {status.files} files are read again; searches use the present index until the new one is done."
+    files = count(status.files, "file")
+    return f"{files} will be read again; searches use the present index until the new one is done."
 
 
 def _refuse_while_indexing(status: StatusAnswer) -> None:
     if status.status == "indexing":
-        raise IndexingInProgress(f"{status.progress_done} of {status.progress_total} files are done; try again later.")
+        raise IndexingInProgress(
+            f"{status.progress_done:,} of {count(status.progress_total, 'file')} are done; try again later."
+        )
 
 
 def _question(

@@ -14,6 +14,7 @@ from sidecar import shown
 from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidPattern, InvalidQuery
 from sidecar.model import Collection, Hit, Mode, SearchAnswer, SearchRequest
 from sidecar.settings.values import DEFAULTS
+from sidecar.shown import count
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import ASIDE, PLACE, STRONG, Line, marked
@@ -134,7 +135,7 @@ def search_text(notice: str | None, hits: Sequence[str], total: int) -> str:
     head = [shown.sentence(notice)] if notice else []
     if not hits:
         return "\n".join([*head, "No results."])
-    tail = [f"{len(hits)} of {total} results."] if total > len(hits) else []
+    tail = [f"{len(hits):,} of {count(total, 'result')}."] if total > len(hits) else []
     return "\n\n".join([*head, *hits, *tail])
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sidecar import shown
 from sidecar.model import BuildReport
+from sidecar.shown import count
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import BAD, STRONG, Line, pairs, upgrade_lines
 
@@ -78,16 +79,29 @@ class UpdateResult(CamelResult):
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
-        yield (STRONG, f"{self.files} files"), f", {self.chunks} chunks ({self.docs_files} files of documentation)"
-        yield f"{self.embedded} chunks embedded, {self.unchanged} files unchanged, {self.removed} removed"
+        of_docs = f"{count(self.docs_files, 'file')} of documentation"
+        yield (STRONG, count(self.files, "file")), f", {count(self.chunks, 'chunk')} ({of_docs})"
+        unchanged = f"{count(self.unchanged, 'file')} unchanged, {self.removed:,} removed"
+        yield f"{self._embedded()}, {unchanged}"
         yield from upgrade_lines(self.upgraded)
         if self.withheld:
-            yield f"{self.withheld} files withheld because of secrets; sidecar status lists them"
+            yield f"{count(self.withheld, 'file')} withheld because of secrets; sidecar status lists them"
         if self.masked:
-            yield f"{self.masked} values masked in the index, because they look like secrets"
+            looks = ("because it looks like a secret", "because they look like secrets")
+            yield count(
+                self.masked, f"value masked in the index, {looks[0]}", f"values masked in the index, {looks[1]}"
+            )
         if self.errors:
-            yield ((BAD, f"{self.errors} files could not be read; sidecar status lists them"),)
+            yield ((BAD, f"{count(self.errors, 'file')} could not be read; sidecar status lists them"),)
         yield f"{self.seconds:.1f} s"
+
+    def _embedded(self) -> str:
+        """What was embedded; if nothing was, why not."""
+        embedded = f"{count(self.embedded, 'chunk')} embedded"
+        if self.embedded or not self.chunks:
+            return embedded
+        changed = self.unchanged < self.files or self.removed
+        return f"{embedded} ({'every text had its vector already' if changed else 'nothing has changed'})"
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
@@ -132,8 +146,8 @@ class ReindexResult(CamelResult):
         docs = self.docs_stats or DocsStats(files_indexed=0, chunks_created=0)
         files = self.stats.files_indexed + docs.files_indexed
         chunks = self.stats.chunks_created + docs.chunks_created
-        of_them = f"({docs.files_indexed} files of documentation)"
-        return f"{files} files, {chunks} chunks {of_them}, {self.stats.duration_ms / 1000:.1f} s"
+        of_them = f"({count(docs.files_indexed, 'file')} of documentation)"
+        return f"{count(files, 'file')}, {count(chunks, 'chunk')} {of_them}, {self.stats.duration_ms / 1000:.1f} s"
 
 
 class ReindexFileResult(CamelResult):
@@ -145,7 +159,7 @@ class ReindexFileResult(CamelResult):
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
-        yield f"{self.status} {self.file_path}: {self.chunks_created} chunks"
+        yield f"{self.status} {self.file_path}: {count(self.chunks_created, 'chunk')}"
 
 
 class DeleteResult(CamelResult):
@@ -193,7 +207,7 @@ _NOT_A_FILE = {"folder": "is a folder", "no-such-file": "does not exist"}
 
 class PathExplanation(CamelResult):
     """Why a path is or is not in the index. `indexed`: whether it belongs in the index; `in_index`: whether it is there
-    now."""
+    now. `encoding`: what the file is read as, by Python's name."""
 
     path: str
     indexed: bool
@@ -204,6 +218,7 @@ class PathExplanation(CamelResult):
     stale: bool
     chunks: int
     embedded: int
+    encoding: str | None = None
     language: str | None = None
     parser: str | None = None
     indexed_at: str | None = None
@@ -219,11 +234,14 @@ class PathExplanation(CamelResult):
 
     def _facts(self) -> Iterator[tuple[str, object]]:
         yield "exists", "yes" if self.exists else "no"
-        place = f"in the index with {self.chunks} chunks, {self.embedded} embedded" if self.in_index else "no"
+        place = (
+            f"in the index with {count(self.chunks, 'chunk')}, {self.embedded:,} embedded" if self.in_index else "no"
+        )
         yield "indexed", place
         if self.in_index:
             yield "stale", "yes" if self.stale else "no"
         known = {
+            "encoding": self.encoding,
             "language": self.language,
             "parser": self.parser,
             "indexed at": self.indexed_at,

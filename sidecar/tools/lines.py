@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
+from sidecar.shown import count
+
 Piece: TypeAlias = str | tuple[str, str]
 """A text, or its role and the text."""
 Line: TypeAlias = str | Sequence[Piece]
@@ -25,7 +27,7 @@ def pairs(values: Iterable[tuple[str, object]]) -> Iterator[Line]:
 def upgrade_lines(chunks: int) -> Iterator[Line]:
     """A line about the chunks that a model upgrade embedded; none without chunks."""
     if chunks:
-        yield f"{chunks} chunks embedded again with the better model, which answers from now on"
+        yield f"{count(chunks, 'chunk')} embedded again with the better model, which answers from now on"
 
 
 def marked(text: str, spans: Sequence[tuple[int, int]]) -> list[Piece]:

@@ -15,6 +15,7 @@ from pydantic import Field, StrictFloat
 from sidecar import shown
 from sidecar.errors import IndexNotFound, InvalidParams, InvalidPattern, InvalidQuery
 from sidecar.model import Hit, MarkedLine, SearchAnswer
+from sidecar.shown import count
 from sidecar.tools.code_search import Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult
@@ -105,7 +106,7 @@ class PatternIndexResult(SnakeResult):
         """What a shell prints of it on standard output."""
         yield ((STRONG, self.message),)
         yield (
-            f"{self.skipped_files} skipped, {self.failed_files} failed, {self.total_chunks} chunks,"
+            f"{self.skipped_files} skipped, {self.failed_files} failed, {count(self.total_chunks, 'chunk')},"
             f" {self.execution_time_ms} ms"
         )
         for failure in self.errors:
@@ -156,7 +157,7 @@ class SemanticResult(SnakeResult):
         """What a shell prints of it on standard output."""
         for hit in self.results:
             yield from hit.as_lines()
-        yield f"{self.total_results} results in {self.execution_time_ms} ms"
+        yield f"{count(self.total_results, 'result')} in {self.execution_time_ms} ms"
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from sidecar.model import StatusAnswer, UpgradeProgress
+from sidecar.shown import count
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import BAD, Line, pairs
 
@@ -77,7 +78,7 @@ class StatusUpgrade(CamelResult):
         """As in `minilm-code-int8: 43 % of 10,252 chunks, about 90 s left`."""
         left = "" if self.seconds_left is None else f", about {self.seconds_left} s left"
         note = "" if self.note is None else f" ({self.note})"
-        return f"{self.model.partition('@')[0]}: {self.percent} % of {self.total:,} chunks{left}{note}"
+        return f"{self.model.partition('@')[0]}: {self.percent} % of {count(self.total, 'chunk')}{left}{note}"
 
 
 class IndexStatus(CamelResult):
@@ -130,7 +131,8 @@ class IndexStatus(CamelResult):
         for secret in self.withheld or ():
             yield f"  withheld {secret.path}: {secret.rule} {secret.detail}"
         for file in self.masked or ():
-            yield f"  masked {file.path}: {file.values} values look like secrets; sidecar explain says where"
+            values = count(file.values, "value looks like a secret", "values look like secrets")
+            yield f"  masked {file.path}: {values}; sidecar explain says where"
         for cut in self.cut_by_lines or ():
             yield f"  cut by lines {cut.path}: {cut.reason}"
         for failed in self.errors or ():
@@ -152,7 +154,7 @@ class IndexStatus(CamelResult):
         yield "updated", self.last_updated or "never"
         yield "size", self.storage_size
         watched = "" if self.watcher_active else ", not watching"
-        yield "strategy", f"{self.indexing_strategy}{watched}, {self.pending_files} files pending"
+        yield "strategy", f"{self.indexing_strategy}{watched}, {count(self.pending_files or 0, 'file')} pending"
         yield "model", self._model()
         if self.model_upgrade is not None:
             yield "upgrade", self.model_upgrade.sentence()
@@ -162,7 +164,10 @@ class IndexStatus(CamelResult):
             yield "warning", self.warning
         yield "languages", _counts(self.languages or {})
         yield "left out", _counts(self.excluded or {})
-        yield "secrets", f"{self.withheld_files} files withheld, {self.masked_values or 0} values masked"
+        yield (
+            "secrets",
+            f"{count(self.withheld_files or 0, 'file')} withheld, {count(self.masked_values or 0, 'value')} masked",
+        )
 
     def _model(self) -> str:
         """Before the model is loaded, only the setting is known of the device."""

@@ -97,7 +97,7 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
         assert applier.flush(30) is False
         assert queue.pending().count() == 1
         line = stale_notice(RunningJob(), Staleness(queue.pending().count(), True, applier.last_error), "")
-        assert line.startswith("1 changed path(s) could not be indexed (There is no space left on the disk. No room)")
+        assert line.startswith("1 changed path could not be indexed (There is no space left on the disk. No room)")
         broken.clear()
         assert applier.flush(30) is True
         assert applied[-1].paths == {"a.py"}
@@ -145,7 +145,7 @@ def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> N
         assert queue.pending() == Pending(rescan={EVERYTHING})
         assert "still being checked" in stale_notice(RunningJob(), Staleness(queue.pending().count(), True), "")
         applier.add(["a.py", "b.py"])
-        assert "2 changed path(s) are not indexed yet" in stale_notice(
+        assert "2 changed paths are not indexed yet" in stale_notice(
             RunningJob(), Staleness(queue.pending().count()), ""
         )
     finally:

@@ -64,6 +64,34 @@ def test_another_process_is_refused_and_told_who_holds_it(tmp_path: Path, other:
 
 
 @pytest.mark.process
+@pytest.mark.parametrize(
+    ("words", "named", "ending"),
+    [
+        (["daemon", "run"], "sidecar daemon", "`sidecar daemon stop` ends it"),
+        (["index", "private"], "sidecar index", "`kill "),
+        (["-w", "private", "index"], "sidecar", "`kill "),
+        (["-w", "private", "--stdio"], "sidecar --stdio", "`kill "),
+    ],
+)
+def test_who_holds_it_is_named_by_its_command_and_with_what_ends_it(
+    tmp_path: Path, words: list[str], named: str, ending: str
+) -> None:
+    program = tmp_path / "sidecar"
+    program.write_text(HOLD.replace("sys.argv[1]", "sys.argv.pop()"))
+    command = [sys.executable, str(program), *words, str(tmp_path / "index")]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"held\n"
+        with pytest.raises(IndexLocked) as caught:
+            Lease(tmp_path / "index").acquire()
+        running.kill()
+    assert f"Process {running.pid} ({named}) has had it open since " in caught.value.detail
+    assert ending in caught.value.detail
+    assert "private" not in caught.value.detail
+
+
+@pytest.mark.process
 def test_a_lock_that_only_a_child_of_the_dead_holder_has_left_is_waited_for(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     command = [sys.executable, "-c", DIE_AND_LEAVE_A_CHILD, str(tmp_path / "index")]

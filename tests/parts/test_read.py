@@ -23,11 +23,11 @@ def test_text_comes_out_the_same_whatever_the_encoding(encoding: str) -> None:
 
 
 def test_big_endian_marks_are_known() -> None:
-    assert decode(b"\xfe\xff" + "ä".encode("utf-16-be")) == ("ä", "utf-16-be")
+    assert decode(b"\xfe\xff" + "ä".encode("utf-16-be"))[:2] == ("ä", "utf-16-be")
 
 
-def test_what_is_not_utf8_is_read_as_latin_1() -> None:
-    assert decode("Größe = 1\n".encode("latin-1")) == ("Größe = 1\n", "latin-1")
+def test_western_text_that_is_not_utf8_is_read_as_windows_1252() -> None:
+    assert decode("Größe = 1\n".encode("latin-1"))[:2] == ("Größe = 1\n", "cp1252")
 
 
 def test_newlines_are_one_kind() -> None:
@@ -36,7 +36,7 @@ def test_newlines_are_one_kind() -> None:
 
 @pytest.mark.parametrize("raw", [b"\x89PNG\r\n\x1a\n\0\0", bytes(range(1, 32)) * 20, b"text" * 100 + b"\0"])
 def test_binary_is_told_from_text(raw: bytes) -> None:
-    assert decode(raw) == ("", "binary")
+    assert decode(raw)[:2] == ("", "binary")
 
 
 def test_terminal_colours_are_text() -> None:
@@ -45,7 +45,7 @@ def test_terminal_colours_are_text() -> None:
 
 @given(st.binary(max_size=300))
 def test_no_bytes_crash_the_decoder_and_the_text_can_be_stored(raw: bytes) -> None:
-    text, _ = decode(raw)
+    text = decode(raw).text
     assert text.encode("utf-8").decode("utf-8") == text
     assert "\r" not in text
 

@@ -64,18 +64,23 @@ def shell() -> Shell:
 def test_index_prints_the_counts_and_says_the_second_time_what_was_unchanged() -> None:
     shell = Shell()
     assert shell("index") == 0
-    assert "3 files, 3 chunks (1 files of documentation)" in shell.out
+    assert "3 files, 3 chunks (1 file of documentation)" in shell.out
     assert "3 chunks embedded, 0 files unchanged" in shell.out
     assert shell("index") == 0
-    assert "0 chunks embedded, 3 files unchanged" in shell.out
+    assert "0 chunks embedded (nothing has changed), 3 files unchanged" in shell.out
 
 
 def test_progress_goes_to_standard_error_and_quiet_silences_it() -> None:
     shell = Shell()
-    shell("index", "--json")
-    assert json.loads(shell.out)["files"] == 3
+    shell("index")
     assert "3/3" in shell.err
     shell("index", "--quiet")
+    assert shell.err == ""
+
+
+def test_with_json_standard_error_is_kept_for_an_error(shell: Shell) -> None:
+    shell("index", "--json")
+    assert json.loads(shell.out)["files"] == 3
     assert shell.err == ""
 
 
@@ -246,13 +251,13 @@ def test_without_a_terminal_delete_needs_yes(shell: Shell) -> None:
 
 def test_reindex_without_a_file_rebuilds_everything(shell: Shell) -> None:
     assert shell("reindex") == 0
-    assert shell.out.startswith("reindexed: 3 files, 3 chunks (1 files of documentation)")
+    assert shell.out.startswith("reindexed: 3 files, 3 chunks (1 file of documentation)")
     assert shell("reindex", stdin="n\n") == 9
 
 
 def test_reindex_takes_several_files(shell: Shell) -> None:
     assert shell("reindex", "b.py", "src/a.py") == 0
-    assert shell.out == "reindexed b.py: 1 chunks\nreindexed src/a.py: 1 chunks\n"
+    assert shell.out == "reindexed b.py: 1 chunk\nreindexed src/a.py: 1 chunk\n"
 
 
 def test_call_prints_what_an_agent_would_get(shell: Shell) -> None:

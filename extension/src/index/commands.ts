@@ -1,4 +1,5 @@
 // The commands on an index. Questions are the sidecar's: it asks before anything is lost, whoever wants it.
+import { counted, grouped } from "../counts";
 import * as vscode from "vscode";
 import { type Failure, asFailure } from "../failure";
 import type { Features } from "../features";
@@ -10,7 +11,6 @@ import { tell } from "../tell";
 import { duration } from "../time";
 import { told } from "./explanation";
 import { type FileInFolder, fileFor, folderFor } from "./folders";
-import { grouped } from "./state";
 
 export function registerCommands(features: Features): vscode.Disposable[] {
   const { sidecar } = features;
@@ -66,7 +66,7 @@ async function build(sidecar: Sidecar, deed: "create" | "reindex", given: unknow
 function summary(stats: BuildStats, docs: number): string {
   const withheld = stats.filesWithheld ?? 0;
   return [
-    `${grouped(stats.filesIndexed + docs)} files in ${duration(stats.durationMs / 1000)}`,
+    `${counted(stats.filesIndexed + docs, "file")} in ${duration(stats.durationMs / 1000)}`,
     ...(withheld > 0 ? [`${grouped(withheld)} withheld as secrets`] : []),
     ...(stats.errorCount > 0 ? [`${grouped(stats.errorCount)} could not be read`] : []),
   ].join(", ");
@@ -85,7 +85,7 @@ async function reindexFile(sidecar: Sidecar, given: unknown): Promise<void> {
   if (file === undefined) return noFile();
   const params = { file_path: file.path, workspace: file.folder.uri.toString() };
   const { status, chunksCreated } = await sidecar.call("sidecar/reindexFile", params);
-  const done = status === "removed" ? "removed from the index" : `indexed again, ${chunksCreated} chunks`;
+  const done = status === "removed" ? "removed from the index" : `indexed again, ${counted(chunksCreated, "chunk")}`;
   tell.briefly("check", said`${file.path}: ${fromSidecar(done)}`);
 }
 

@@ -1,4 +1,5 @@
 // Why a file is or is not in the index, in sentences.
+import { counted } from "../counts";
 import type { PathExplanation } from "../protocol.gen";
 import { type Sentence, fromSidecar, said } from "../shown";
 import { ruleText } from "./rules";
@@ -40,7 +41,7 @@ function reasonOf({ indexed, rule, detail }: PathExplanation): string {
 
 function contentOf({ inIndex, chunks, embedded, language = "text" }: PathExplanation): string {
   if (!inIndex) return "";
-  const cut = `Read as ${language}, ${chunks} ${chunks === 1 ? "chunk" : "chunks"}`;
+  const cut = `Read as ${language}, ${counted(chunks, "chunk")}`;
   return embedded < chunks ? `${cut}, ${embedded} of them found by meaning so far.` : `${cut}.`;
 }
 

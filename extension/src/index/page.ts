@@ -1,20 +1,11 @@
 // The index status as a page: what is in the index, what is not, and why. HTML and nothing else.
+import { counted, grouped } from "../counts";
 import { type Html, html } from "../html";
 import type { IndexStatus, Withheld } from "../protocol.gen";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 import { ruleText } from "./rules";
-import {
-  type Condition,
-  conditionOf,
-  deviceText,
-  grouped,
-  modelName,
-  percentOf,
-  upgradeText,
-  shown,
-  sizeText,
-} from "./state";
+import { type Condition, conditionOf, deviceText, modelName, percentOf, upgradeText, shown, sizeText } from "./state";
 
 export interface Subject {
   folder: string;
@@ -100,7 +91,7 @@ function progressBar({ progress }: Partial<IndexStatus>): Html {
   const left = secondsLeft === undefined ? "" : `, about ${duration(secondsLeft)} left`;
   return html`<section class="progress" aria-label="Progress">
     ${bar(percent, "fill")}
-    <p>${grouped(done)} of ${grouped(total)} files, ${percent} %${left}</p>
+    <p>${grouped(done)} of ${counted(total, "file")}, ${percent} %${left}</p>
   </section>`;
 }
 
@@ -109,7 +100,7 @@ function cards(status: Partial<IndexStatus>, now: number): Html {
   return html`<section class="cards" aria-label="Summary">
     ${card("Files", grouped(totalFiles), `${grouped(codeFiles)} code, ${grouped(docsFiles)} documentation`)}
     ${card("Chunks", grouped(totalChunks), "passages that can be found")}
-    ${card("By meaning", `${percentOf(status)} %`, `${grouped(embeddedChunks)} chunks have a vector`)}
+    ${card("By meaning", `${percentOf(status)} %`, counted(embeddedChunks, "chunk has a vector", "chunks have a vector"))}
     ${updatedCard(status, now)} ${card("On disk", sizeText(status.storageSize ?? "0B"), watching(status))}
     ${card("Model", modelName(status.model ?? "none"), deviceLine(status))}
   </section>`;
@@ -120,7 +111,7 @@ function updatedCard({ lastUpdated, pendingFiles = 0 }: Partial<IndexStatus>, no
   return card(
     "Updated",
     updated,
-    pendingFiles === 0 ? "nothing is waiting" : `${grouped(pendingFiles)} changed files wait`,
+    pendingFiles === 0 ? "nothing is waiting" : counted(pendingFiles, "changed file waits", "changed files wait"),
   );
 }
 

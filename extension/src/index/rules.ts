@@ -28,6 +28,7 @@ const RULES: Readonly<Record<string, RuleText>> = {
   },
   "secret-by-content": { title: "Looks like a secret", sentence: `Something in it looks like a secret, ${SECRET}` },
   binary: { title: "Not text", sentence: "It is not text." },
+  "unknown-encoding": { title: "Unknown encoding", sentence: "It is text in an encoding that cannot be told." },
   minified: { title: "Minified", sentence: "It is minified: no person wrote it this way." },
   generated: { title: "Generated", sentence: "It was generated." },
   vendored: { title: "Vendored", sentence: "It is third-party code that was copied in." },

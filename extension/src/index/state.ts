@@ -1,4 +1,5 @@
 // What the status bar says of an index: one short text, an icon, and everything else in the tooltip.
+import { counted, grouped } from "../counts";
 import type { IndexStatus, StatusUpgrade } from "../protocol.gen";
 import { inMarkdown, visible } from "../shown";
 import type { State } from "../sidecar";
@@ -103,11 +104,6 @@ export function percentOf({ coverage = 0 }: Facts): number {
   return Math.floor(coverage * 100);
 }
 
-/** `12 300` with a narrow space, whatever the language of the editor is. */
-export function grouped(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
-}
-
 function indexingText({ progress }: Facts): string {
   if (progress === undefined || progress.total === 0) return "Indexing";
   const left = progress.secondsLeft === undefined ? "" : `, ${duration(progress.secondsLeft)} left`;
@@ -142,7 +138,7 @@ function optional<T>(name: string, value: T | undefined, text: (value: T) => str
 export function upgradeText({ model, percent, total, secondsLeft, note }: StatusUpgrade): string {
   const left = secondsLeft === undefined ? "" : `, ${duration(secondsLeft)} left`;
   const why = note === undefined ? "" : ` (${note})`;
-  return `${modelName(model)}: ${percent} % of ${grouped(total)} chunks${left}${why}`;
+  return `${modelName(model)}: ${percent} % of ${counted(total, "chunk")}${left}${why}`;
 }
 
 /** Without the digest that tells versions of one model apart. */

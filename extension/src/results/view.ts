@@ -1,4 +1,5 @@
 // The results view: what it shows, how that is narrowed down, and what it says when there is nothing.
+import { counted } from "../counts";
 import * as vscode from "vscode";
 import { adviceForError, adviceForNothing, whatHelps } from "../search/advice";
 import { type Asked, find, titleOf } from "../search/find";
@@ -145,7 +146,7 @@ function messageFor({ asked, found }: Kept, shown: number, filter: Filter): stri
   }
   const all = found.hits.length;
   const count = isFiltering(filter)
-    ? `${shown} of ${all} results: ${filterText(filter)}`
+    ? `${shown} of ${counted(all, "result")}: ${filterText(filter)}`
     : found.available === undefined
       ? countText(all)
       : `${all} of ${countText(found.available)}`;

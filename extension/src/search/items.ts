@@ -1,4 +1,5 @@
 // The rows of the palette: hits, earlier searches, and what to do where there are none.
+import { counted } from "../counts";
 import * as vscode from "vscode";
 import type { PlacedHit } from "../sidecar";
 import type { Past } from "../results/shelf";
@@ -29,7 +30,7 @@ const MOST_RECENT = 8;
 /** `narrowed`: what is typed narrows these rows down in the editor, so none is always shown. */
 export function hitItems({ hits, available, notice, tookMs }: Found, subject: Subject, narrowed: boolean): Item[] {
   const rows = hits.map((hit): Item => hitItem(hit, subject, narrowed));
-  const count = available === undefined ? countText(hits.length) : `${hits.length} of ${available} results`;
+  const count = available === undefined ? countText(hits.length) : `${hits.length} of ${counted(available, "result")}`;
   const took = tookMs === undefined ? "" : ` in ${Math.max(1, Math.round(tookMs))} ms`;
   const summary = `${count}${took}`;
   return [separator(notice === undefined ? summary : `${summary}  ·  ${inRow(notice)}`), ...rows];

@@ -1,4 +1,5 @@
 // One hit as the two lines of a row: what it is and where, and the match with its words marked.
+import { counted } from "../counts";
 import type { PlacedHit } from "../sidecar";
 import { clipped, linesOf, marked } from "./excerpt";
 import { baseName, folderOf, iconOf, nameOf } from "./kinds";
@@ -56,5 +57,5 @@ export function scoreOf(hit: Pick<PlacedHit, "score">): string {
 }
 
 export function countText(results: number): string {
-  return `${results} ${results === 1 ? "result" : "results"}`;
+  return counted(results, "result");
 }

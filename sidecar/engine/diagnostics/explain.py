@@ -12,6 +12,8 @@ from sidecar.errors import FileNotFound
 from sidecar.model import Decision, Explanation, FoundFile, Rule
 from sidecar.settings.load import Settings
 
+_UNREAD = (Rule.BINARY, Rule.ENCODING)
+
 
 def explain_path(
     root: str, path: str, parts: Parts, settings: Settings, generation: Generation | None, has_buffer: bool
@@ -32,13 +34,13 @@ def explain_path(
         return Explanation(path, Decision(Rule.FOLDER, _held(path, generation)), exists, in_index=False, stale=False)
     if decision.indexed and not exists:
         decision = Decision(Rule.MISSING, "a file of this name would be indexed")
-    sha256 = b""
+    sha256, encoding = b"", ""
     if isinstance(found, FoundFile):
         judged = parts.preparers.judge(root, settings, Look(path, found.stat.size))
         detail = "; ".join(filter(None, (decision.detail, judged.decision.detail)))
         decision = replace(decision, detail=detail) if judged.decision.indexed else judged.decision
-        sha256 = judged.sha256
-    answer = Explanation(path, decision, exists, in_index=False, stale=False)
+        sha256, encoding = judged.sha256, "" if judged.decision.rule in _UNREAD else judged.encoding
+    answer = Explanation(path, decision, exists, in_index=False, stale=False, encoding=encoding)
     return answer if generation is None else _add_indexed(answer, generation, sha256, has_buffer)
 
 

@@ -19,6 +19,7 @@ from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Rule, SkippedPath, StatusAnswer, UpgradeProgress
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.settings.load import Settings
+from sidecar.shown import count
 
 _State: TypeAlias = Literal["ready", "indexing", "not_found", "incomplete", "failed"]
 
@@ -148,8 +149,8 @@ def _lost_vectors(lost: int, total: int) -> str:
     if not lost:
         return ""
     return (
-        f"The embedding cache was damaged or lost: {lost} of {total} chunks are found by word only until their vectors"
-        " have been made again, which happens in the background."
+        f"The embedding cache was damaged or lost: {lost:,} of {count(total, 'chunk')} are found by word only until"
+        " their vectors have been made again, which happens in the background."
     )
 
 

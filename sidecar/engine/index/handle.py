@@ -221,9 +221,9 @@ class IndexHandle:
         self.kept_up_elsewhere = False
         try:
             self.take_lease()
-        except IndexLocked:
+        except IndexLocked as error:
             self.kept_up_elsewhere = True
-            return "Another process keeps this index up to date; this one only searches it."
+            return f"Another process keeps this index up to date; this one only searches it. {error.detail}"
         except (PermissionDenied, DiskFull):
             return (
                 f"{self._directory.path} cannot be written, so the index is not kept up to date; results may be stale."

@@ -59,10 +59,11 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Whether a file's text lets it be indexed. `sha256` is empty if the file could not be read."""
+    """Whether a file's text lets it be indexed. `sha256` and `encoding` are empty if the file could not be read."""
 
     decision: Decision
     sha256: bytes
+    encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class Preparer:
             judged = self._check_content(look.path, content)
         except SidecarError as error:
             return Judgement(Decision(Rule.UNREADABLE, error.message), b"")
-        return Judgement(judged.decision, content.sha256)
+        return Judgement(judged.decision, content.sha256, content.encoding)
 
     def _prepare(self, job: Job, hopeless: Hopeless) -> Outcome:
         found, known, buffered = job.found, job.known, job.text is not None

@@ -32,6 +32,7 @@ from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model import Collection, IsCancelled, Mode, SearchAnswer, SearchRequest
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.manifest import COLLECTIONS
+from sidecar.shown import count
 
 
 @dataclass
@@ -228,4 +229,4 @@ def _coverage_notice(snapshot: SearchedSnapshot, allowed: Flags, alpha: float) -
     if embedded >= total:
         return ""
     others = "found by word only" if alpha < 1 else "not searched yet"
-    return f"Partial: {embedded} of {total} chunks have a vector so far; the others are {others}."
+    return f"Partial: {embedded:,} of {count(total, 'chunk')} have a vector so far; the others are {others}."

@@ -286,5 +286,5 @@ def _raise_if_left_out(snapshot: Snapshot, path: str) -> None:
 
 def _writer(generation: Generation) -> Writer:
     if generation.writer is None:
-        raise IndexLocked("This process can only read it.")
+        raise IndexLocked(generation.read_only_reason)
     return generation.writer

@@ -82,7 +82,7 @@ def index_matched(
     generation is read-only, and Cancelled, after which committed work stays.
     """
     if generation.writer is None:
-        raise IndexLocked("This process can only read it.")
+        raise IndexLocked(generation.read_only_reason)
     writer = generation.writer
     counts = _Counts(failed=len(matched.failures))
     for files in matched.files:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sidecar import shown
+from sidecar.shown import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,16 @@ def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> st
     if job.kind == "rebuild":
         return "The index is being rebuilt; these results come from the previous one."
     if job.kind in ("create", "refresh"):
-        so_far = f" ({job.done} of {job.total} files so far)" if job.total else ""
+        so_far = f" ({job.done:,} of {count(job.total, 'file')} so far)" if job.total else ""
         return f"The index is being built{so_far}; results are partial."
     if read_only_reason:
         return read_only_reason
-    what = f"{short.pending} changed path(s)" if short.pending else "Changes"
+    what = count(short.pending, "changed path") if short.pending else "Changes"
     if short.error:
         return f"{what} could not be indexed ({short.error.rstrip('.')}); results may be stale."
     if short.looks_over and not short.pending:
         return "The workspace is still being checked for changes; results may be stale."
-    return f"{what} are not indexed yet; results may be stale."
+    return f"{what} {'is' if short.pending == 1 else 'are'} not indexed yet; results may be stale."
 
 
 def unread_notice(unread: Sequence[tuple[str, str]]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sidecar.parts.secrets.names import secret_name
+from sidecar.shown import count
 
 RULES_VERSION = 1
 """Raise this when the rules change: an index made with other rules is rebuilt."""
@@ -51,7 +52,9 @@ def examine(path: str, text: str) -> SecretScan:
     spans = _apart([(finding.start, finding.end, finding.name) for finding in found])
     values = {text[start:end]: name for start, end, name in reversed(spans)}
     if len(values) > MOST_MASKED:
-        return SecretScan(f"{len(values)} secrets, the first on line {_line(text, spans[0][0])}: {spans[0][2]}", "")
+        return SecretScan(
+            f"{count(len(values), 'secret')}, the first on line {_line(text, spans[0][0])}: {spans[0][2]}", ""
+        )
     hidden = _apart(sorted(_everywhere(text, values)))
     reasons = tuple(f"line {_line(text, start)}: {name}" for start, _, name in hidden[:_MOST_REPORTED])
     return SecretScan("", _hide(text, hidden), len(hidden), reasons)

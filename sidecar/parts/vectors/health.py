@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from sidecar.shown import count
+
 _FILES = ("header.bin", "length.bin", "data_level0.bin", "link_lists.bin")
 _WRITTEN = "index_metadata.pickle"
 _FIRST_ELEMENTS = 100
@@ -34,7 +36,7 @@ def find_waste(directory: Path, dimension: int, rows: int) -> str:
     """
     held = sum(_size(segment / "data_level0.bin") // _element_bytes(dimension) for segment in _segments(directory))
     if held > _WASTE_FLOOR and held > 1.5 * rows:
-        return f"{held:,} vectors, {held - rows:,} of them deleted"
+        return f"{count(held, 'vector')}, {held - rows:,} of them deleted"
     return ""
 
 

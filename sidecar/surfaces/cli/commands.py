@@ -13,7 +13,7 @@ from sidecar.surfaces.cli.formats import yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
 from sidecar.surfaces.cli.session import CliSession, Reply, interruptible, write_json
-from sidecar.surfaces.cli.tool_options import arguments_of, shell_facts
+from sidecar.surfaces.cli.tool_options import arguments_of, missing_position, shell_facts
 from sidecar.tools.lines import upgrade_lines
 
 
@@ -61,7 +61,15 @@ def _call(session: CliSession, tool: str = "", **instead: object) -> Reply:
     """Calls the command's first tool, or another one of them, with what was typed; `instead` replaces arguments."""
     command = next(one for one in TOOL_COMMANDS if one.name == session.args.command)
     tool = tool or command.tools[0]
-    return session.call(shell_facts()["tools"][tool]["name"], {**arguments_of(command, session.args, tool), **instead})
+    arguments = {**arguments_of(command, session.args, tool), **instead}
+    try:
+        return session.call(shell_facts()["tools"][tool]["name"], arguments)
+    except InvalidParams as error:
+        name, missing = missing_position(command, arguments)
+        if not missing or {field["field"] for field in error.facts.get("fields", ())} - {name}:
+            raise
+        example = command.examples.strip().split("  ")[0].split("\n")[0]
+        raise type(error)(f"sidecar {command.name} needs {missing}, for example: {example}") from error
 
 
 def search_index(session: CliSession) -> int:

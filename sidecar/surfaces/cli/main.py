@@ -13,8 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, Union
 
 from sidecar import shown
-from sidecar.errors import Cancelled, ConfigInvalid, InvalidParams, SidecarError
-from sidecar.surfaces.cli.options import INTERRUPTED, PIPE_CLOSED, build_parser, join_commands
+from sidecar.errors import Cancelled, ConfigInvalid, Internal, InvalidParams, SidecarError
+from sidecar.surfaces.cli.options import PIPE_CLOSED, UsageError, build_parser, parse
 from sidecar.surfaces.cli.terminal import absent_stream, silence_stdout
 from sidecar.tools.wording import Wording
 
@@ -90,39 +90,43 @@ def main(
     Tests and `sidecar.__main__` pass `service`, `doors` and the streams.
     """
     out, err = stdout or sys.stdout or absent_stream(), stderr or sys.stderr or absent_stream()
-    for stream in (out, err):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-    words = join_commands(sys.argv[1:] if argv is None else argv)
-    parser = build_parser(words)
-    args = parser.parse_args(words)
+    _never_raise_for_a_character(out, err)
+    words = sys.argv[1:] if argv is None else argv
+    report = _Report(err, as_json="--json" in words, quiet=not {"-q", "--quiet"}.isdisjoint(words))
     try:
-        status = _run(parser, args, service, doors, (stdin or sys.stdin or absent_stream(), out, err))
+        status = _run(parse(words), service, doors, (stdin or sys.stdin or absent_stream(), out, err))
         out.flush()
     except SidecarError as error:
-        _report(error, args, err)
-        return error.exit_status
+        return report(error)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return report(Cancelled("Run the same command again to continue."))
     except BrokenPipeError:
         if out is sys.stdout:
             silence_stdout()
         return PIPE_CLOSED
+    except Exception as error:
+        if not report.as_json:
+            raise
+        return report(Internal(f"{type(error).__name__}: {shown.reason(error)}. Run it without --json to see where."))
     return status
 
 
+def _never_raise_for_a_character(*streams: TextIO) -> None:
+    for stream in streams:
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
 def _run(
-    parser: argparse.ArgumentParser,
-    args: argparse.Namespace,
-    service: Service | None,
-    doors: Doors | None,
-    streams: tuple[TextIO, TextIO, TextIO],
+    args: argparse.Namespace, service: Service | None, doors: Doors | None, streams: tuple[TextIO, TextIO, TextIO]
 ) -> int:
     serves = args.stdio or args.tcp or args.command in LISTING
     if not serves and args.command is None:
-        parser.print_help(streams[1])
-        return 2
+        if args.json:
+            raise UsageError("No command was given; sidecar -h lists them all.")
+        build_parser().print_help(streams[1])
+        return UsageError.exit_status
     if (serves or args.command == "daemon") and doors is None:
         raise InvalidParams("This entry point cannot serve; run the sidecar command.")
     if doors is not None and args.command == "daemon":
@@ -280,13 +284,27 @@ def _address(text: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _report(failed: SidecarError, args: argparse.Namespace, stderr: TextIO) -> None:
-    error = failed.worded(Wording("shell", ()))
-    if args.json:
-        from sidecar.surfaces.cli.session import write_json
+class _Report:
+    """Says on standard error why a command line failed. Called with the error, it returns the exit status.
 
-        write_json(stderr, {"error": error.as_dict()})
-    elif not isinstance(error, Cancelled):
-        stderr.write(shown.line(f"sidecar: {error.message} [{error.code}]") + "\n")
-    elif not args.quiet:
-        stderr.write(shown.line(f"sidecar: interrupted. {error.detail}") + "\n")
+    It knows of the command line only what holds also for one that makes no sense.
+    """
+
+    def __init__(self, stderr: TextIO, as_json: bool, quiet: bool) -> None:
+        self._stderr = stderr
+        self.as_json = as_json
+        self._quiet = quiet
+
+    def __call__(self, failed: SidecarError) -> int:
+        error = failed.worded(Wording("shell", ()))
+        if self.as_json:
+            from sidecar.surfaces.cli.session import write_json
+
+            write_json(self._stderr, {"error": error.as_dict()})
+        elif isinstance(error, UsageError):
+            self._stderr.write(error.usage + shown.line(f"sidecar: error: {error.detail}") + "\n")
+        elif not isinstance(error, Cancelled):
+            self._stderr.write(shown.line(f"sidecar: {error.message} [{error.code}]") + "\n")
+        elif not self._quiet:
+            self._stderr.write(shown.line(f"sidecar: interrupted. {error.detail}".rstrip()) + "\n")
+        return error.exit_status

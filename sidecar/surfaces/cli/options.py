@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, NoReturn
 
 from sidecar import __version__, shown
+from sidecar.errors import InvalidParams
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
 from sidecar.surfaces.cli.tool_options import (
     Facts,
@@ -44,7 +46,6 @@ exit status:
 STANDALONE_HELP = "do everything in this process, without the daemon (the default where CI is set)"
 
 NOT_CONFIRMED = 9
-INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 FIRST_STEPS = """\
@@ -76,10 +77,72 @@ class Command(NamedTuple):
 TOKEN_FILE_HELP = "with --tcp: the file that holds the token; created if missing (default: a new one each time)"
 
 
+class UsageError(InvalidParams):
+    """The words do not make a command line. `usage` is what argparse shows above such a message; it may be empty."""
+
+    def __init__(self, detail: str, usage: str = "") -> None:
+        super().__init__(detail)
+        self.usage = usage
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Shows the message on one line, because it quotes what was typed, or pasted from elsewhere."""
-        super().error(shown.line(message))
+        """Raises UsageError, which says what was perhaps meant."""
+        raise UsageError(message + (_meant(message) or f"; {self.prog} -h says how."), self.format_usage())
+
+
+_WRONG_CHOICE = re.compile(r"invalid choice: (\S+) \(choose from (.*)\)", re.DOTALL)
+
+
+def _meant(message: str) -> str:
+    """What a choice that argparse refuses was perhaps meant to be, as the end of a sentence."""
+    refused = _WRONG_CHOICE.search(message)
+    return did_you_mean(refused[1].strip("'"), re.findall(r"[\w-]+", refused[2])) if refused else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean KNOWN?` for the end of a sentence; empty if nothing is close."""
+    from difflib import get_close_matches
+
+    nearest = get_close_matches(word, list(known), n=1, cutoff=0.7)
+    return f"; did you mean {nearest[0]}?" if nearest else ""
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Returns what the words of a command line say; prints help and raises SystemExit if they ask for it.
+
+    Raises UsageError.
+    """
+    words = join_commands(argv)
+    parser = build_parser(words)
+    at = _command_at(words)
+    asks_for_help = not {"-h", "--help", "--version"}.isdisjoint(words[:at])
+    if at < len(words) and words[at] not in COMMANDS and not asks_for_help:
+        meant = did_you_mean(words[at], COMMANDS)
+        raise UsageError(f"{shown.quoted(words[at])} is no command{meant or '; sidecar -h lists them all.'}")
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        raise _unknown_words(unknown, args.command)
+    return args
+
+
+def _unknown_words(unknown: Sequence[str], command: str | None) -> UsageError:
+    name = f"sidecar {command}" if command else "sidecar"
+    known = re.findall(r"(?<![\w-])--?\w[\w-]*", _options_of(command))
+    options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+    meant = next(filter(None, (did_you_mean(option, known) for option in options)), "")
+    words = ", ".join(map(shown.quoted, unknown))
+    return UsageError(f"{name} does not take {words}{meant or f'; {name} -h lists what it takes.'}")
+
+
+def _options_of(command: str | None) -> str:
+    """A text that names every option that may stand in a command's line."""
+    if command is None:
+        return build_parser().format_help()
+    parser, facts = _Parser(), shell_facts()
+    command_named(command, facts).add(parser)
+    _add_common(parser, facts, suppress=True)
+    return parser.format_help()
 
 
 def build_parser(argv: Sequence[str] = (), facts: Facts | None = None) -> argparse.ArgumentParser:
@@ -136,7 +199,9 @@ def _add_common(parser: argparse.ArgumentParser, facts: Facts, suppress: bool) -
     group.add_argument("--toolsets", metavar="NAMES", default=unset, help=settings["toolsets"])
 
 
-_TAKE_A_VALUE = frozenset({"-w", "--workspace", "--model", "--device", "--toolsets", "--tcp", "--token-file"})
+_TAKE_A_VALUE = frozenset(
+    {"-w", "--workspace", "--model", "--device", "--toolsets", "--tcp", "--token-file", "--clientProcessId"}
+)
 
 
 def join_commands(argv: Sequence[str]) -> list[str]:

@@ -101,8 +101,8 @@ class CliSession(NamedTuple):
         return Style.of(self.stdout, self.args.no_color)
 
     def progress(self) -> ProgressBar:
-        """Returns a progress bar on standard error."""
-        return ProgressBar(self.stderr, self.args.quiet)
+        """Returns a progress bar on standard error; with `--json` only for a person, because a program reads errors."""
+        return ProgressBar(self.stderr, self.args.quiet or (self.args.json and not self.stderr.isatty()))
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> Reply:
         """Returns the tool's result; the person who typed the command is asked its question. Raises `SidecarError`."""

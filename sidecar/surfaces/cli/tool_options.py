@@ -56,6 +56,14 @@ def arguments_of(command: ToolCommand, args: argparse.Namespace, tool: str) -> d
     return given
 
 
+def missing_position(command: ToolCommand, given: Mapping[str, object]) -> tuple[str, str]:
+    """Returns the parameter whose words were not typed, and what the manual calls them; empty if there is none."""
+    for name, argument in command.arguments.items():
+        if argument.position and not given.get(name):
+            return name, _metavar(name, {}, argument)
+    return "", ""
+
+
 def number(text: str) -> object:
     """Returns a number if the text is one, else the text; the tool itself reports what is wrong with it."""
     for kind in (int, float):
@@ -81,7 +89,7 @@ _KINDS: Mapping[str, Callable[[str], object]] = {"integer": number, "number": nu
 def _add(parser: argparse.ArgumentParser, name: str, field: Mapping[str, Any], argument: Argument) -> None:
     """Adds one parameter. Raises ValueError for a type that the shell has no way to take."""
     text = help_of(field, argument)
-    metavar = argument.metavar or ("N" if field.get("type") == "integer" else name.upper())
+    metavar = _metavar(name, field, argument)
     if argument.position:
         parser.add_argument(name, metavar=metavar, nargs=_COUNTS[argument.position], help=text)
         return
@@ -95,6 +103,10 @@ def _add(parser: argparse.ArgumentParser, name: str, field: Mapping[str, Any], a
         parser.add_argument(*flags, dest=name, metavar=metavar, type=_KINDS[kind], help=text)
     else:
         raise ValueError(f"the shell cannot take {name}: {kind}")
+
+
+def _metavar(name: str, field: Mapping[str, Any], argument: Argument) -> str:
+    return argument.metavar or ("N" if field.get("type") == "integer" else name.upper())
 
 
 def help_of(field: Mapping[str, Any], argument: Argument = Argument()) -> str:  # noqa: B008  # immutable

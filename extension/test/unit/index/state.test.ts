@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { offersFor } from "../../../src/index/offers";
-import { conditionOf, grouped, shown, sizeText } from "../../../src/index/state";
+import { counted, grouped } from "../../../src/counts";
+import { conditionOf, shown, sizeText } from "../../../src/index/state";
 import type { IndexStatus } from "../../../src/protocol.gen";
 import type { State } from "../../../src/sidecar";
 import { ago, duration } from "../../../src/time";
@@ -90,6 +91,7 @@ test.each([
 });
 
 test("numbers, sizes and times are for people", () => {
+  expect([0, 1, 1000].map((count) => counted(count, "file"))).toEqual(["0 files", "1 file", "1\u202f000 files"]);
   expect([0, 999, 1000, 1234567].map(grouped)).toEqual(["0", "999", "1\u202f000", "1\u202f234\u202f567"]);
   expect(sizeText("2.2MB")).toBe("2.2 MB");
   expect([0.2, 8, 59.5, 61, 3600, 4800].map(duration)).toEqual(["1 s", "8 s", "60 s", "2 min", "1 h", "1 h 20 min"]);

@@ -1,0 +1,11 @@
+// Numbers of things, for people.
+
+/** `12 300` with a narrow space, whatever the language of the editor is. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+/** `1 file`, `12 300 files`: the only place where a count becomes words. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}

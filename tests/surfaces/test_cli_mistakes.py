@@ -1,0 +1,107 @@
+"""What the command line says to a mistake: what was meant, what is needed, and with `--json` one object."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from sidecar.errors import IndexLocked
+from sidecar.surfaces.cli.main import main
+from sidecar.surfaces.cli.options import COMMANDS
+from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.service import Service
+from tests.fakes import FakeWorkspace, FakeWorkspaces
+
+MISTAKES = """\
+serch alpha;idnex;xyzzy;;--jsno;-w;status extra;search --nonsense;search;docs;paths;explain;search index;search query
+call;daemon;daemon staus;models sho;models show;models show nope;call nope;call search_code {;search -k many x
+search index x --format xml;mcp;serve;daemon status;serve --port x;--tcp x;reindex nowhere.py;reindex ../x;paths [a
+delete;paths ../x;docs -m x y;search query --limit 0 x"""
+
+
+def run(*argv: str, workspace: FakeWorkspace | None = None) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    service = Service(FakeWorkspaces(workspace or FakeWorkspace({})), tools=ALL_TOOLS)
+    status = main(argv, service=service, stdin=io.StringIO(), stdout=out, stderr=err)
+    return status, out.getvalue(), err.getvalue()
+
+
+def error(stderr: str) -> dict[str, Any]:
+    """The one object that standard error holds."""
+    told = json.loads(stderr)
+    assert list(told) == ["error"]
+    body: dict[str, Any] = told["error"]
+    return body
+
+
+@pytest.mark.parametrize("typed", MISTAKES.replace("\n", ";").split(";"))
+def test_with_json_every_mistake_is_one_object_with_code_message_and_advice(typed: str) -> None:
+    plain, _, _ = run(*typed.split())
+    status, out, err = run("--json", *typed.split())
+    assert status == plain != 0
+    assert out == ""
+    told = error(err)
+    assert told["code"].isupper()
+    assert told["userMessage"]
+    assert told["detail"]
+
+
+@pytest.mark.parametrize("argv", [*([command] for command in COMMANDS if command not in ("daemon", "mcp", "serve"))])
+def test_with_json_a_failure_inside_a_command_is_one_object_too(argv: list[str]) -> None:
+    status, out, err = run(*argv[0].split(), "--json", "x", workspace=FakeWorkspace(broken=IndexLocked("Process 7.")))
+    assert status in (1, 2, 4)
+    if status != 1:
+        assert out == ""
+        assert error(err)["code"] in ("INDEX_LOCKED", "INVALID_PARAMS", "UNKNOWN_TOOL")
+
+
+def test_with_json_an_error_of_our_own_is_one_object_too() -> None:
+    broken = FakeWorkspace(broken=RuntimeError("the cable is loose"))
+    status, out, err = run("status", "--json", workspace=broken)
+    assert (status, out, error(err)["code"]) == (1, "", "INTERNAL")
+
+
+@pytest.mark.parametrize(
+    ("argv", "meant"),
+    [
+        (["serch", "alpha"], "search"),
+        (["-q", "reidnex"], "reindex"),
+        (["stauts"], "status"),
+        (["search", "alpha", "--quite"], "--quiet"),
+        (["search", "alpha", "--topk=3"], "--top-k"),
+        (["--stidio"], "--stdio"),
+        (["daemon", "staus"], "status"),
+        (["models", "downlaod", "x"], "download"),
+        (["search", "index", "x", "--fromat", "json"], "--format"),
+        (["search", "index", "x", "--format", "jsn"], "json"),
+    ],
+)
+def test_what_was_mistyped_is_asked_back(argv: list[str], meant: str) -> None:
+    status, _, err = run(*argv)
+    assert status == 2
+    assert err.endswith(f"; did you mean {meant}?\n")
+
+
+def test_what_resembles_nothing_is_told_where_the_list_is() -> None:
+    assert run("xyzzy")[2] == 'sidecar: error: "xyzzy" is no command; sidecar -h lists them all.\n'
+    assert run("status", "extra")[2].endswith("; sidecar status -h lists what it takes.\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "needed"),
+    [
+        (["search"], "WORDS, for example: sidecar search where are retries with backoff done"),
+        (["docs"], "WORDS, for example: sidecar docs how to configure logging"),
+        (["paths"], "GLOB, for example: sidecar paths '**/*.ts'"),
+        (["search", "index"], "PATTERN, for example: sidecar search index '**/*.rs'"),
+        (["search", "query"], "QUERY, for example: sidecar search query 'error handling' --limit 5"),
+    ],
+)
+def test_a_command_without_its_words_says_what_it_needs_as_its_manual_does(argv: list[str], needed: str) -> None:
+    status, _, err = run(*argv)
+    assert status == 2
+    assert f"sidecar {' '.join(argv)} needs {needed} [" in err

@@ -1,0 +1,137 @@
+"""A count is put into words in one place, so that one file is never `1 files`: no text does it by hand."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.shown import count
+from sidecar.tools.index_results import (
+    BuildStats,
+    DocsStats,
+    PathExplanation,
+    ReindexFileResult,
+    ReindexResult,
+    UpdateResult,
+)
+from sidecar.tools.lines import Line
+
+ROOT = Path(__file__).resolve().parents[1]
+COUNTED = (
+    "files|folders|chunks|results|workspaces|values|secrets|sessions|problems|documents|memories|matches|tools|editors"
+    "|agents|vectors|changes|symbols|hits|models|places|paths|windows"
+)
+_PLURAL = re.compile(rf" (?:[a-z]+ )?(?:{COUNTED})\b")
+_TYPESCRIPT = re.compile(rf"\$\{{[^}}]*\}} (?:[a-z]+ )?(?:{COUNTED})\b")
+
+NO_COUNTS = re.compile(r"(is|are|names|does not|of the|takes|holds|leaves|has|says|cannot be) ")
+"""After these words a plural is no count's: `X is not a folder`."""
+
+
+def by_hand(path: Path) -> Iterator[str]:
+    """The formatted texts of a module in which a number stands before a plural."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        for before, after in zip(node.values, node.values[1:], strict=False):
+            if not isinstance(before, ast.FormattedValue) or not isinstance(after, ast.Constant):
+                continue
+            value = ast.unparse(before.value)
+            plural = _PLURAL.match(str(after.value))
+            if (
+                plural
+                and not value.isupper()
+                and not value.endswith((".id", ".name"))
+                and not NO_COUNTS.match(str(after.value).lstrip())
+            ):
+                yield f"{path.name}:{node.lineno}: {{{value}}}{plural[0]}"
+
+
+def test_no_module_puts_a_count_into_words_itself() -> None:
+    found = [text for path in sorted((ROOT / "sidecar").rglob("*.py")) for text in by_hand(path)]
+    assert [text for text in found if "semantic.py" not in text or "report.indexed" not in text] == []
+
+
+def test_the_extension_puts_counts_into_words_in_one_place_too() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in sorted((ROOT / "extension/src").rglob("*.ts"))
+        for text in _TYPESCRIPT.findall(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_the_rule_sees_a_count_made_by_hand(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text('def told(n):\n    return f"{n} changed files wait", f"{n} is none of the files"\n')
+    assert [text.partition(": ")[2] for text in by_hand(tmp_path / "a.py")] == ["{n} changed files"]
+    assert _TYPESCRIPT.search("`${n} chunks`")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "0 entries"), (1, "1 entry"), (2, "2 entries"), (1204, "1,204 entries")]
+)
+def test_a_count_has_a_singular(number: int, words: str) -> None:
+    assert count(number, "entry", "entries") == words
+
+
+def shown_lines(lines: Iterator[Line]) -> str:
+    return "\n".join(
+        line if isinstance(line, str) else "".join(piece if isinstance(piece, str) else piece[1] for piece in line)
+        for line in lines
+    )
+
+
+def update(**counts: int) -> UpdateResult:
+    zero = dict.fromkeys(
+        ("files", "chunks", "docs_files", "docs_chunks", "embedded", "upgraded", "unchanged", "removed", "withheld"), 0
+    )
+    return UpdateResult(**{**zero, "masked": 0, "errors": 0, "seconds": 1.0, **counts})
+
+
+def test_one_of_everything_reads_as_one() -> None:
+    ones = dict.fromkeys(
+        ("files", "chunks", "docs_files", "docs_chunks", "embedded", "upgraded", "unchanged", "removed", "withheld",
+         "masked", "errors"), 1,
+    )  # fmt: skip
+    stats = BuildStats(files_indexed=0, chunks_created=0, duration_ms=0, error_count=0)
+    docs = DocsStats(files_indexed=1, chunks_created=1)
+    for result in (
+        update(**ones),
+        ReindexResult(status="reindexed", project_path="/", stats=stats, docs_stats=docs),
+        ReindexFileResult(status="reindexed", file_path="a", chunks_created=1),
+        PathExplanation(
+            path="a",
+            indexed=True,
+            rule="indexed",
+            detail="",
+            exists=True,
+            in_index=True,
+            stale=False,
+            chunks=1,
+            embedded=1,
+        ),
+    ):
+        text = shown_lines(iter(result.as_lines()))
+        assert "1 " in text
+        assert not re.search(rf"\b1 (?:\w+ )?(?:{COUNTED})\b", text)
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({"files": 3, "chunks": 9, "unchanged": 3}, "0 chunks embedded (nothing has changed), 3 files unchanged"),
+        ({"files": 3, "chunks": 9, "unchanged": 1}, "0 chunks embedded (every text had its vector already), 1 file"),
+        (
+            {"files": 2, "chunks": 6, "unchanged": 2, "removed": 1},
+            "0 chunks embedded (every text had its vector already)",
+        ),
+        ({"files": 3, "chunks": 9, "embedded": 1}, "1 chunk embedded, 0 files unchanged"),
+        ({}, "0 chunks embedded, 0 files unchanged"),
+    ],
+)
+def test_nothing_embedded_says_why(counts: dict[str, int], said: str) -> None:
+    assert said in shown_lines(update(**counts).as_lines())
