@@ -18,7 +18,14 @@ VALUES = ("model", "errors", "locks", "lock_file", "logs", "processes", "shown",
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
-    *("parts.git_places", "parts.pattern_index", "parts.own_file", "parts.confine", "parts.blocks"),
+    *(
+        "parts.git_places",
+        "parts.pattern_index",
+        "parts.pattern_limit",
+        "parts.own_file",
+        "parts.confine",
+        "parts.blocks",
+    ),
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.

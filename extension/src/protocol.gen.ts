@@ -192,6 +192,8 @@ export interface IndexStatus {
   storageSize?: string;
   watcherActive?: boolean;
   indexingStrategy?: "realtime" | "lazy" | "git";
+  patterns?: string[];
+  patternCount?: number;
   pendingFiles?: number;
   hybridSearch?: HybridSearch;
   codeFiles?: number;
@@ -225,6 +227,11 @@ export interface ConfigResult {
   message: string;
   problems: string[];
   origins?: Record<string, string>;
+}
+
+export interface ReindexParams {
+  /** Index the whole workspace, if the index is limited to patterns so far. */
+  whole?: boolean;
 }
 
 export interface ReindexResult {
@@ -338,6 +345,8 @@ export interface FailedFile {
 }
 
 export interface PatternIndexResult {
+  status?: "indexed" | "cancelled";
+  workspace: string;
   message: string;
   indexed_files: number;
   skipped_files: number;
@@ -691,6 +700,8 @@ export interface FolderStatus {
   storageSize?: string;
   watcherActive?: boolean;
   indexingStrategy?: "realtime" | "lazy" | "git";
+  patterns?: string[];
+  patternCount?: number;
   pendingFiles?: number;
   hybridSearch?: HybridSearch;
   codeFiles?: number;
@@ -740,7 +751,7 @@ export interface SidecarRequests {
   "sidecar/searchByPath": { params: SearchByPathParams; result: PathMatches };
   "sidecar/getIndexStatus": { params: NoParams; result: IndexStatus };
   "sidecar/getConfig": { params: NoParams; result: ConfigResult };
-  "sidecar/reindexProject": { params: NoParams; result: ReindexResult };
+  "sidecar/reindexProject": { params: ReindexParams; result: ReindexResult };
   "sidecar/reindexFile": { params: FileParams; result: ReindexFileResult };
   "sidecar/deleteIndex": { params: NoParams; result: DeleteResult };
   "sidecar/explainPath": { params: ExplainParams; result: PathExplanation };
@@ -782,7 +793,7 @@ export const TOOLS = [
   { name: "explain_path", method: "sidecar/explainPath", readOnly: true, asks: false },
   { name: "search_symbols", method: "sidecar/searchSymbols", readOnly: true, asks: false },
   { name: "find_similar", method: "sidecar/findSimilar", readOnly: true, asks: false },
-  { name: "search_index", method: "sidecar/searchIndex", readOnly: false, asks: false },
+  { name: "search_index", method: "sidecar/searchIndex", readOnly: false, asks: true },
   { name: "search_add_document", method: "sidecar/searchAddDocument", readOnly: false, asks: false },
   { name: "search_create_index", method: "sidecar/searchCreateIndex", readOnly: false, asks: false },
   { name: "search_documents", method: "sidecar/searchDocuments", readOnly: true, asks: false },

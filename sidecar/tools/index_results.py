@@ -37,12 +37,14 @@ class DocsStats(CamelResult):
 
 
 class UpdateResult(CamelResult):
-    """What `Service.refresh` returns. `files` and `chunks` count both collections; `seconds` is the time it took.
+    """What `Service.refresh` returns. `project_path` is the workspace, `files` and `chunks` count both collections, and
+    `seconds` is the time it took.
 
     The other fields are those of `BuildReport`.
     """
 
     status: Literal["indexed"] = "indexed"
+    project_path: str
     files: int
     chunks: int
     docs_files: int
@@ -58,9 +60,10 @@ class UpdateResult(CamelResult):
     notice: str | None = None
 
     @classmethod
-    def of(cls, report: BuildReport, seconds: float) -> UpdateResult:
-        """The result for what the engine reports."""
+    def of(cls, workspace: str, report: BuildReport, seconds: float) -> UpdateResult:
+        """The result for what the engine reports of this workspace."""
         return cls(
+            project_path=workspace,
             files=report.code.files + report.docs.files,
             chunks=report.code.chunks + report.docs.chunks,
             docs_files=report.docs.files,
@@ -78,6 +81,7 @@ class UpdateResult(CamelResult):
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
+        yield f"workspace {shown.path(self.project_path)}"
         yield (STRONG, f"{self.files} files"), f", {self.chunks} chunks ({self.docs_files} files of documentation)"
         yield f"{self.embedded} chunks embedded, {self.unchanged} files unchanged, {self.removed} removed"
         yield from upgraded(self.refined)
@@ -116,6 +120,7 @@ class ReindexResult(CamelResult):
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
+        yield f"workspace {shown.path(self.project_path)}"
         yield self.status if self.status == "cancelled" else f"{self.status}: {self._counts()}"
         if self.message is not None:
             yield self.message

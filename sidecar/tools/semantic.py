@@ -8,18 +8,19 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictFloat
 
 from sidecar import shown
 from sidecar.errors import IndexNotFound, InvalidParams, InvalidQuery
 from sidecar.model import Hit, SearchAnswer
+from sidecar.tools.code_index import patterns_in_words, question, refuse_while_indexing, unchanged, why_cancelled
 from sidecar.tools.code_search import Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult
 from sidecar.tools.lines import ASIDE, BAD, PLACE, STRONG, Line
-from sidecar.tools.spec import Params, ToolSpec
+from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 
 FAMILY = "semantic"
 NO_PATTERNS = (
@@ -85,8 +86,11 @@ class FailedFile(SnakeResult):
 
 
 class PatternIndexResult(SnakeResult):
-    """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call."""
+    """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call.
+    `message` says why, if `status` is cancelled."""
 
+    status: Literal["indexed", "cancelled"] = "indexed"
+    workspace: str
     message: str
     indexed_files: int
     skipped_files: int
@@ -97,7 +101,10 @@ class PatternIndexResult(SnakeResult):
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
+        yield f"workspace {shown.path(self.workspace)}"
         yield ((STRONG, self.message),)
+        if self.status == "cancelled":
+            return
         yield (
             f"{self.skipped_files} skipped, {self.failed_files} failed, {self.total_chunks} chunks,"
             f" {self.execution_time_ms} ms"
@@ -156,6 +163,7 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
     report = context.workspace.index_matching(params.patterns, params.force, context.progress, context.cancelled)
     errors = [FailedFile(path=path, error=why) for path, why in report.failures[:MAX_LISTED]]
     return PatternIndexResult(
+        workspace=context.workspace.root,
         message=f"Successfully indexed {report.indexed} files",
         indexed_files=report.indexed,
         skipped_files=report.skipped,
@@ -163,6 +171,46 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
         execution_time_ms=_ms_since(start),
         failed_files=report.failed,
         errors=errors,
+    )
+
+
+def ask_to_index_patterns(context: Context, params: PatternsParams) -> Question | None:
+    """None if everything that the patterns name may be indexed already.
+
+    Raises `InvalidParams`, `InvalidPattern`, `PathTraversal` or `IndexingInProgress` instead of asking when the tool
+    cannot run.
+    """
+    if not params.patterns:
+        raise InvalidParams(NO_PATTERNS)
+    new = context.workspace.patterns_to_add(params.patterns)
+    if not new:
+        return None
+    status = context.workspace.status()
+    refuse_while_indexing(status)
+    is_first = status.status == "not_found"
+    return question(
+        context,
+        "search_index",
+        deed="create a search index for a part of" if is_first else "index more files of",
+        detail=f"What {patterns_in_words(new)} names is read and embedded on this machine. The index stays limited to "
+        f"{'that' if is_first else 'its patterns'} until somebody creates the whole one.",
+        accept="Create index" if is_first else "Index",
+        about="\0".join(new),
+    )
+
+
+def index_patterns_declined(context: Context, params: PatternsParams, answer: Answer) -> PatternIndexResult:
+    """The result of `search_index` by patterns when it was not allowed."""
+    return PatternIndexResult(
+        status="cancelled",
+        workspace=context.workspace.root,
+        message=why_cancelled(answer, unchanged(context.workspace.status())),
+        indexed_files=0,
+        skipped_files=0,
+        total_chunks=0,
+        execution_time_ms=0,
+        failed_files=0,
+        errors=[],
     )
 
 
