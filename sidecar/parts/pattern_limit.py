@@ -27,10 +27,14 @@ class Pattern:
     is_glob: bool
 
     def matcher(self) -> Callable[[str], bool]:
-        """Whether the pattern names a file, by the file's path. Raises InvalidPattern for a malformed glob."""
-        if self.is_glob:
-            return compile_glob(self.text)
+        """Whether the pattern names a file, by the file's path. A glob also names a file whose path it is.
+
+        Raises InvalidPattern for a malformed glob.
+        """
         text = self.text
+        if self.is_glob:
+            matches = compile_glob(text)
+            return lambda path: path == text or matches(path)
         return lambda path: not text or path == text or path.startswith(f"{text}/")
 
 
@@ -91,7 +95,7 @@ class PatternLimit:
 
 @lru_cache(maxsize=64)
 def _matcher(limit: PatternLimit) -> Callable[[str], bool]:
-    globs = [compile_glob(pattern.text) for pattern in limit.patterns if pattern.is_glob]
+    globs = [pattern.matcher() for pattern in limit.patterns if pattern.is_glob]
     places = {pattern.text for pattern in limit.patterns if not pattern.is_glob}
 
     def names(path: str) -> bool:
