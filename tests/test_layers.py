@@ -22,6 +22,7 @@ SHARED_PARTS = (
         "parts.git_places",
         "parts.pattern_index",
         "parts.pattern_limit",
+        "parts.data_folder",
         "parts.own_file",
         "parts.confine",
         "parts.blocks",

@@ -230,7 +230,7 @@ export interface ConfigResult {
 }
 
 export interface ReindexParams {
-  /** Index the whole workspace, if the index is limited to patterns so far. */
+  /** End the limit to patterns. */
   whole?: boolean;
 }
 
@@ -345,8 +345,6 @@ export interface FailedFile {
 }
 
 export interface PatternIndexResult {
-  status?: "indexed" | "cancelled";
-  workspace: string;
   message: string;
   indexed_files: number;
   skipped_files: number;
@@ -354,6 +352,8 @@ export interface PatternIndexResult {
   execution_time_ms: number;
   failed_files: number;
   errors: FailedFile[];
+  status?: "indexed" | "cancelled";
+  workspace: string;
 }
 
 export interface DocumentResult {

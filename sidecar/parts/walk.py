@@ -24,6 +24,7 @@ from sidecar.model import (
     never_cancelled,
 )
 from sidecar.parts import deny
+from sidecar.parts.data_folder import is_own_folder
 from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdict
@@ -311,6 +312,8 @@ class DiskWalker:
     def _judge(self, entry: Entry, level: Level, siblings: deny.Listing) -> tuple[Decision, bool]:
         """The decision on one entry, and whether `.sidecarignore` re-includes it. Defines the order of the rules."""
         refused = deny.denied_by_name(entry.name, entry.is_folder)
+        if not refused and entry.is_folder and is_own_folder(entry.absolute):
+            refused = f"{entry.name}/ (sidecar's own data)"
         if refused:
             return Decision(Rule.DENIED, refused), False
         own = sidecar_verdict(level, entry.path, entry.is_folder)

@@ -48,7 +48,7 @@ class ReindexParams(Params):
 
     whole: bool = Field(
         False,
-        description="Index the whole workspace, if the index is limited to patterns so far.",
+        description="End the limit to patterns.",
         examples=[True],
     )
 

@@ -120,7 +120,6 @@ class ReindexResult(CamelResult):
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
-        yield f"workspace {shown.path(self.project_path)}"
         yield self.status if self.status == "cancelled" else f"{self.status}: {self._counts()}"
         if self.message is not None:
             yield self.message

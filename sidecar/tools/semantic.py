@@ -89,8 +89,6 @@ class PatternIndexResult(SnakeResult):
     """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call.
     `message` says why, if `status` is cancelled."""
 
-    status: Literal["indexed", "cancelled"] = "indexed"
-    workspace: str
     message: str
     indexed_files: int
     skipped_files: int
@@ -98,10 +96,11 @@ class PatternIndexResult(SnakeResult):
     execution_time_ms: int
     failed_files: int
     errors: list[FailedFile]
+    status: Literal["indexed", "cancelled"] = "indexed"
+    workspace: str
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
-        yield f"workspace {shown.path(self.workspace)}"
         yield ((STRONG, self.message),)
         if self.status == "cancelled":
             return
@@ -109,6 +108,7 @@ class PatternIndexResult(SnakeResult):
             f"{self.skipped_files} skipped, {self.failed_files} failed, {self.total_chunks} chunks,"
             f" {self.execution_time_ms} ms"
         )
+        yield f"workspace {shown.path(self.workspace)}"
         for failure in self.errors:
             yield ((BAD, f"{failure.path}: {failure.error}"),)
 
