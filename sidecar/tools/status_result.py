@@ -148,7 +148,7 @@ class IndexStatus(CamelResult):
         yield "index", self.index_path or ""
         yield "config", self.config_path or ""
         if self.patterns is not None:
-            yield "limited to", self._patterns(self.patterns)
+            yield "patterns", self._patterns(self.patterns)
         if self.total_files is not None:
             yield from self._facts_of_the_index()
 
