@@ -36,6 +36,7 @@ class Rule(StrEnum):
     DENIED = "deny-list"
     CONFIG_EXCLUDE = "config-exclude"
     CONFIG_INCLUDE = "not-in-config-include"
+    NOT_IN_PATTERNS = "not-in-patterns"
     GITIGNORE = "gitignore"
     SIDECARIGNORE = "sidecarignore"
     SECRET_NAME = "secret-by-name"
@@ -423,7 +424,8 @@ class StatusAnswer:
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
-    (path, why it could not be parsed). `model_upgrade` is None while no model upgrade is due.
+    (path, why it could not be parsed). `model_upgrade` is None while no model upgrade is due. `patterns`: those that
+    the index is limited to; empty for the whole workspace.
     """
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
@@ -460,6 +462,7 @@ class StatusAnswer:
     generation: int = 0
     problems: tuple[str, ...] = ()
     model_upgrade: UpgradeProgress | None = None
+    patterns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -645,18 +648,23 @@ class Workspace(Protocol):
         """The absolute path of the workspace's folder."""
 
     def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Creates the index, without the model upgrade.
+        """Creates the index of the whole workspace, without the model upgrade. One that is limited to patterns grows.
 
         Raises IndexExists, IndexingInProgress, IndexLocked, Cancelled.
         """
 
-    def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Builds a new generation and swaps it in. Raises IndexNotFound, IndexingInProgress, IndexLocked, Cancelled."""
+    def rebuild(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
+        """Builds a new generation and swaps it in. It keeps to the patterns that the index is limited to, if any;
+        `whole` ends that limit.
 
-    def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+        Raises IndexNotFound, IndexingInProgress, IndexLocked, Cancelled.
+        """
+
+    def refresh(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
         """Creates the index or brings an existing one up to date, then finishes the model upgrade.
 
-        This is what `sidecar index` does. Raises IndexingInProgress, IndexLocked, ModelLoadFailed, Cancelled.
+        `whole` as in `rebuild`. `sidecar index` does this, with `whole`. Raises IndexingInProgress, IndexLocked,
+        ModelLoadFailed, Cancelled.
         """
 
     def reindex_file(self, path: str) -> FileReport:
@@ -704,7 +712,15 @@ class Workspace(Protocol):
     ) -> PatternReport:
         """Indexes what matches globs, paths or folders immediately; creates the index when it does not exist.
 
+        An index that it creates is limited to its patterns, and those of later calls are added, until `create`.
         `force` includes unchanged files.
+        """
+
+    def patterns_to_add(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """Those of the patterns that `index_matching` would add to what the index may hold; all of them when there is
+        no index, none when the index is of the whole workspace.
+
+        Raises InvalidPattern, PathTraversal, InvalidParams.
         """
 
     @property

@@ -114,11 +114,11 @@ class FakeWorkspace:
             raise IndexExists("Use `reindex_project` to rebuild it.")
         return self._build(progress, cancelled)
 
-    def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def rebuild(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
         self._check()
         return self._build(progress, cancelled)
 
-    def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def refresh(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
         self._check(may_be_missing=True)
         return self._build(progress, cancelled)
 
@@ -192,6 +192,9 @@ class FakeWorkspace:
         self._tell()
         chunks = sum(len(_chunks(self.files[path])) for path in changed)
         return PatternReport(len(changed), len(matching) - len(changed), 0, chunks)
+
+    def patterns_to_add(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        return tuple(patterns) if self._indexed is None else ()
 
     def status(self) -> StatusAnswer:
         self._fail()

@@ -18,7 +18,8 @@ VALUES = ("model", "errors", "locks", "lock_file", "logs", "processes", "shown",
 SETTINGS = ("settings",)
 SHARED_PARTS = (
     *("parts.paths", "parts.globs", "parts.languages", "parts.lexical.tokens", "parts.database", "parts.child"),
-    *("parts.git_places", "parts.pattern_index", "parts.own_file", "parts.confine", "parts.blocks", "parts.encodings"),
+    *("parts.git_places", "parts.pattern_index", "parts.pattern_limit", "parts.data_folder", "parts.own_file"),
+    *("parts.confine", "parts.blocks", "parts.encodings"),
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
@@ -63,7 +64,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
         "engine.update",
         ("engine.index", "engine.ingest", "engine.concurrency", "engine.ports", "engine.models.facts", *ENGINE_VALUES),
     ),
-    ("engine.diagnostics", ("engine.update", "engine.index", "engine.ingest", "engine.ports", *ENGINE_VALUES)),
+    ("engine.diagnostics", ("engine.update", "engine.index", "engine.ingest", *ENGINE_VALUES)),
     ("engine.extras", ("engine.ports", *ENGINE_VALUES)),
     ("engine.query_service", ("engine.search", "engine.update", "engine.index", *ENGINE_VALUES)),
     ("engine.workspace", ("engine", *ENGINE_VALUES)),

@@ -192,6 +192,8 @@ export interface IndexStatus {
   storageSize?: string;
   watcherActive?: boolean;
   indexingStrategy?: "realtime" | "lazy" | "git";
+  patterns?: string[];
+  patternCount?: number;
   pendingFiles?: number;
   hybridSearch?: HybridSearch;
   codeFiles?: number;
@@ -225,6 +227,11 @@ export interface ConfigResult {
   message: string;
   problems: string[];
   origins?: Record<string, string>;
+}
+
+export interface ReindexParams {
+  /** End the limit to patterns. */
+  whole?: boolean;
 }
 
 export interface ReindexResult {
@@ -346,6 +353,8 @@ export interface PatternIndexResult {
   execution_time_ms: number;
   failed_files: number;
   errors: FailedFile[];
+  status?: "indexed" | "cancelled";
+  workspace: string;
   notice?: string;
 }
 
@@ -688,6 +697,8 @@ export interface FolderStatus {
   storageSize?: string;
   watcherActive?: boolean;
   indexingStrategy?: "realtime" | "lazy" | "git";
+  patterns?: string[];
+  patternCount?: number;
   pendingFiles?: number;
   hybridSearch?: HybridSearch;
   codeFiles?: number;
@@ -737,7 +748,7 @@ export interface SidecarRequests {
   "sidecar/searchByPath": { params: SearchByPathParams; result: PathMatches };
   "sidecar/getIndexStatus": { params: NoParams; result: IndexStatus };
   "sidecar/getConfig": { params: NoParams; result: ConfigResult };
-  "sidecar/reindexProject": { params: NoParams; result: ReindexResult };
+  "sidecar/reindexProject": { params: ReindexParams; result: ReindexResult };
   "sidecar/reindexFile": { params: FileParams; result: ReindexFileResult };
   "sidecar/deleteIndex": { params: NoParams; result: DeleteResult };
   "sidecar/explainPath": { params: ExplainParams; result: PathExplanation };
@@ -779,7 +790,7 @@ export const TOOLS = [
   { name: "explain_path", method: "sidecar/explainPath", readOnly: true, asks: false },
   { name: "search_symbols", method: "sidecar/searchSymbols", readOnly: true, asks: false },
   { name: "find_similar", method: "sidecar/findSimilar", readOnly: true, asks: false },
-  { name: "search_index", method: "sidecar/searchIndex", readOnly: false, asks: false },
+  { name: "search_index", method: "sidecar/searchIndex", readOnly: false, asks: true },
   { name: "search_add_document", method: "sidecar/searchAddDocument", readOnly: false, asks: false },
   { name: "search_create_index", method: "sidecar/searchCreateIndex", readOnly: false, asks: false },
   { name: "search_documents", method: "sidecar/searchDocuments", readOnly: true, asks: false },

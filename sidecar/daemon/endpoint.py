@@ -102,7 +102,8 @@ class Endpoint(NamedTuple):
         if runtime.startswith("/") and _is_ours(runtime):
             yield Path(runtime) / "sidecar"
         yield self.folder
-        yield Path(env.get("TMPDIR") or "/tmp") / f"sidecar-{os.geteuid()}"
+        temporary = env.get("TMPDIR", "")
+        yield Path(temporary if temporary.startswith("/") else "/tmp") / f"sidecar-{os.geteuid()}"
 
 
 def read_record(lock: Path) -> Record | None:

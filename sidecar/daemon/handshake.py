@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sidecar import errors
 from sidecar.errors import Internal, SidecarError
+from sidecar.settings.home import with_paths_of
 
 Kind: TypeAlias = Literal["lsp", "mcp", "call", "rest", "control"]
 
@@ -58,17 +59,14 @@ class Handshake(NamedTuple):
 
 def of_here(kind: Kind, env: Mapping[str, str], *, workspace: str | None = None, **more: Any) -> Handshake:
     """Returns the greeting of this process, with its working directory and its settings."""
-    here = os.getcwd()  # noqa: PTH109 - text only: the folder may have been deleted
-    flags = {name: _absolute(name, value) for name, value in more.pop("flags", {}).items() if value is not None}
-    own = {name: str(_absolute(name, value)) for name, value in env.items() if name.startswith(PREFIX)}
-    root = os.path.abspath(os.path.expanduser(workspace)) if workspace else None  # noqa: PTH100, PTH111
-    return Handshake(kind, here, root, flags, own, pid=os.getpid(), **more)
-
-
-def _absolute(name: str, value: object) -> object:
-    """Makes a model's folder absolute; other values stay as they are."""
-    is_folder = name.lower().endswith("model") and isinstance(value, str) and os.path.isdir(value)  # noqa: PTH112
-    return os.path.abspath(str(value)) if is_folder else value  # noqa: PTH100
+    try:
+        here = os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:  # the folder has been deleted; a session that names its workspace does without
+        here = ""
+    flags = {name: value for name, value in more.pop("flags", {}).items() if value is not None}
+    own = {name: value for name, value in env.items() if name.startswith(PREFIX)}
+    root = os.path.join(here, os.path.expanduser(workspace)) if workspace else None  # noqa: PTH111, PTH118
+    return Handshake(kind, here, root, with_paths_of(here, flags), with_paths_of(here, own), pid=os.getpid(), **more)
 
 
 def greet(connection: socket.socket, greeting: Handshake, timeout_s: float) -> dict[str, Any] | None:

@@ -49,9 +49,10 @@ class ShellClient:
         asked = {"tool": tool, "arguments": arguments, "workspace": workspace, "askedBy": asked_by}
         return Reply(**self._exchange({"call": asked}, ask, progress, cancelled))
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> Reply:
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> Reply:
         """Brings the index of `workspace` up to date. Raises SidecarError: the daemon's own error, or DaemonEnded."""
-        return Reply(**self._exchange({"refresh": {"workspace": workspace}}, _nobody, progress, cancelled))
+        asked = {"workspace": workspace, "whole": whole}
+        return Reply(**self._exchange({"refresh": asked}, _nobody, progress, cancelled))
 
     def _exchange(
         self, asked: object, ask: Callable[[Question], Answer], progress: Progress, cancelled: IsCancelled

@@ -132,7 +132,8 @@ class ShellSession:
         )
 
         def refresh() -> Done:
-            return self._service.refresh(place, shared_progress(self._progress, jobs), self._stop.is_set)
+            progress = shared_progress(self._progress, jobs)
+            return self._service.refresh(place, progress, self._stop.is_set, asked["whole"])
 
         try:
             return await self._loop.run_in_executor(None, refresh)

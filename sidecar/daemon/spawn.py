@@ -174,12 +174,15 @@ class Daemon:
 def daemon_environment(env: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment without the settings in it: those belong to a session and come with its greeting."""
     kept = {name: value for name, value in env.items() if not name.startswith(PREFIX) or name in KEPT}
+    if os.path.isfile(ranker := kept.get(RANKER, "")):  # noqa: PTH113
+        kept[RANKER] = os.path.abspath(ranker)  # noqa: PTH100 - the daemon works in another folder
     return {**ALLOCATOR, **kept}
 
 
 ALLOCATOR = {"MALLOC_ARENA_MAX": "2"}
 """Two memory arenas for glibc. With one per thread, a fifth more memory is kept after minutes of edits and searches."""
-KEPT = ("SIDECAR_HOME", "SIDECAR_DAEMON_IDLE_MINUTES", "SIDECAR_DAEMON_PATIENCE_S", "SIDECAR_RANKER")
+RANKER = "SIDECAR_RANKER"
+KEPT = ("SIDECAR_HOME", "SIDECAR_DAEMON_IDLE_MINUTES", "SIDECAR_DAEMON_PATIENCE_S", RANKER)
 """The SIDECAR_ variables that concern the daemon itself."""
 
 

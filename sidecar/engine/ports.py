@@ -30,6 +30,7 @@ from sidecar.model import (
     WalkResult,
 )
 from sidecar.parts.lexical.analyse import FileTerms
+from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
 
 if TYPE_CHECKING:
@@ -51,6 +52,13 @@ class Walker(Protocol):
 
     def found(self, path: str) -> FoundFile | SkippedPath:
         """The file if a walk would offer it, else why not. Raises FileNotFound if it does not exist."""
+
+
+class MakeWalker(Protocol):
+    """Makes a walker over a workspace."""
+
+    def __call__(self, root: str, settings: Settings, limit: PatternLimit | None = None) -> Walker:
+        """A walker with these settings. With `limit`, it offers only the files that the patterns name."""
 
 
 class Kept(Protocol):
@@ -331,7 +339,7 @@ class Parts:
 
     load_settings: Callable[[Path], Settings]
     default_config_text: Callable[[], str]
-    make_walker: Callable[[str, Settings], Walker]
+    make_walker: MakeWalker
     make_content_check: Callable[[str], Callable[[str, FileContent], Judged]]
     is_documentation: Callable[[str, Settings], bool]
     read_file: Callable[[str, str, int], FileContent]

@@ -19,7 +19,7 @@ from sidecar.engine.search.source import SearchSource
 from sidecar.engine.search.symbols import find_symbols
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.live import LiveUpdate
-from sidecar.engine.update.staleness import RunningJob, one_line, stale_notice
+from sidecar.engine.update.staleness import RunningJob, limit_notice, one_line, stale_notice
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, ModelLoadFailed
 from sidecar.model import (
     Collection,
@@ -31,6 +31,7 @@ from sidecar.model import (
     SymbolsAnswer,
 )
 from sidecar.parts.globs import compile_glob
+from sidecar.parts.pattern_limit import PatternLimit
 
 T = TypeVar("T")
 
@@ -44,12 +45,14 @@ class QueryService:
         live_update: LiveUpdate,
         activity: Activity,
         buffers: Mapping[str, str],
+        limit: Callable[[], PatternLimit | None],
         searcher: Searcher,
     ) -> None:
         self._index = index
         self._live_update = live_update
         self._activity = activity
         self._buffers = buffers
+        self._limit = limit
         self._searcher = searcher
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
@@ -140,9 +143,10 @@ class QueryService:
         # Another process keeps this index in step with the files, but not with the text that is unsaved here.
         read_only_reason = generation.read_only_reason if self._buffers or not self._index.kept_up_elsewhere else ""
         job = RunningJob(self._activity.kind, self._activity.done, self._activity.total)
-        if fresh and not job.kind and not read_only_reason:
-            return self._live_update.unread
-        return one_line(stale_notice(job, self._live_update.shortfall(), read_only_reason), self._live_update.unread)
+        stale = ""
+        if not fresh or job.kind or read_only_reason:
+            stale = stale_notice(job, self._live_update.shortfall(), read_only_reason)
+        return one_line(stale, self._live_update.unread, limit_notice(self._limit()))
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from sidecar.parts.languages import is_documentation, language_of
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
+from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.read import read_file
 from sidecar.parts.secrets import RULES_VERSION
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
@@ -77,8 +78,8 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
     )
 
 
-def make_walker(root: str, settings: Settings) -> Walker:
-    """A walker over a workspace, with the options that the settings name."""
+def make_walker(root: str, settings: Settings, limit: PatternLimit | None = None) -> Walker:
+    """A walker over a workspace, with the options that the settings name. See `MakeWalker`."""
     from sidecar.parts.walk import DiskWalker, WalkOptions
 
     return DiskWalker(
@@ -91,6 +92,7 @@ def make_walker(root: str, settings: Settings) -> Walker:
             max_files=settings.max_files,
             doc_patterns=settings.doc_patterns,
             index_docs=settings.index_docs,
+            limit=limit,
         ),
     )
 

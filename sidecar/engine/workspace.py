@@ -23,6 +23,7 @@ from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.handle import IndexHandle, LeaseLike
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
+from sidecar.engine.index.stored_limit import StoredLimit
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import Parts
@@ -30,11 +31,12 @@ from sidecar.engine.query_service import QueryService
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.backfill import Pace
 from sidecar.engine.update.builder import Builder
-from sidecar.engine.update.by_pattern import index_matched, match_patterns
+from sidecar.engine.update.by_pattern import index_matched, match_patterns, patterns_to_add
 from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
+from sidecar.engine.update.staleness import one_line
 from sidecar.errors import Cancelled, IndexExists, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
@@ -52,6 +54,7 @@ from sidecar.model import (
     SymbolsAnswer,
 )
 from sidecar.parts.paths import relative_path
+from sidecar.parts.pattern_limit import Pattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
 
 
@@ -91,10 +94,11 @@ class IndexedWorkspace:
         self._closed = False
         self._listeners: list[Callable[[StatusAnswer], None]] = []
         settings = partial(parts.load_settings, directory.config)
-        self._files = WorkspaceFiles(root, self._buffers, parts, settings)
+        self._limit = StoredLimit(directory)
+        self._files = WorkspaceFiles(root, self._buffers, parts, settings, self._limit.current)
         self.activity = Activity(self._announce)
         self._jobs = Jobs(self.activity, fair_slots or FairSlots())
-        self._reporter = Reporter(root, directory, self.activity)
+        self._reporter = Reporter(root, directory, self.activity, self._limit.current)
         choice = ModelChoice(settings, models.embedder, models.facts)
         generations = Generations(root, directory, parts, choice.embedder, self._buffers, self.activity.commit)
         self._index = IndexHandle(directory, generations, settings, choice, make_lease, parts.default_config_text)
@@ -107,7 +111,7 @@ class IndexedWorkspace:
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: models.embedder(settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
         self._queries = QueryService(
-            self._index, self._live_update, self.activity, self._buffers, parts.make_searcher()
+            self._index, self._live_update, self.activity, self._buffers, self._limit.current, parts.make_searcher()
         )
 
     @property
@@ -142,26 +146,45 @@ class IndexedWorkspace:
 
     @counted
     def create(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Creates the index, or completes one whose creation was interrupted.
+        """Creates the index of the whole workspace, or completes one that was interrupted or is limited to patterns.
 
         Raises IndexExists if there is a complete one.
         """
-        if self._reporter.is_complete():
+        if self._reporter.is_complete() and not self._reporter.is_limited():
             raise IndexExists("Use `reindex_project` to rebuild it.")
-        return self._first_stage(progress, cancelled)
+        return self._first_stage(progress, cancelled, whole=True)
 
     @counted
-    def refresh(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Brings the index up to date, creating it if necessary, and then finishes the model upgrade."""
-        report = self._first_stage(progress, cancelled)
+    def refresh(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
+        """Brings the index up to date, creating it if necessary, and then finishes the model upgrade.
+
+        With `whole`, an index that is limited to patterns becomes one of the whole workspace.
+        """
+        report = self._first_stage(progress, cancelled, whole)
         return replace(report, upgraded=self._upgrade.finish(progress, cancelled))
 
-    def _first_stage(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
+    def _first_stage(self, progress: Progress, cancelled: IsCancelled, whole: bool) -> BuildReport:
         with (
             self._only_job("refresh" if self._index.exists() else "create"),
             self._jobs.fair_slots.taking(cancelled) as stop,
+            self._lifting_limit(whole) as ended,
         ):
-            return up_to_date_or_anew(self._index, self._builds(progress, stop), self._live_update.end)
+            report = up_to_date_or_anew(self._index, self._builds(progress, stop), self._live_update.end)
+            return replace(report, notice=one_line(report.notice, ended))
+
+    @contextmanager
+    def _lifting_limit(self, whole: bool) -> Iterator[str]:
+        """Within the block an index that is limited to patterns is built as one of the whole workspace, if `whole`.
+
+        Yields one line on the limit that thus ends; empty if there is none. A block that raises leaves the limit.
+        """
+        if not (whole and self._reporter.is_limited()):
+            yield ""
+            return
+        said = self._reporter.limited_to()
+        self._index.take_lease()
+        with self._limit.lifted():
+            yield f"It was limited to {said} until now." if said else ""
 
     @counted
     def index_matching(
@@ -169,19 +192,47 @@ class IndexedWorkspace:
     ) -> PatternReport:
         """See `sidecar.model.Workspace.index_matching`."""
         stop = self.activity.or_stopped(cancelled)
-        matched = match_patterns(self._root, self._files.walker(), patterns, stop)
+        asked = [read_pattern(self._root, pattern) for pattern in patterns]
+        matched = match_patterns(self._files.walker_within(self._limit_with(asked)), asked, stop)
         if not any(matched.files):
             return PatternReport(0, 0, len(matched.failures), 0, matched.failures, unmatched=matched.unmatched)
-        with self._only_job("refresh" if self._index.exists() else "create"):
+        is_new = not self._index.exists()
+        with self._only_job("create" if is_new else "refresh"):
+            self._index.take_lease()
+            limit = self._limit_with(asked)
+            if limit is not None:  # before there is an index, which nobody may take for one of the whole workspace
+                self._limit.set(limit.with_paths({found.path for files in matched.files for found in files}))
             generation = self._index.ready()
-            return index_matched(generation, matched, self._buffers, force, self.activity.reporting(progress), stop)
+            report = self.activity.reporting(progress)
+            return index_matched(generation, matched, self._buffers, force, report, stop, completes=is_new)
+
+    def patterns_to_add(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """See `sidecar.model.Workspace.patterns_to_add`."""
+        asked = [read_pattern(self._root, pattern) for pattern in patterns]
+        limit = self._limit_with(asked)
+        before = self._limit.current() or PatternLimit(())
+        return () if limit is None else PatternLimit(limit.patterns[len(before.patterns) :]).texts
+
+    def _limit_with(self, asked: Sequence[Pattern]) -> PatternLimit | None:
+        """What the index is limited to when these patterns are added; None for an index of the whole workspace."""
+        before = self._limit.current() if self._index.exists() else PatternLimit(())
+        if before is None:
+            return None
+        return before.with_more(patterns_to_add(before, self._files.walker_within(before), asked))
 
     @counted
-    def rebuild(self, progress: Progress, cancelled: IsCancelled) -> BuildReport:
-        """Builds the index anew beside the current one, then swaps them. Raises IndexNotFound."""
+    def rebuild(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
+        """Builds the index anew beside the current one, then swaps them. Raises IndexNotFound.
+
+        With `whole`, an index that is limited to patterns becomes one of the whole workspace.
+        """
         if not self._index.exists():
             raise IndexNotFound("Run `create_index` first.")
-        with self._only_job("rebuild"), self._jobs.fair_slots.taking(cancelled) as stop:
+        with (
+            self._only_job("rebuild"),
+            self._jobs.fair_slots.taking(cancelled) as stop,
+            self._lifting_limit(whole),
+        ):
             return make_anew(self._index, self._builds(progress, stop), self._live_update.end)
 
     def _builds(self, progress: Progress, stop: IsCancelled) -> Build:
@@ -270,7 +321,7 @@ class IndexedWorkspace:
         """Why a path is or is not in the index."""
         relative = relative_path(self._root, path)
         generation = self._live_update.readable() if self._index.exists() else None
-        return explain_path(self._root, relative, self._parts, self.settings(), generation, relative in self._buffers)
+        return explain_path(self._files, relative, generation)
 
     @property
     def documents(self) -> DocumentIndexes:

@@ -15,6 +15,7 @@ from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import WorkspaceNotFound
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Workspace
+from sidecar.parts.data_folder import data_folder_of
 from sidecar.parts.lease import Lease
 from sidecar.parts.paths import normalise_root
 
@@ -26,6 +27,7 @@ class OpenWorkspaces:
 
     def __init__(self, home: Path, parts: Parts) -> None:
         self._home = home
+        self._real_home = home.resolve()
         self._parts = parts
         self._models = Models(parts.make_embedder, home)
         self._open: dict[str, IndexedWorkspace] = {}
@@ -35,10 +37,18 @@ class OpenWorkspaces:
         self._watching: threading.Thread | None = None
 
     def get(self, root: str) -> Workspace:
-        """The workspace of a root folder, made at first use. Raises WorkspaceNotFound if it is not a folder."""
+        """The workspace of a root folder, made at first use.
+
+        Raises WorkspaceNotFound if it is not a folder, if its path is relative, or if it is a data folder of sidecar's.
+        """
         normal = normalise_root(root)
         if not Path(normal).is_dir():
             raise WorkspaceNotFound(f"{shown.place(root)} is not a folder.")
+        if data := data_folder_of(normal, self._real_home):
+            raise WorkspaceNotFound(
+                f"{shown.place(root)} belongs to sidecar's own data in {shown.place(data)}, which is never searched. "
+                "Go to a project's folder, or name one (in a shell with --workspace)."
+            )
         with self._lock:
             if normal not in self._open:
                 self._open[normal] = IndexedWorkspace(

@@ -21,6 +21,7 @@ __all__ = [
     "find_project_root",
     "index_id",
     "normalise_root",
+    "path_here",
     "relative_path",
     "storable",
 ]
@@ -36,15 +37,38 @@ _DRIVE = re.compile(r"^[A-Za-z]:")
 # ---------------------------------------------------------------- roots
 
 
-def normalise_root(path: str) -> str:
-    """The canonical absolute path of a folder: `~` expanded, links resolved, no trailing separator.
+def path_here(text: str) -> str:
+    """The absolute path that this process's user means by `text`: `~` expanded, links resolved.
 
-    The folder need not exist. Raises WorkspaceNotFound for an empty path and for one with a NUL character.
+    Only the process at which a path was written may call this; any other one works in another folder. Raises
+    WorkspaceNotFound for an empty path, for one with a NUL character, and when the working directory is gone.
     """
+    _check(text)
+    try:
+        return os.path.realpath(Path(text).expanduser())
+    except (OSError, RuntimeError) as error:
+        raise errors.WorkspaceNotFound(
+            f"{shown.place(text)} means nothing here: the current folder does not exist any more, or nobody knows the "
+            "home folder. Give an absolute path."
+        ) from error
+
+
+def normalise_root(path: str) -> str:
+    """The canonical form of an absolute path of a folder: links resolved, no trailing separator.
+
+    The folder need not exist. Raises WorkspaceNotFound for an empty path, for one with a NUL character and for one that
+    is relative or begins with `~`: it means one thing to whoever wrote it and another one here.
+    """
+    _check(path)
+    if not os.path.isabs(path):  # noqa: PTH117
+        raise errors.WorkspaceNotFound(f"{shown.place(path)} is not an absolute path. Give the whole path.")
+    root = os.path.realpath(path)
+    return root[0].upper() + root[1:] if _DRIVE.match(root) else root
+
+
+def _check(path: str) -> None:
     if not path or "\0" in path:
         raise errors.WorkspaceNotFound("The workspace path is empty or contains a NUL character.")
-    root = os.path.realpath(Path(path).expanduser())
-    return root[0].upper() + root[1:] if _DRIVE.match(root) else root
 
 
 def index_id(root: str) -> str:

@@ -24,12 +24,14 @@ from sidecar.model import (
     never_cancelled,
 )
 from sidecar.parts import deny
+from sidecar.parts.data_folder import is_own_folder
 from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdict
 from sidecar.parts.languages import is_documentation
 from sidecar.parts.paths import normalise_root, storable
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, TooManyRules
+from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.secrets.names import secret_name
 from sidecar.settings.values import DEFAULTS
 
@@ -38,7 +40,10 @@ _INDEXED = Decision(Rule.INDEXED)
 
 @dataclass(frozen=True, slots=True)
 class WalkOptions:
-    """The settings about files. Sizes are in bytes; `global_ignore` as in `IgnoreRules`."""
+    """The settings about files. Sizes are in bytes; `global_ignore` as in `IgnoreRules`.
+
+    `limit`: the patterns that the index is limited to; None for the whole workspace.
+    """
 
     include: tuple[str, ...] = DEFAULTS["include"]
     exclude: tuple[str, ...] = DEFAULTS["exclude"]
@@ -48,6 +53,7 @@ class WalkOptions:
     doc_patterns: tuple[str, ...] = DEFAULTS["docPatterns"]
     index_docs: bool = DEFAULTS["indexDocs"]
     global_ignore: str | None = None
+    limit: PatternLimit | None = None
 
 
 @dataclass(slots=True)
@@ -308,6 +314,8 @@ class DiskWalker:
     def _judge(self, entry: Entry, level: Level, siblings: deny.Listing) -> tuple[Decision, bool]:
         """The decision on one entry, and whether `.sidecarignore` re-includes it. Defines the order of the rules."""
         refused = deny.denied_by_name(entry.name, entry.is_folder)
+        if not refused and entry.is_folder and is_own_folder(entry.absolute):
+            refused = f"{entry.name}/ (sidecar's own data)"
         if refused:
             return Decision(Rule.DENIED, refused), False
         own = sidecar_verdict(level, entry.path, entry.is_folder)
@@ -363,6 +371,9 @@ class DiskWalker:
     def _collection(self, entry: Entry) -> Decision | None:
         if not self._include.includes(entry.path):
             return Decision(Rule.CONFIG_INCLUDE, ", ".join(self._options.include)[:200])
+        limit = self._options.limit
+        if limit is not None and not limit.names(entry.path):
+            return Decision(Rule.NOT_IN_PATTERNS, only_patterns(limit))
         if not self._options.index_docs and self._is_documentation(entry.path):
             return Decision(Rule.DOCS_OFF, "indexDocs is off")
         return None
@@ -374,6 +385,11 @@ class DiskWalker:
         assert entry.stat is not None
         collection: Collection = "docs" if self._is_documentation(entry.path) else "code"
         return FoundFile(entry.path, Stat.of(entry.stat), collection)
+
+
+def only_patterns(limit: PatternLimit) -> str:
+    """Why a file is outside an index that is limited to patterns."""
+    return f"only {limit.summary} is indexed; create_index indexes the whole workspace"
 
 
 def _secret(entry: Entry) -> Decision | None:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from sidecar import shown
 from sidecar.errors import ConfigInvalid
+
+MODEL_NAMES = ("model", "SIDECAR_MODEL")
+"""The setting that may hold a path, and its variable."""
+T = TypeVar("T")
 
 
 def data_home(env: Mapping[str, str]) -> Path:
     """The data folder: SIDECAR_HOME, else `sidecar` in the user's data folder.
 
-    Raises ConfigInvalid when SIDECAR_HOME is not an absolute path.
+    Raises ConfigInvalid when that is not an absolute path.
     """
     home = own_home(env)
     if home is not None:
         return home
     from platformdirs import user_data_path
 
-    return user_data_path("sidecar", appauthor=False)
+    return absolute(user_data_path("sidecar", appauthor=False), "The user's data folder (XDG_DATA_HOME)")
 
 
 def own_home(env: Mapping[str, str]) -> Path | None:
@@ -28,8 +34,30 @@ def own_home(env: Mapping[str, str]) -> Path | None:
     if not text:
         return None
     home = Path(text).expanduser()
-    if not home.is_absolute():
+    return absolute(home, "SIDECAR_HOME")
+
+
+def absolute(folder: Path, what: str) -> Path:
+    """The folder. Raises ConfigInvalid when it is not an absolute path."""
+    if not folder.is_absolute():
         raise ConfigInvalid(
-            f"SIDECAR_HOME is {shown.place(text)}; give an absolute path, which means the same in every folder."
+            f"{what} is {shown.place(folder)}; give an absolute path, which means the same in every folder."
         )
-    return home
+    return folder
+
+
+def with_paths_of(here: str, values: Mapping[str, T]) -> dict[str, T | str]:
+    """Settings or variables with the model's folder as an absolute path, seen from the folder `here`.
+
+    A name that is no folder there stays as it is, and so does every other value.
+    """
+    return {
+        name: model_seen_from(here, value) if name in MODEL_NAMES and isinstance(value, str) else value
+        for name, value in values.items()
+    }
+
+
+def model_seen_from(here: str, model: str) -> str:
+    """The absolute path of a model's folder, seen from the folder `here`; the text as it is if it names none."""
+    folder = os.path.join(here, os.path.expanduser(model))  # noqa: PTH111, PTH118
+    return folder if here and model and os.path.isdir(folder) else model  # noqa: PTH112

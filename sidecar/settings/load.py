@@ -18,7 +18,7 @@ from sidecar import shown
 from sidecar.small_files import read_small_file
 
 from .declare import DECLARATIONS, ENVIRONMENT_PREFIX, INDEX_CONFIG_KEYS, Declaration, Value
-from .home import data_home, own_home
+from .home import absolute, data_home, model_seen_from, own_home
 from .values import DEFAULTS, parse_size, parsed, written
 
 __all__ = ["Settings", "data_home", "default_config_text", "load_settings", "parse_size", "user_config_file"]
@@ -82,7 +82,7 @@ def load_settings(
     value of None means not given. A missing file counts as empty.
     """
     loader = _Loader()
-    loader.add("user file", shown.place(user_file), loader.read(user_file))
+    loader.add("user file", shown.place(user_file), _with_model_of(user_file, loader.read(user_file)))
     loader.add("index config", shown.place(config_file), loader.read(config_file))
     loader.add("environment", "the environment", loader.from_environment(env))
     loader.add("editor", "the editor's settings", _given(editor))
@@ -109,7 +109,8 @@ def user_config_file(env: Mapping[str, str]) -> Path:
         return home / "config.json"
     from platformdirs import user_config_path
 
-    return user_config_path("sidecar", appauthor=False) / "config.json"
+    folder = user_config_path("sidecar", appauthor=False)
+    return absolute(folder, "The user's configuration folder (XDG_CONFIG_HOME)") / "config.json"
 
 
 class _Loader:
@@ -200,6 +201,14 @@ class _Loader:
         near = difflib.get_close_matches(key, known, 1, 0.6)
         hint = f" Did you mean {near[0]}?" if near else f" Known keys: {', '.join(_BY_KEY)}."
         self._problems.append(f"{shown.quoted(key)} in {source} is not a setting.{hint}")
+
+
+def _with_model_of(file: Path | None, layer: Mapping[str, object]) -> Mapping[str, object]:
+    """A relative model folder in a file of settings is relative to that file, not to whichever process reads it."""
+    model = layer.get("model")
+    if file is None or not isinstance(model, str):
+        return layer
+    return {**layer, "model": model_seen_from(str(file.parent), model)}
 
 
 def _given(layer: Mapping[str, object]) -> Mapping[str, object]:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Workspace
+from sidecar.settings.home import with_paths_of
 from sidecar.settings.load import Settings, load_settings, user_config_file
 from sidecar.tools.context import Workspaces
 from sidecar.tools.registry import DEFAULT_TOOLSETS, tools_of
@@ -39,7 +40,7 @@ def make_service(
     `InvalidParams` for an unknown toolset.
     """
     flags, editor = flags or {}, editor or {}
-    environment = os.environ if env is None else env
+    environment = own_environment() if env is None else env
 
     def open_engine() -> Workspaces:
         if engine is not None:
@@ -69,6 +70,12 @@ def make_sessions(env: Mapping[str, str] | None = None) -> Sessions:
     """The sessions of this process. The setting `activityLog` gives the capacity of their activity log."""
     environment = os.environ if env is None else env
     return Sessions(load_settings(None, user_config_file(environment), environment, {}, {}).activity_log)
+
+
+def own_environment() -> Mapping[str, str]:
+    """This process's environment, in which a model's folder is an absolute path."""
+    here = "" if not os.path.isdir(".") else os.getcwd()  # noqa: PTH109, PTH112
+    return with_paths_of(here, os.environ)
 
 
 class LazyWorkspaces:

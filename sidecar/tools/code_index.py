@@ -4,6 +4,7 @@ first."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
@@ -28,6 +29,9 @@ from sidecar.tools.index_results import (
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.status_result import IndexStatus, index_status
 
+_NAMED = 5
+"""How many patterns a question names."""
+
 
 class NoParams(Params):
     """For tools without parameters."""
@@ -38,6 +42,16 @@ class FileParams(Params):
 
     file_path: str = Field(
         min_length=1, max_length=4096, description="Path relative to the workspace root.", examples=["src/app.py"]
+    )
+
+
+class ReindexParams(Params):
+    """Parameters of `reindex_project`."""
+
+    whole: bool = Field(
+        False,
+        description="End the limit to patterns.",
+        examples=[True],
     )
 
 
@@ -68,17 +82,18 @@ def create_index(context: Context, params: NoParams) -> CreateResult:
 def ask_to_create(context: Context, params: NoParams) -> Question:
     """Raises `IndexExists` or `IndexingInProgress` instead of asking when the index cannot be created."""
     status = context.workspace.status()
-    _refuse_while_indexing(status)
-    if status.status != "not_found" and (status.generation or status.files):
+    refuse_while_indexing(status)
+    if status.status != "not_found" and (status.generation or status.files) and not status.patterns:
         raise IndexExists(
             "Use `reindex_project` to rebuild it, or `delete_index` to remove it.", indexPath=status.index_path
         )
-    return _question(
+    return question(
         context,
         "create_index",
         deed="create a search index for",
         title="Create a search index for",
-        detail="Every source file is read and embedded on this machine. That may take minutes for a large workspace.",
+        detail=f"{_limited(status)}Every source file is read and embedded on this machine. That may take minutes for a "
+        "large workspace.",
         accept="Create index",
         decline="Not now",
     )
@@ -91,16 +106,16 @@ def create_declined(context: Context, params: NoParams, answer: Answer) -> Creat
         project_path=context.workspace.root,
         index_path=context.workspace.status().index_path,
         stats=NOTHING_DONE,
-        message=why_cancelled(answer, "No index was created."),
+        message=why_cancelled(answer, unchanged(context.workspace.status())),
     )
 
 
 # ---------------------------------------------------------------- rebuild
 
 
-def reindex_project(context: Context, params: NoParams) -> ReindexResult:
-    """Rebuilds the whole index; searches use the old one until the new one is complete."""
-    report = context.workspace.rebuild(context.progress, context.cancelled)
+def reindex_project(context: Context, params: ReindexParams) -> ReindexResult:
+    """Rebuilds the index; searches use the old one until the new one is complete."""
+    report = context.workspace.rebuild(context.progress, context.cancelled, params.whole)
     return ReindexResult(
         status="reindexed",
         project_path=context.workspace.root,
@@ -109,21 +124,21 @@ def reindex_project(context: Context, params: NoParams) -> ReindexResult:
     )
 
 
-def ask_to_reindex(context: Context, params: NoParams) -> Question:
+def ask_to_reindex(context: Context, params: ReindexParams) -> Question:
     """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to rebuild now."""
     status = _existing(context)
-    _refuse_while_indexing(status)
-    return _question(
+    refuse_while_indexing(status)
+    return question(
         context,
         "reindex_project",
         deed="rebuild the search index of",
         title="Rebuild the search index of",
-        detail=_what_is_read(status),
+        detail=_what_is_read(status, params.whole),
         accept="Rebuild",
     )
 
 
-def reindex_declined(context: Context, params: NoParams, answer: Answer) -> ReindexResult:
+def reindex_declined(context: Context, params: ReindexParams, answer: Answer) -> ReindexResult:
     """The result of `reindex_project` when it was not allowed."""
     return ReindexResult(
         status="cancelled",
@@ -155,8 +170,8 @@ def delete_index(context: Context, params: NoParams) -> DeleteResult:
 def ask_to_delete(context: Context, params: NoParams) -> Question:
     """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to delete now."""
     status = _existing(context)
-    _refuse_while_indexing(status)
-    return _question(
+    refuse_while_indexing(status)
+    return question(
         context,
         "delete_index",
         deed="permanently delete the search index of",
@@ -256,21 +271,39 @@ def _what_is_lost(status: StatusAnswer) -> str:
     return f"{held} at {shown.quoted(status.index_path)} are lost."
 
 
-def _what_is_read(status: StatusAnswer) -> str:
+def _what_is_read(status: StatusAnswer, whole: bool) -> str:
     if _is_damaged(status):
         return f"All files are read again. The present index cannot be read: {status.warning}"
+    if whole and status.patterns:
+        return f"{_limited(status)}Every source file of the workspace is read and embedded."
     files = count(status.files, "file")
     return f"{files} will be read again; searches use the present index until the new one is done."
 
 
-def _refuse_while_indexing(status: StatusAnswer) -> None:
+def _limited(status: StatusAnswer) -> str:
+    return f"The present index holds only {patterns_in_words(status.patterns)}. " if status.patterns else ""
+
+
+def patterns_in_words(patterns: Sequence[str]) -> str:
+    """The first patterns and how many more there are, for a question."""
+    more = len(patterns) - _NAMED
+    return ", ".join(map(shown.quoted, patterns[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
+
+
+def unchanged(status: StatusAnswer) -> str:
+    """How things stand after a no."""
+    return "No index was created." if status.status == "not_found" else "The index has not changed."
+
+
+def refuse_while_indexing(status: StatusAnswer) -> None:
+    """Raises `IndexingInProgress`, so that nobody is asked for nothing."""
     if status.status == "indexing":
         raise IndexingInProgress(
             f"{status.progress_done:,} of {count(status.progress_total, 'file')} are done; try again later."
         )
 
 
-def _question(
+def question(
     context: Context,
     tool: str,
     *,
@@ -280,11 +313,17 @@ def _question(
     accept: str,
     decline: str = "Keep",
     destructive: bool = False,
+    about: str = "",
 ) -> Question:
+    """What a person is asked before `tool` does this deed to the workspace.
+
+    `about`: what else the question depends on; an answer to another one does not count.
+    """
     root = context.workspace.root
     asker = shown.named(context.asked_by) if context.asked_by else ""
+    names = hashlib.sha256("\0".join(filter(None, (root, about))).encode("utf-8", "backslashreplace"))
     return Question(
-        id=f"{tool}-{hashlib.sha256(root.encode()).hexdigest()[:12]}",
+        id=f"{tool}-{names.hexdigest()[:12]}",
         tool=tool,
         message=f"{asker or 'A caller'} wants to {deed} {shown.named(root)}.",
         detail=detail,
@@ -368,7 +407,7 @@ REINDEX_PROJECT = ToolSpec(
     name="reindex_project",
     family=FAMILY,
     summary="Rebuild the whole index",
-    params=NoParams,
+    params=ReindexParams,
     result=ReindexResult,
     run=reindex_project,
     question=ask_to_reindex,

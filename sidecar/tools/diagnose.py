@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sidecar.tools.assemble import own_environment
 from sidecar.tools.lines import BAD, GOOD, Line
 
 
@@ -50,6 +50,6 @@ def run_checks(flags: Mapping[str, object], root: str, env: Mapping[str, str] | 
     """Runs every check. Never raises."""
     from sidecar.engine.doctor import check_everything
 
-    environment = os.environ if env is None else env
+    environment = own_environment() if env is None else env
     found = check_everything(flags, environment, root)
     return Diagnosis(tuple(CheckResult(check.name, check.ok, check.found, check.advice) for check in found))

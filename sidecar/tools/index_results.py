@@ -38,12 +38,14 @@ class DocsStats(CamelResult):
 
 
 class UpdateResult(CamelResult):
-    """What `Service.refresh` returns. `files` and `chunks` count both collections; `seconds` is the time it took.
+    """What `Service.refresh` returns. `project_path` is the workspace, `files` and `chunks` count both collections, and
+    `seconds` is the time it took.
 
     The other fields are those of `BuildReport`.
     """
 
     status: Literal["indexed"] = "indexed"
+    project_path: str
     files: int
     chunks: int
     docs_files: int
@@ -59,9 +61,10 @@ class UpdateResult(CamelResult):
     notice: str | None = None
 
     @classmethod
-    def of(cls, report: BuildReport, seconds: float) -> UpdateResult:
-        """The result for what the engine reports."""
+    def of(cls, workspace: str, report: BuildReport, seconds: float) -> UpdateResult:
+        """The result for what the engine reports of this workspace."""
         return cls(
+            project_path=workspace,
             files=report.code.files + report.docs.files,
             chunks=report.code.chunks + report.docs.chunks,
             docs_files=report.docs.files,
@@ -80,6 +83,7 @@ class UpdateResult(CamelResult):
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
         of_docs = f"{count(self.docs_files, 'file')} of documentation"
+        yield f"workspace {shown.path(self.project_path)}"
         yield (STRONG, count(self.files, "file")), f", {count(self.chunks, 'chunk')} ({of_docs})"
         unchanged = f"{count(self.unchanged, 'file')} unchanged, {self.removed:,} removed"
         yield f"{self._embedded()}, {unchanged}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sidecar.model import IsCancelled, Progress
+from sidecar.tools.assemble import own_environment
 from sidecar.tools.lines import GOOD, Line, pairs
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class ModelList:
     def __init__(self, flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> None:
         from sidecar.engine.models.catalog import ModelCatalog
 
-        self._models = ModelCatalog(flags, os.environ if env is None else env, root)
+        self._models = ModelCatalog(flags, own_environment() if env is None else env, root)
 
     def every(self) -> Listed:
         """The models that ship, those that can be downloaded, and the folder in use if `model` names a folder."""

@@ -29,9 +29,11 @@ from sidecar.tools.semantic import (
     Pattern,
     PatternIndexResult,
     PatternsParams,
+    ask_to_index_patterns,
     index_patterns,
+    index_patterns_declined,
 )
-from sidecar.tools.spec import Params, ToolSpec
+from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 
 _OF_QUERY = {"query", "k", "index_name"}
 _OF_PATTERNS = {"patterns", "force"}
@@ -77,6 +79,26 @@ def search_index(context: Context, params: SearchIndexParams) -> PatternIndexRes
     return index_patterns(context, PatternsParams.model_validate(given))
 
 
+def ask_to_search_index(context: Context, params: SearchIndexParams) -> Question | None:
+    """The question before files are indexed; None before a search. Raises as `ask_to_index_patterns`."""
+    return ask_to_index_patterns(context, _patterns_of(params)) if _indexes(params) else None
+
+
+def search_index_declined(context: Context, params: SearchIndexParams, answer: Answer) -> PatternIndexResult:
+    """The result when files were not allowed to be indexed."""
+    return index_patterns_declined(context, _patterns_of(params), answer)
+
+
+def _indexes(params: SearchIndexParams) -> bool:
+    """Whether these are the parameters of indexing. Others, and wrong ones, are left to `search_index`."""
+    given = params.model_dump(exclude_none=True).keys()
+    return "patterns" in given and given <= _OF_PATTERNS
+
+
+def _patterns_of(params: SearchIndexParams) -> PatternsParams:
+    return PatternsParams(patterns=params.patterns or [], force=bool(params.force))
+
+
 def which(arguments: Mapping[str, object]) -> ToolSpec | None:
     """The family's tool that these arguments mean; None when they have neither or both of `query` and `patterns`."""
     searches, indexes = (arguments.get(name) is not None for name in ("query", "patterns"))
@@ -92,6 +114,8 @@ SEARCH_INDEX_PATTERNS = ToolSpec(
     params=PatternsParams,
     result=PatternIndexResult,
     run=index_patterns,
+    question=ask_to_index_patterns,
+    declined=index_patterns_declined,
     read_only=False,
     idempotent=True,
     dialect=SEMANTIC,
@@ -106,6 +130,8 @@ SEARCH_INDEX = ToolSpec(
     result=PatternIndexResult,
     other_results=(DocumentSearchResult,),
     run=search_index,
+    question=ask_to_search_index,
+    declined=search_index_declined,
     read_only=False,
     idempotent=True,
     dialect=EITHER,

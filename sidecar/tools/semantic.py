@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictFloat
 
@@ -16,11 +16,12 @@ from sidecar import shown
 from sidecar.errors import IndexNotFound, InvalidParams, InvalidPattern, InvalidQuery
 from sidecar.model import Hit, MarkedLine, SearchAnswer
 from sidecar.shown import count
+from sidecar.tools.code_index import patterns_in_words, question, refuse_while_indexing, unchanged, why_cancelled
 from sidecar.tools.code_search import Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult
 from sidecar.tools.lines import ASIDE, BAD, FOUND, PLACE, STRONG, Line
-from sidecar.tools.spec import Params, RefusedAs, ToolSpec
+from sidecar.tools.spec import Answer, Params, Question, RefusedAs, ToolSpec
 
 FAMILY = "semantic"
 NO_PATTERNS = (
@@ -87,7 +88,8 @@ class FailedFile(SnakeResult):
 
 
 class PatternIndexResult(SnakeResult):
-    """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call."""
+    """A file counts once for each pattern that it matches. `total_chunks` counts the chunks made by this call.
+    `message` says why, if `status` is cancelled."""
 
     message: str
     indexed_files: int
@@ -96,7 +98,13 @@ class PatternIndexResult(SnakeResult):
     execution_time_ms: int
     failed_files: int
     errors: list[FailedFile]
+    status: Literal["indexed", "cancelled"] = "indexed"
+    workspace: str
     notice: str | None = None
+
+    def remark(self) -> str:
+        """What the log keeps beside the number of results."""
+        return self.message if self.status == "cancelled" else self.notice or ""
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
@@ -105,10 +113,13 @@ class PatternIndexResult(SnakeResult):
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
         yield ((STRONG, self.message),)
+        if self.status == "cancelled":
+            return
         yield (
             f"{self.skipped_files} skipped, {self.failed_files} failed, {count(self.total_chunks, 'chunk')},"
             f" {self.execution_time_ms} ms"
         )
+        yield f"workspace {shown.path(self.workspace)}"
         for failure in self.errors:
             yield ((BAD, f"{failure.path}: {failure.error}"),)
 
@@ -173,6 +184,7 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
     report = context.workspace.index_matching(params.patterns, params.force, context.progress, context.cancelled)
     errors = [FailedFile(path=path, error=why) for path, why in report.failures[:MAX_LISTED]]
     return PatternIndexResult(
+        workspace=context.workspace.root,
         message=f"Successfully indexed {report.indexed} files",
         indexed_files=report.indexed,
         skipped_files=report.skipped,
@@ -192,6 +204,48 @@ def _without_files(patterns: Sequence[str]) -> str | None:
     if len(patterns) > MAX_NAMED:
         named.append(f"{len(patterns) - MAX_NAMED} more")
     return "No file matches " + " or ".join(filter(None, (", ".join(named[:-1]), named[-1]))) + "."
+
+
+def ask_to_index_patterns(context: Context, params: PatternsParams) -> Question | None:
+    """None if everything that the patterns name may be indexed already.
+
+    Raises `InvalidParams`, `InvalidPattern`, `PathTraversal` or `IndexingInProgress` instead of asking when the tool
+    cannot run.
+    """
+    if not params.patterns:
+        raise InvalidParams(NO_PATTERNS)
+    new = context.workspace.patterns_to_add(params.patterns)
+    if not new:
+        return None
+    status = context.workspace.status()
+    refuse_while_indexing(status)
+    is_first = status.status == "not_found"
+    return question(
+        context,
+        "search_index",
+        deed="create a search index for a part of" if is_first else "index more files of",
+        detail=f"What {patterns_in_words(new)} names is read and embedded on this machine. The index stays limited to "
+        f"{'that' if is_first else 'its patterns'} until somebody creates the whole one.",
+        title="Create a search index for a part of" if is_first else "Index more files of",
+        accept="Create index" if is_first else "Index",
+        decline="Not now",
+        about="\0".join(new),
+    )
+
+
+def index_patterns_declined(context: Context, params: PatternsParams, answer: Answer) -> PatternIndexResult:
+    """The result of `search_index` by patterns when it was not allowed."""
+    return PatternIndexResult(
+        status="cancelled",
+        workspace=context.workspace.root,
+        message=why_cancelled(answer, unchanged(context.workspace.status())),
+        indexed_files=0,
+        skipped_files=0,
+        total_chunks=0,
+        execution_time_ms=0,
+        failed_files=0,
+        errors=[],
+    )
 
 
 def search_query(context: Context, params: QueryParams) -> SemanticResult:

@@ -115,19 +115,27 @@ class Service:
         return self._workspaces.get(root)
 
     def refresh(
-        self, workspace: str, progress: Progress = no_progress, cancelled: IsCancelled = never_cancelled
+        self,
+        workspace: str,
+        progress: Progress = no_progress,
+        cancelled: IsCancelled = never_cancelled,
+        whole: bool = False,
     ) -> Done:
         """Creates the index or updates it, without a question; the result is an `UpdateResult`. This is not a tool:
-        only a person who typed the command may skip the question.
+        only a person who typed the command may skip the question. With `whole`, an index that is limited to patterns
+        becomes one of the whole workspace.
 
         Raises `SidecarError` only.
         """
         started = time.monotonic()
         say = self.wordings["shell"]
-        report = _guarded(
-            "refresh", workspace, say, lambda: self._workspaces.get(workspace).refresh(progress, cancelled)
-        )
-        result = UpdateResult.of(report, time.monotonic() - started).worded(say)
+
+        def update() -> UpdateResult:
+            opened = self._workspaces.get(workspace)
+            report = opened.refresh(progress, cancelled, whole)
+            return UpdateResult.of(opened.root, report, time.monotonic() - started).worded(say)
+
+        result = _guarded("refresh", workspace, say, update)
         return Done(CODE_SEARCH.shape(result), result)
 
     def call(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from sidecar import shown
 from sidecar.model import StatusAnswer, UpgradeProgress
 from sidecar.shown import count
 from sidecar.tools.dialect import CamelResult
@@ -86,7 +87,8 @@ class IndexStatus(CamelResult):
 
     `coverage`: the share of chunks that have their vector, 0-1. `problems`: settings that cannot be used, each with the
     allowed values. `modelUpgrade`: a model upgrade in the background; `model` answers in the meantime and the index is
-    complete.
+    complete. `patterns`: the index was made by search_index and holds only what these patterns name, at most 50 of
+    them; `pattern_count` is the number of all.
     """
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
@@ -99,6 +101,8 @@ class IndexStatus(CamelResult):
     storage_size: str | None = None
     watcher_active: bool | None = None
     indexing_strategy: Literal["realtime", "lazy", "git"] | None = None
+    patterns: list[str] | None = None
+    pattern_count: int | None = None
     pending_files: int | None = None
     hybrid_search: HybridSearch | None = None
     code_files: int | None = None
@@ -145,6 +149,8 @@ class IndexStatus(CamelResult):
         yield "workspace", self.project_path or ""
         yield "index", self.index_path or ""
         yield "config", self.config_path or ""
+        if self.patterns is not None:
+            yield "patterns", self._patterns(self.patterns)
         if self.total_files is not None:
             yield from self._facts_of_the_index()
 
@@ -168,6 +174,10 @@ class IndexStatus(CamelResult):
             "secrets",
             f"{count(self.withheld_files or 0, 'file')} withheld, {count(self.masked_values or 0, 'value')} masked",
         )
+
+    def _patterns(self, patterns: list[str]) -> str:
+        more = (self.pattern_count or 0) - len(patterns)
+        return ", ".join(map(shown.path, patterns)) + (f" and {more:,} more" if more > 0 else "")
 
     def _model(self) -> str:
         """Before the model is loaded, only the setting is known of the device."""
@@ -193,6 +203,8 @@ def index_status(answer: StatusAnswer) -> IndexStatus:
         progress=_progress(answer) if answer.status == "indexing" else None,
         warning=answer.warning or None,
         problems=list(answer.problems) or None,
+        patterns=list(answer.patterns[:MAX_LISTED]) or None,
+        pattern_count=len(answer.patterns) or None,
     )
     return status if answer.status == "not_found" else status.model_copy(update=_facts(answer))
 

@@ -17,7 +17,7 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.models.loader import Models
-from sidecar.engine.ports import MakeStore, Preparers, VectorStore, Walker, Watching
+from sidecar.engine.ports import MakeStore, MakeWalker, Preparers, VectorStore, Watching
 from sidecar.engine.update.live import LiveTimes
 from sidecar.engine.wiring import make_store, real_parts
 from sidecar.engine.workspace import IndexedWorkspace, WorkspaceModels
@@ -150,9 +150,9 @@ def _read_after(
 class _Followed:
     """A walker after whose walks something happens."""
 
-    def __init__(self, then: Callable[[], object], make: Callable[..., Walker], root: str, settings: Settings) -> None:
+    def __init__(self, then: Callable[[], object], make: MakeWalker, *options: Any) -> None:
         self._then = then
-        self._walker = make(root, settings)
+        self._walker = make(*options)
 
     def walk(self, cancelled: IsCancelled = never_cancelled) -> WalkResult:
         result = self._walker.walk(cancelled)
@@ -169,12 +169,11 @@ class _Within:
     def __init__(
         self,
         around: Callable[[], AbstractContextManager[object]],
-        make: Callable[..., Walker],
-        root: str,
-        settings: Settings,
+        make: MakeWalker,
+        *options: Any,
     ) -> None:
         self._around = around
-        self._walker = make(root, settings)
+        self._walker = make(*options)
 
     def walk(self, cancelled: IsCancelled = never_cancelled) -> WalkResult:
         with self._around():

@@ -25,7 +25,7 @@ def search_index(toolsets: str) -> ToolSpec:
 
 @pytest.fixture
 def both(real_tools: Callable[..., RealTools]) -> RealTools:
-    return real_tools("documents,semantic")
+    return real_tools("documents,semantic", confirm="never")
 
 
 @pytest.mark.process

@@ -27,7 +27,8 @@ def test_patterns_index_what_they_match_and_no_more_is_claimed(tools: RealTools)
     assert counts(result) == (3, 0, 0)
     assert result["total_chunks"] >= 3
     assert isinstance(result["execution_time_ms"], int)
-    assert tools("get_index_status")["status"] == "incomplete"
+    status = tools("get_index_status")
+    assert (status["status"], status["patterns"]) == ("ready", ["**/*.py", "src/parse.ts"])
 
 
 @pytest.mark.process

@@ -220,7 +220,11 @@ async def test_a_search_of_documents_under_the_shared_name_waits_for_no_indexing
 
     workspaces = FakeWorkspaces(FakeWorkspace(FILES, before_work=before_work))
     service = Service(workspaces, confirm="never", tools=tools_of("all"))
-    build = asyncio.create_task(service.acall("create_index", {}, workspace=ROOT))
+    go_on.set()
+    await service.acall("create_index", {}, workspace=ROOT)
+    started.clear()
+    go_on.clear()
+    build = asyncio.create_task(service.acall("reindex_project", {}, workspace=ROOT))
     await asyncio.to_thread(started.wait, 30)
     indexing = [
         asyncio.create_task(service.acall("search_index", {"patterns": ["*"]}, workspace=ROOT))

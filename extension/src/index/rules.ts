@@ -17,6 +17,10 @@ const RULES: Readonly<Record<string, RuleText>> = {
   },
   "config-exclude": { title: "Setting “Exclude”", sentence: "The setting “Exclude” names it." },
   "not-in-config-include": { title: "Setting “Include”", sentence: "The setting “Include” does not name it." },
+  "not-in-patterns": {
+    title: "Outside the patterns",
+    sentence: "The index is limited to patterns that do not name it. “Create Index” indexes the whole workspace.",
+  },
   gitignore: {
     title: "Ignored by git",
     sentence: "Git ignores it. The setting “Respect Gitignore” can be turned off.",

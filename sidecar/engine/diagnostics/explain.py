@@ -7,23 +7,19 @@ from datetime import UTC, datetime
 
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.ingest.prepare import Look
-from sidecar.engine.ports import Parts
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.errors import FileNotFound
 from sidecar.model import Decision, Explanation, FoundFile, Rule
-from sidecar.settings.load import Settings
 
 _UNREAD = (Rule.BINARY, Rule.ENCODING)
 
 
-def explain_path(
-    root: str, path: str, parts: Parts, settings: Settings, generation: Generation | None, has_buffer: bool
-) -> Explanation:
+def explain_path(files: WorkspaceFiles, path: str, generation: Generation | None) -> Explanation:
     """Explains `path`, which is relative to the root.
 
     Reads the file, because its content may be the reason to leave it out. `generation` is None if there is no index.
-    `has_buffer`: an editor holds unsaved text for it.
     """
-    walker = parts.make_walker(root, settings)
+    walker, has_buffer = files.walker(), path in files.buffers
     try:
         found = walker.found(path)
         exists = True
@@ -36,7 +32,8 @@ def explain_path(
         decision = Decision(Rule.MISSING, "a file of this name would be indexed")
     sha256, encoding = b"", ""
     if isinstance(found, FoundFile):
-        judged = parts.preparers.judge(root, settings, Look(path, found.stat.size))
+        look = Look(path, found.stat.size)
+        judged = files.parts.preparers.judge(files.root, files.settings(), look)
         detail = "; ".join(filter(None, (decision.detail, judged.decision.detail)))
         decision = replace(decision, detail=detail) if judged.decision.indexed else judged.decision
         sha256, encoding = judged.sha256, "" if judged.decision.rule in _UNREAD else judged.encoding

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -14,10 +14,11 @@ from sidecar.engine.index.generation import Generation, read_meta
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.prepare import BY_LINES
 from sidecar.engine.update.activity import Activity
-from sidecar.engine.update.staleness import one_line, unread_notice
+from sidecar.engine.update.staleness import limit_notice, one_line, unread_notice
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Rule, SkippedPath, StatusAnswer, UpgradeProgress
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
+from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
 from sidecar.shown import count
 
@@ -27,10 +28,13 @@ _State: TypeAlias = Literal["ready", "indexing", "not_found", "incomplete", "fai
 class Reporter:
     """Makes the `StatusAnswer`s of one workspace."""
 
-    def __init__(self, root: str, directory: IndexLayout, activity: Activity) -> None:
+    def __init__(
+        self, root: str, directory: IndexLayout, activity: Activity, limit: Callable[[], PatternLimit | None]
+    ) -> None:
         self._root = root
         self._directory = directory
         self._activity = activity
+        self._limit = limit
 
     def is_complete(self) -> bool:
         """Whether there is an index that has been brought up to date with the whole workspace once.
@@ -46,6 +50,21 @@ class Reporter:
             return False
         except SidecarError:
             return True
+
+    def is_limited(self) -> bool:
+        """Whether the index is limited to patterns. One whose patterns cannot be read is."""
+        try:
+            return self._limit() is not None
+        except IndexCorrupt:
+            return True
+
+    def limited_to(self) -> str:
+        """The patterns that the index is limited to, on one line; empty if there are none or they cannot be read."""
+        try:
+            limit = self._limit()
+        except IndexCorrupt:
+            return ""
+        return limit.summary if limit is not None else ""
 
     def status(
         self,
@@ -83,9 +102,15 @@ class Reporter:
         )
         if self._directory.current() is None:
             return replace(answer, status="indexing") if self._activity.kind else answer
+        try:
+            limit = self._limit()
+        except IndexCorrupt as error:
+            return replace(answer, status="failed", warning=one_line(problem, error.message))
+        answer = replace(answer, patterns=limit.texts if limit is not None else ())
         if generation is None:
             return replace(answer, status="failed", warning=problem)
-        return self._describe(answer, generation, problem)
+        described = self._describe(answer, generation, problem)
+        return replace(described, warning=one_line(described.warning, limit_notice(limit)))
 
     def _describe(self, answer: StatusAnswer, generation: Generation, problem: str) -> StatusAnswer:
         meta = read_meta(self._directory.manifest(generation.number))

@@ -1,7 +1,7 @@
 """Where one workspace's index lies on disk, which generation is current, and how the index is deleted.
 
 <home>/vectors/vectors.sqlite   shared by all indexes
-<home>/indexes/<id>/  lock  config.json  current  generations/<n>/{manifest.sqlite, store/}
+<home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/{manifest.sqlite, store/}
                       memories/memories.sqlite  documents/documents.sqlite
 
 Memories and documents outlive the index, because they cannot be made again from the files.
@@ -29,6 +29,7 @@ class IndexLayout:
         self.indexes = home / "indexes"
         self.path = self.indexes / index_id(root)
         self.config = self.path / "config.json"
+        self.patterns = self.path / "patterns.json"
         self.vectors = home / "vectors" / "vectors.sqlite"
         self._current = self.path / "current"
         self.memories = self.path / _MEMORIES / "memories.sqlite"

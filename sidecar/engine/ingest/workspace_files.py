@@ -8,21 +8,30 @@ from dataclasses import dataclass
 from sidecar.engine.ports import Parts, Walker, Watching
 from sidecar.errors import FileNotFound
 from sidecar.model import FoundFile, SkippedPath, Stat
+from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
 
 
 @dataclass(frozen=True)
 class WorkspaceFiles:
-    """The files below `root`. `buffers` maps paths to the unsaved text of editors; `settings` reads the settings."""
+    """The files below `root`. `buffers` maps paths to the unsaved text of editors; `settings` reads the settings.
+
+    `limit` reads the patterns that the index is limited to; None means the whole workspace. It raises IndexCorrupt.
+    """
 
     root: str
     buffers: Mapping[str, str]
     parts: Parts
     settings: Callable[[], Settings]
+    limit: Callable[[], PatternLimit | None] = lambda: None
 
     def walker(self) -> Walker:
-        """A walker with the current settings."""
-        return self.parts.make_walker(self.root, self.settings())
+        """A walker with the current settings, which keeps to the patterns that the index is limited to."""
+        return self.walker_within(self.limit())
+
+    def walker_within(self, limit: PatternLimit | None) -> Walker:
+        """A walker with the current settings, which keeps to these patterns."""
+        return self.parts.make_walker(self.root, self.settings(), limit)
 
     def watcher(self) -> Watching:
         """A watcher with the current settings, not yet started."""

@@ -1,33 +1,27 @@
 """Indexes the files that globs, paths or folders name, at once, into the workspace's own index.
 
-The patterns choose what is indexed now, not what belongs in the index: ignore files and settings decide that. The rest
-of the workspace follows with the next update.
+In an index of the whole workspace the patterns choose what is indexed now. An index that is made by patterns holds only
+the files that they name (`index/stored_limit.py`). Ignore files and settings apply in both.
 """
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sidecar import shown
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.ingest.indexer import Tally
 from sidecar.engine.ingest.plan import Plan, batches, make_plan
 from sidecar.engine.ports import Walker
-from sidecar.errors import FileNotFound, IndexLocked, PathTraversal
+from sidecar.errors import FileNotFound, IndexLocked
 from sidecar.model import FoundFile, IsCancelled, PatternReport, Progress, SkippedPath, WalkResult
-from sidecar.parts.globs import compile_glob
-from sidecar.parts.paths import normalise_root, relative_path
-
-_GLOB = re.compile(r"[*?\[{]")
+from sidecar.parts.pattern_limit import Pattern, PatternLimit
 
 
 @dataclass(frozen=True)
 class Matched:
     """The files that each pattern names, (path, reason) for plain paths without any file that can be indexed, and the
-    globs that no file matches, as the caller wrote them."""
+    globs that no file matches."""
 
     files: tuple[tuple[FoundFile, ...], ...]
     failures: tuple[tuple[str, str], ...]
@@ -44,28 +38,40 @@ class _Counts:
     done: set[str] = field(default_factory=set)
 
 
-def match_patterns(root: str, walker: Walker, patterns: Sequence[str], cancelled: IsCancelled) -> Matched:
-    """Walks the workspace and matches its files with the patterns.
-
-    Raises InvalidPattern if a glob is malformed, PathTraversal if a pattern leads out of the workspace, and Cancelled.
-    """
-    relative = [_relative(root, pattern) for pattern in patterns]
-    globs = {pattern: compile_glob(pattern) for pattern in relative if _GLOB.search(pattern)}
+def match_patterns(walker: Walker, patterns: Sequence[Pattern], cancelled: IsCancelled) -> Matched:
+    """Walks the workspace and matches its files with the patterns. Raises InvalidPattern and Cancelled."""
     walked = walker.walk(cancelled)
     by_path = {found.path: found for found in walked.files}
     matched: list[tuple[FoundFile, ...]] = []
     failures: list[tuple[str, str]] = []
     unmatched: list[str] = []
-    for given, pattern in zip(patterns, relative, strict=True):
-        files = tuple(_named(pattern, by_path, globs.get(pattern)))
+    for pattern in patterns:
+        files = tuple(_named(pattern, by_path))
         matched.append(files)
         if files:
             continue
-        if pattern in globs:
-            unmatched.append(given)
+        if pattern.is_glob:
+            unmatched.append(pattern.text)
         else:
-            failures.append((pattern, _why_not(walker, pattern)))
+            failures.append((pattern.text, _why_not(walker, pattern.text)))
     return Matched(tuple(matched), tuple(failures), walked, tuple(unmatched))
+
+
+def patterns_to_add(limit: PatternLimit, walker: Walker, patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
+    """Those of the patterns that the limit does not cover.
+
+    It covers its own patterns, and each file that they name. `walker` keeps to the limit.
+    """
+
+    def is_covered(pattern: Pattern) -> bool:
+        if not {pattern, Pattern(pattern.text, False)}.isdisjoint(limit.patterns):
+            return True
+        try:
+            return not pattern.is_glob and isinstance(walker.found(pattern.text), FoundFile)
+        except FileNotFound:
+            return False
+
+    return tuple(dict.fromkeys(pattern for pattern in patterns if not is_covered(pattern)))
 
 
 def index_matched(
@@ -75,10 +81,13 @@ def index_matched(
     force: bool,
     progress: Progress,
     cancelled: IsCancelled,
+    *,
+    completes: bool,
 ) -> PatternReport:
     """Indexes the matched files, pattern by pattern.
 
-    A file that two patterns name counts twice, the second time as skipped unless `force`. Raises IndexLocked if the
+    A file that two patterns name counts twice, the second time as skipped unless `force`. `completes`: the index then
+    holds all that it may hold. Raises IndexLocked if the
     generation is read-only, and Cancelled, after which committed work stays.
     """
     if generation.writer is None:
@@ -87,8 +96,10 @@ def index_matched(
     counts = _Counts(failed=len(matched.failures))
     for files in matched.files:
         _index(writer, files, matched.walked, buffers, force, counts, progress, cancelled)
-    with writer.manifest.transaction():
-        writer.manifest.set_meta(last_updated=time.time())
+    if completes:
+        writer.finish()
+    else:
+        writer.note_update()
     named = {found.path for files in matched.files for found in files}
     unread = tuple((path, why) for path, why in writer.manifest.failures().items() if path in named)
     failures = (*matched.failures, *unread)
@@ -139,29 +150,14 @@ def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancel
     return tally
 
 
-def _relative(root: str, pattern: str) -> str:
-    """The pattern relative to the root, as the index spells paths. Raises PathTraversal.
-
-    `_named` compares it with paths first, so that a path with the characters of a glob still names its file.
-    """
-    if not _GLOB.search(pattern):
-        return relative_path(root, pattern)
-    base = normalise_root(root).rstrip("/") + "/"
-    relative = pattern.removeprefix(base)
-    if relative.startswith("/") or ".." in relative.split("/"):
-        raise PathTraversal(f"{shown.quoted(pattern)} leaves the workspace {shown.place(root)}.")
-    return relative
-
-
-def _named(
-    pattern: str, by_path: Mapping[str, FoundFile], matches: Callable[[str], bool] | None
-) -> Iterator[FoundFile]:
-    if pattern in by_path:
-        yield by_path[pattern]
+def _named(pattern: Pattern, by_path: Mapping[str, FoundFile]) -> Iterator[FoundFile]:
+    """The files that a pattern names. A path with the characters of a glob names its file."""
+    if pattern.text in by_path:
+        yield by_path[pattern.text]
         return
-    folder = f"{pattern}/" if pattern else ""
+    matches = pattern.matcher()
     for path, found in by_path.items():
-        if matches(path) if matches else path.startswith(folder):
+        if matches(path):
             yield found
 
 

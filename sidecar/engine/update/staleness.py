@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sidecar import shown
+from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.shown import count
 
 
@@ -70,6 +71,13 @@ def unread_notice(unread: Sequence[tuple[str, str]]) -> str:
     more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
     name = "The workspace" if path == "/" else path
     return f"{name}{more} could not be read ({reason}); what is known of it is kept, and sidecar will try again."
+
+
+def limit_notice(limit: PatternLimit | None) -> str:
+    """One line on the patterns that the index is limited to; empty for an index of the whole workspace."""
+    if limit is None:
+        return ""
+    return f"Only {limit.summary} is indexed; create_index indexes the whole workspace."
 
 
 def one_line(*notices: str) -> str:

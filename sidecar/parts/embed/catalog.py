@@ -127,7 +127,8 @@ class Catalog:
     models: tuple[ModelEntry, ...]
 
     def resolve(self, name_or_folder: str = "") -> ModelFiles:
-        """The model with this catalog id, else the model in this folder; the default for an empty string.
+        """The model with this catalog id, else the model in this folder, which is an absolute path; the default for an
+        empty string.
 
         Raises ModelLoadFailed if there is neither, or if the settings in the folder are invalid.
         """
@@ -135,8 +136,8 @@ class Catalog:
         for entry in self.models:
             if entry.id == wanted:
                 return ModelFiles(entry, self.folder / entry.folder)
-        folder = Path(wanted).expanduser()
-        if folder.is_dir():
+        folder = Path(wanted)
+        if folder.is_absolute() and folder.is_dir():
             return ModelFiles(_folder_entry(folder), folder)
         known = ", ".join(entry.id for entry in self.models)
         raise ModelLoadFailed(

@@ -75,7 +75,7 @@ class Shelf:
         known = {entry.id for entry in self.catalog.models}
         found = self.find(name_or_folder)
         if found is None or found.entry.id in known:
-            if name_or_folder and name_or_folder not in known and not Path(name_or_folder).expanduser().is_dir():
+            if name_or_folder and name_or_folder not in known and not Path(name_or_folder).is_dir():
                 raise ModelLoadFailed(self.unknown(name_or_folder))
             return self.catalog.resolve(name_or_folder)
         return self.downloaded(found)

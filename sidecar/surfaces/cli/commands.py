@@ -18,8 +18,8 @@ from sidecar.tools.lines import upgrade_lines
 
 
 def index(session: CliSession) -> int:
-    """Brings the index up to date and shows what was done."""
-    _show(session, _refresh(session))
+    """Brings the index of the whole workspace up to date and shows what was done."""
+    _show(session, _refresh(session, whole=True))
     _note_settings(session)
     return 0
 
@@ -36,10 +36,10 @@ def _note(session: CliSession, reply: Reply) -> None:
         session.note(note)
 
 
-def _refresh(session: CliSession) -> Reply:
+def _refresh(session: CliSession, whole: bool = False) -> Reply:
     """Brings the index up to date, and waits for a model upgrade too."""
     with interruptible() as interrupt, session.progress() as progress:
-        return session.tools.refresh(session.root, progress, interrupt.came)
+        return session.tools.refresh(session.root, progress, interrupt.came, whole)
 
 
 def _note_settings(session: CliSession) -> None:
@@ -77,6 +77,8 @@ def search_index(session: CliSession) -> int:
     reply = _call(session, patterns=[_from_here(session, pattern) for pattern in session.args.patterns])
     _show_formatted(session, reply)
     result = reply.value
+    if reply.declined:
+        return NOT_CONFIRMED
     if result["indexed_files"] or result["skipped_files"] or not result["failed_files"]:
         return 0
     session.note("To search for these words instead: sidecar search -- index ...")

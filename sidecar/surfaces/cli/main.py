@@ -94,7 +94,9 @@ def main(
     words = sys.argv[1:] if argv is None else argv
     report = _Report(err, as_json="--json" in words, quiet=not {"-q", "--quiet"}.isdisjoint(words))
     try:
-        status = _run(parse(words), service, doors, (stdin or sys.stdin or absent_stream(), out, err))
+        args = parse(words)
+        _resolve_paths(args)
+        status = _run(args, service, doors, (stdin or sys.stdin or absent_stream(), out, err))
         out.flush()
     except SidecarError as error:
         return report(error)
@@ -195,7 +197,7 @@ def _command(
         made.append(_make_service(args, goes_on=False))
         return made[0]
 
-    root = str(args.workspace) if args.workspace else _workspace_here()
+    root = args.workspace or _workspace_here()
     at_daemon = daemon is not None and args.command not in IN_THIS_PROCESS
     remote = daemon.tools(**{**_asked(args), "workspace": root}) if daemon is not None and at_daemon else None
     if remote is None:
@@ -257,14 +259,35 @@ def _log() -> None:
     log_to_file()
 
 
-def _workspace_here() -> str:
-    from sidecar.parts.paths import find_project_root
+def _resolve_paths(args: argparse.Namespace) -> None:
+    """Makes what was typed mean the same in every process. Raises WorkspaceNotFound and InvalidParams."""
+    if args.workspace is not None:
+        from sidecar.parts.paths import path_here
 
-    return find_project_root(".")
+        if not args.workspace:
+            raise InvalidParams("--workspace is empty; name a folder, or leave the option out for the current project.")
+        args.workspace = path_here(args.workspace)
+    if args.model is not None:
+        args.model = _model_here(args.model)
+
+
+def _model_here(model: str) -> str:
+    from sidecar.settings.home import model_seen_from
+
+    try:
+        return model_seen_from(os.getcwd(), model)  # noqa: PTH109
+    except FileNotFoundError:  # the current folder has been deleted
+        return model
+
+
+def _workspace_here() -> str:
+    from sidecar.parts.paths import find_project_root, path_here
+
+    return find_project_root(path_here("."))
 
 
 def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -> Serving:
-    workspace = str(args.workspace) if args.workspace else _workspace_here()
+    workspace = args.workspace or _workspace_here()
     if not isinstance(args.port, int) or not 0 <= args.port <= 65535:
         raise InvalidParams(
             f"--port takes a number from 0 (any free one) to 65535, not {shown.quoted(str(args.port))}."

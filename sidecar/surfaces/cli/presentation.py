@@ -57,7 +57,8 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         "index",
         ("create_index",),
         "If there is one, bring it up to date: only what changed is read and embedded. Does not ask.\n"
-        "Prints how many files and chunks there are, what was embedded and what was unchanged.",
+        "An index that was made by search index then holds the whole workspace.\n"
+        "Prints the workspace, how many files and chunks there are, what was embedded and what was unchanged.",
         "    sidecar index\n    sidecar index -w ~/src/project --json\n",
         summary="create the index, or bring it up to date",
     ),
@@ -72,9 +73,11 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
     ToolCommand(
         "search index",
         ("search_index_patterns",),
-        "Patterns start at the current folder; quote globs. Unchanged files are skipped unless --force. Makes the\n"
-        "index when there is none. The word index right after search is this command: to search for the word, put --\n"
-        "or an option before it (sidecar search -- index out of range), or quote it together with other words.",
+        "Patterns start at the current folder; quote globs. Unchanged files are skipped unless --force. When there is\n"
+        "no index, it makes one that is limited to the patterns; sidecar index makes that one whole. Asks first when\n"
+        "there is a terminal and something new would be indexed. The word index right after search is this command:\n"
+        "to search for the word, put -- or an option before it (sidecar search -- index out of range), or quote it\n"
+        "together with other words.",
         "    sidecar search index '**/*.rs'\n    sidecar search index --force 'src/**/*.py' --format json\n",
         {
             "patterns": Argument("each", metavar="PATTERN", note="in a shell, to the current folder"),
@@ -122,8 +125,8 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         "reindex",
         ("reindex_project", "reindex_file"),
         "The new index is built beside the present one, which answers until then. Asks first when there is a\n"
-        "terminal. With FILE, index only these files again, now. Like sidecar index it waits for a slow model's\n"
-        "second stage.",
+        "terminal. An index that was made by search index keeps to its patterns unless --whole is given. With FILE,\n"
+        "index only these files again, now. Like sidecar index it waits for a slow model's second stage.",
         "    sidecar reindex src/app.py\n    sidecar reindex --yes\n",
         {"file_path": Argument("each", metavar="FILE", note="without any, everything")},
     ),

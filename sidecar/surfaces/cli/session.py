@@ -55,8 +55,8 @@ class Tools(Protocol):
     ) -> Reply:
         """Calls a tool and returns its result."""
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> Reply:
-        """Brings the index of a workspace up to date."""
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> Reply:
+        """Brings the index of a workspace up to date. See `Service.refresh`."""
 
 
 class OwnTools:
@@ -71,9 +71,9 @@ class OwnTools:
 
         return Reply.of(call_with_questions_sync(self._service(), tool, arguments, **more))
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled) -> Reply:
+    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> Reply:
         """Brings the index of a workspace up to date in this process."""
-        return Reply.of(self._service().refresh(workspace, progress, cancelled))
+        return Reply.of(self._service().refresh(workspace, progress, cancelled, whole))
 
 
 class CliSession(NamedTuple):

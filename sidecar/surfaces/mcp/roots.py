@@ -92,13 +92,15 @@ class Places:
 
 
 def folder_of(uri: str) -> Path | None:
-    """Returns the existing folder that a file URI names, else None."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file":
-        return None
+    """Returns the existing folder of this machine that a file URI names, else None.
+
+    Clients send relative ones too (`file:src`, `file://./src`); those mean nothing in another process.
+    """
     try:
+        parts = urlsplit(uri)
         folder = Path(url2pathname(parts.path))
-        return folder if folder.is_dir() else None
+        is_ours = parts.scheme == "file" and parts.netloc in ("", "localhost") and folder.is_absolute()
+        return folder if is_ours and folder.is_dir() else None
     except (OSError, ValueError):
         return None
 
