@@ -54,7 +54,7 @@ from sidecar.model import (
     SymbolsAnswer,
 )
 from sidecar.parts.paths import relative_path
-from sidecar.parts.pattern_limit import Pattern, PatternLimit, read_pattern
+from sidecar.parts.pattern_limit import PathPattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
 
 
@@ -213,7 +213,7 @@ class IndexedWorkspace:
         before = self._limit.current() or PatternLimit(())
         return () if limit is None else PatternLimit(limit.patterns[len(before.patterns) :]).texts
 
-    def _limit_with(self, asked: Sequence[Pattern]) -> PatternLimit | None:
+    def _limit_with(self, asked: Sequence[PathPattern]) -> PatternLimit | None:
         """What the index is limited to when these patterns are added; None for an index of the whole workspace."""
         before = self._limit.current() if self._index.exists() else PatternLimit(())
         if before is None:

@@ -20,7 +20,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PathPattern:
     """A glob, or the path of a file or of a folder with everything in it."""
 
     text: str
@@ -42,14 +42,14 @@ class Pattern:
 class PatternLimit:
     """An index with this limit holds only files that one of the patterns names."""
 
-    patterns: tuple[Pattern, ...]
+    patterns: tuple[PathPattern, ...]
 
     @classmethod
     def parsed(cls, text: str) -> PatternLimit:
         """What `written` has written. Raises ValueError for anything else."""
         try:
             stored = json.loads(text)["patterns"]
-            patterns = tuple(Pattern(one["text"], bool(one["glob"])) for one in stored)
+            patterns = tuple(PathPattern(one["text"], bool(one["glob"])) for one in stored)
             for pattern in patterns:
                 pattern.matcher()
         except (KeyError, TypeError, RecursionError, InvalidParams) as error:
@@ -61,20 +61,20 @@ class PatternLimit:
         patterns = [{"text": one.text, "glob": one.is_glob} for one in self.patterns]
         return json.dumps({"patterns": patterns}, indent=1) + "\n"
 
-    def with_more(self, patterns: Iterable[Pattern]) -> PatternLimit:
+    def with_more(self, patterns: Iterable[PathPattern]) -> PatternLimit:
         """These patterns and the others, each once. Raises InvalidParams if there are too many globs."""
         together = tuple(dict.fromkeys((*self.patterns, *patterns)))
         globs = sum(pattern.is_glob for pattern in together)
         if globs > MAX_GLOBS:
             raise InvalidParams(
                 f"These are {globs:,} globs; an index by patterns has at most {MAX_GLOBS:,}. Use fewer and wider"
-                " ones, or create_index for the whole workspace."
+                " ones, or `create_index` for the whole workspace."
             )
         return PatternLimit(together)
 
     def with_paths(self, files: Container[str]) -> PatternLimit:
         """The same, except that a glob that is the path of one of these files names only that file."""
-        patterns = (Pattern(one.text, False) if one.text in files else one for one in self.patterns)
+        patterns = (PathPattern(one.text, False) if one.text in files else one for one in self.patterns)
         return PatternLimit(tuple(dict.fromkeys(patterns)))
 
     def names(self, path: str) -> bool:
@@ -117,17 +117,17 @@ def _is_at_or_below(path: str, places: set[str]) -> bool:
     return False
 
 
-def read_pattern(root: str, text: str) -> Pattern:
+def read_pattern(root: str, text: str) -> PathPattern:
     """A pattern that a caller wrote, relative to the root, as the index spells paths.
 
     Raises InvalidPattern if it is a malformed glob, and PathTraversal if it leads out of the workspace.
     """
     if not _GLOB.search(text):
-        return Pattern(relative_path(root, text), False)
+        return PathPattern(relative_path(root, text), False)
     base = normalise_root(root).rstrip("/") + "/"
     relative = text.removeprefix(base)
     if relative.startswith("/") or ".." in relative.split("/"):
         raise PathTraversal(f"{shown.quoted(text)} leaves the workspace {shown.place(root)}.")
-    pattern = Pattern(relative, True)
+    pattern = PathPattern(relative, True)
     pattern.matcher()
     return pattern

@@ -389,7 +389,7 @@ class DiskWalker:
 
 def only_patterns(limit: PatternLimit) -> str:
     """Why a file is outside an index that is limited to patterns."""
-    return f"only {limit.summary} is indexed; create_index indexes the whole workspace"
+    return f"only {limit.summary} is indexed; `create_index` indexes the whole workspace"
 
 
 def _secret(entry: Entry) -> Decision | None:

@@ -38,7 +38,7 @@ _ENDED_BY_US = (None, 0, -signal.SIGKILL)
 
 @dataclass(frozen=True)
 class Fate:
-    """`outcome`: the parser that a file is indexed by, `left out: RULE` or `failed: MESSAGE`. Seconds until it was
+    """`file` has lost its content. `outcome`: the parser that a file is indexed by, `left out: RULE` or `failed: MESSAGE`. Seconds until it was
     indexed; `computed` are those of the processor, by the processes that parse and by whoever waited for them."""
 
     file: HostileFile
@@ -141,7 +141,9 @@ def _index(workspace: Workspace, path: str, file: HostileFile, started: Iterable
     indexed, computed = time.perf_counter(), _computed(started) - computed
     workspace.search(SearchRequest("word function a"), never_cancelled)
     searched = time.perf_counter()
-    return Fate(file, outcome or workspace.explain(path).parser, indexed - begun, computed, searched - indexed)
+    # Without its content: the memory of this process, which is judged, holds nothing that only the siege needs.
+    kept = replace(file, content=b"")
+    return Fate(kept, outcome or workspace.explain(path).parser, indexed - begun, computed, searched - indexed)
 
 
 def _computed(started: Iterable[subprocess.Popen[bytes]]) -> float:

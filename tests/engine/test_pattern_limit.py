@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, IndexCorrupt, IndexExists, InvalidParams
 from sidecar.model import PatternReport, Rule, SearchRequest, StatusAnswer, never_cancelled, no_progress
-from sidecar.parts.pattern_limit import MAX_GLOBS, Pattern, PatternLimit, read_pattern
+from sidecar.parts.pattern_limit import MAX_GLOBS, PathPattern, PatternLimit, read_pattern
 from tests.engine.projects import FILES, Project
 from tests.patience import PATIENCE_S
 
@@ -40,7 +40,7 @@ def test_the_next_search_indexes_nothing_else_and_says_what_is_indexed(project: 
     by_patterns(workspace, "**/*.py")
     assert search(workspace, "parseQueryString") == (
         [],
-        "Only **/*.py is indexed; create_index indexes the whole workspace.",
+        "Only **/*.py is indexed; `create_index` indexes the whole workspace.",
     )
     assert indexed(workspace) == PYTHON
     assert search(workspace, "retry_with_backoff")[0] == ["src/retry.py"]
@@ -298,7 +298,7 @@ def test_whatever_the_patterns_the_index_holds_what_the_calls_named(
     path=st.text("ab/*[]", min_size=1),
 )
 def test_a_limit_is_read_as_it_was_written(texts: list[tuple[str, bool]], path: str) -> None:
-    limit = PatternLimit(tuple(Pattern(text, is_glob and text.isalnum()) for text, is_glob in texts))
+    limit = PatternLimit(tuple(PathPattern(text, is_glob and text.isalnum()) for text, is_glob in texts))
     again = PatternLimit.parsed(limit.written())
     assert again == limit
     assert again.names(path) == any(pattern.matcher()(path) for pattern in limit.patterns)

@@ -42,7 +42,7 @@ class StoredLimit:
         except (OSError, ValueError) as error:
             raise IndexCorrupt(
                 f"The list of patterns that it is limited to, {shown.place(path)}, cannot be read"
-                f" ({shown.reason(error)}). create_index indexes the whole workspace."
+                f" ({shown.reason(error)}). `create_index` indexes the whole workspace."
             ) from error
 
     def set(self, limit: PatternLimit) -> None:

@@ -15,7 +15,7 @@ from sidecar.engine.ingest.plan import Plan, batches, make_plan
 from sidecar.engine.ports import Walker
 from sidecar.errors import FileNotFound, IndexLocked
 from sidecar.model import FoundFile, IsCancelled, PatternReport, Progress, SkippedPath, WalkResult
-from sidecar.parts.pattern_limit import Pattern, PatternLimit
+from sidecar.parts.pattern_limit import PathPattern, PatternLimit
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class _Counts:
     done: set[str] = field(default_factory=set)
 
 
-def match_patterns(walker: Walker, patterns: Sequence[Pattern], cancelled: IsCancelled) -> Matched:
+def match_patterns(walker: Walker, patterns: Sequence[PathPattern], cancelled: IsCancelled) -> Matched:
     """Walks the workspace and matches its files with the patterns. Raises InvalidPattern and Cancelled."""
     walked = walker.walk(cancelled)
     by_path = {found.path: found for found in walked.files}
@@ -57,14 +57,14 @@ def match_patterns(walker: Walker, patterns: Sequence[Pattern], cancelled: IsCan
     return Matched(tuple(matched), tuple(failures), walked, tuple(unmatched))
 
 
-def patterns_to_add(limit: PatternLimit, walker: Walker, patterns: Sequence[Pattern]) -> tuple[Pattern, ...]:
+def patterns_to_add(limit: PatternLimit, walker: Walker, patterns: Sequence[PathPattern]) -> tuple[PathPattern, ...]:
     """Those of the patterns that the limit does not cover.
 
     It covers its own patterns, and each file that they name. `walker` keeps to the limit.
     """
 
-    def is_covered(pattern: Pattern) -> bool:
-        if not {pattern, Pattern(pattern.text, False)}.isdisjoint(limit.patterns):
+    def is_covered(pattern: PathPattern) -> bool:
+        if not {pattern, PathPattern(pattern.text, False)}.isdisjoint(limit.patterns):
             return True
         try:
             return not pattern.is_glob and isinstance(walker.found(pattern.text), FoundFile)
@@ -150,7 +150,7 @@ def _anew(writer: Writer, files: Sequence[FoundFile], progress: Progress, cancel
     return tally
 
 
-def _named(pattern: Pattern, by_path: Mapping[str, FoundFile]) -> Iterator[FoundFile]:
+def _named(pattern: PathPattern, by_path: Mapping[str, FoundFile]) -> Iterator[FoundFile]:
     """The files that a pattern names. A path with the characters of a glob names its file."""
     if pattern.text in by_path:
         yield by_path[pattern.text]

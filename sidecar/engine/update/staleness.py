@@ -77,7 +77,7 @@ def limit_notice(limit: PatternLimit | None) -> str:
     """One line on the patterns that the index is limited to; empty for an index of the whole workspace."""
     if limit is None:
         return ""
-    return f"Only {limit.summary} is indexed; create_index indexes the whole workspace."
+    return f"Only {limit.summary} is indexed; `create_index` indexes the whole workspace."
 
 
 def one_line(*notices: str) -> str:
