@@ -141,7 +141,7 @@ def reindex_file(context: Context, params: FileParams) -> ReindexFileResult:
 
 
 def delete_index(context: Context, params: NoParams) -> DeleteResult:
-    """Deletes the workspace's index; memories and added documents stay."""
+    """Deletes the workspace's index; memories, added documents and edited settings stay."""
     index_path = context.workspace.status().index_path
     context.workspace.delete()
     return DeleteResult(status="deleted", project_path=context.workspace.root, index_path=index_path)
@@ -155,8 +155,8 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
         context,
         "delete_index",
         deed="permanently delete the search index of",
-        detail=f"{_what_is_lost(status)} This cannot be undone; your source files, memories and added documents are "
-        "not touched.",
+        detail=f"{_what_is_lost(status)} This cannot be undone; your source files, memories, added documents and "
+        "edited settings are not touched.",
         accept="Delete index",
         destructive=True,
     )
