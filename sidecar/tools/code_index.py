@@ -71,6 +71,11 @@ def ask_to_create(context: Context, params: NoParams) -> Question:
         raise IndexExists(
             "Use reindex_project to rebuild it, or delete_index to remove it.", indexPath=status.index_path
         )
+    return question_to_create(context)
+
+
+def question_to_create(context: Context) -> Question:
+    """Whether to create an index."""
     return _question(
         context,
         "create_index",
@@ -109,6 +114,11 @@ def ask_to_reindex(context: Context, params: NoParams) -> Question:
     """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to rebuild now."""
     status = _existing(context)
     _refuse_while_indexing(status)
+    return question_to_rebuild(context, status)
+
+
+def question_to_rebuild(context: Context, status: StatusAnswer) -> Question:
+    """Whether to build an existing index anew."""
     return _question(
         context,
         "reindex_project",
@@ -279,7 +289,7 @@ def why_cancelled(answer: Answer, state: str) -> str:
     if answer == "nobody":
         return (
             f"{state} Nobody could be asked. A person can run it from the editor or the terminal, or allow it with "
-            'the setting confirm = "never".'
+            'confirm = "never" in their own settings file.'
         )
     reason = {"timeout": "The question was not answered in time.", "decline": "The answer was no."}
     return f"{state} {reason.get(answer, 'The question was dismissed.')}"

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from sidecar import shown
 from sidecar.errors import Internal, SidecarError, UnknownTool
@@ -22,14 +21,12 @@ from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context, Workspaces
-from sidecar.tools.dialect import CODE_SEARCH
-from sidecar.tools.index_results import UpdateResult
 from sidecar.tools.registry import DEFAULT_TOOLS, TOOLSETS
 from sidecar.tools.result import Result
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.validate import validate
+from sidecar.tools.word import PERSON, Caller, Confirm, Words, strictest
 
-Confirm: TypeAlias = Literal["auto", "always", "never"]
 T = TypeVar("T")
 
 READERS = 4
@@ -52,13 +49,15 @@ class Done:
 class _Call:
     """A call as it came in, before anything is checked."""
 
-    name: str
+    name: str | ToolSpec
     arguments: Mapping[str, object]
     workspace: str
     answers: Mapping[str, Answer]
     progress: Progress
     cancelled: IsCancelled
     asked_by: str
+    by: Caller
+    at_least: Confirm
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +74,39 @@ class _Gated:
 class Service:
     """Every tool on every workspace of this process. Thread-safe.
 
-    `confirm` is `auto`, `always` or `never`. With `auto` and `always` a tool's question is asked; if nobody can be
-    asked, `auto` refuses only destructive tools and `always` refuses all. `never` asks nothing. `question_seconds`: how
-    long an editor may take to answer.
+    `confirm` is `auto`, `always` or `never`, or a function from a workspace's root to the words of this service's
+    session. With `auto` and `always` a tool's question is asked; if nobody can be asked, `auto` refuses only
+    destructive tools and `always` refuses all. `never` asks nothing. `question_seconds`: how long an editor may take to
+    answer.
     """
 
     def __init__(
         self,
         workspaces: Workspaces,
-        confirm: Confirm | Callable[[], Confirm] = "auto",
+        confirm: Confirm | Callable[[str], Words] = "auto",
         tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS,
         question_seconds: Callable[[], float] = lambda: QUESTION_SECONDS,
     ) -> None:
         self.tools = tools
         self.question_seconds = question_seconds
         self._workspaces = workspaces
-        self._confirm = confirm
+        self._words = _constant(confirm) if isinstance(confirm, str) else confirm
         self._named = _by_name(tools)
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sidecar-read")
         self._writers: dict[str, ThreadPoolExecutor] = {}
         self._writers_lock = make_lock(Rank.TOOL_WRITERS)
 
-    def tool(self, name: str) -> ToolSpec:
-        """The tool with this name, alias or LSP method. Raises `UnknownTool`, which suggests the nearest name."""
+    def word(self, root: str) -> Confirm:
+        """What the session of this service says about questions in a workspace, as a person's."""
+        return self._words(root).own
+
+    def tool(self, name: str | ToolSpec) -> ToolSpec:
+        """The tool with this name, alias or LSP method, or the tool itself, which then need not be among `tools`.
+
+        Raises `UnknownTool`, which suggests the nearest name.
+        """
+        if isinstance(name, ToolSpec):
+            return name
         found = self._named.get(name) if isinstance(name, str) else None
         if found is None:
             raise UnknownTool(_no_such_tool(str(name), [tool.name for tool in self.tools]))
@@ -107,22 +116,9 @@ class Service:
         """The workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
         return self._workspaces.get(root)
 
-    def refresh(
-        self, workspace: str, progress: Progress = no_progress, cancelled: IsCancelled = never_cancelled
-    ) -> Done:
-        """Creates the index or updates it, without a question; the result is an `UpdateResult`. This is not a tool:
-        only a person who typed the command may skip the question.
-
-        Raises `SidecarError` only.
-        """
-        started = time.monotonic()
-        report = _guarded("refresh", workspace, lambda: self._workspaces.get(workspace).refresh(progress, cancelled))
-        result = UpdateResult.of(report, time.monotonic() - started)
-        return Done(CODE_SEARCH.shape(result), result)
-
     def call(
         self,
-        name: str,
+        name: str | ToolSpec,
         arguments: Mapping[str, object],
         *,
         workspace: str,
@@ -130,22 +126,26 @@ class Service:
         progress: Progress = no_progress,
         cancelled: IsCancelled = never_cancelled,
         asked_by: str = "",
+        by: Caller = PERSON,
+        at_least: Confirm = "never",
     ) -> Done | Question:
         """The tool's result, or the question that must be answered before it runs.
 
+        `by`: whose word it is that this service's session says; `at_least`: what other sessions say.
         To go on, call again with the question's id and the answer in `answers`. Nothing with side effects happens
         before the question is answered. Raises `SidecarError` only.
         """
 
         def whole_call() -> Done | Question:
-            gated = self._gate(_Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by))
+            asked = _Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by, by, at_least)
+            gated = self._gate(asked)
             return gated if isinstance(gated, Question) else _finish(gated)
 
         return _guarded(name, workspace, whole_call)
 
     async def acall(
         self,
-        name: str,
+        name: str | ToolSpec,
         arguments: Mapping[str, object],
         *,
         workspace: str,
@@ -153,6 +153,8 @@ class Service:
         progress: Progress = no_progress,
         cancelled: IsCancelled = never_cancelled,
         asked_by: str = "",
+        by: Caller = PERSON,
+        at_least: Confirm = "never",
     ) -> Done | Question:
         """As `call`, in a worker thread. Cancelling the task makes `cancelled` true for the tool.
 
@@ -168,7 +170,8 @@ class Service:
         loop = asyncio.get_running_loop()
 
         def gate() -> _Gated | Question:
-            return self._gate(_Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by))
+            asked = _Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by, by, at_least)
+            return self._gate(asked)
 
         try:
             gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, gate)
@@ -206,8 +209,8 @@ class Service:
         question = tool.question(context, params) if tool.question else None
         if question is None:
             return _Gated(tool, meant, context, params, None)
-        confirm = self._confirm if isinstance(self._confirm, str) else self._confirm()
-        if confirm == "never":
+        confirm = strictest((call.by.word(self._words(call.workspace)), call.at_least))
+        if confirm == "never" or (question.only_always and confirm != "always"):
             return _Gated(tool, meant, context, params, None)
         answer = call.answers.get(question.id)
         if answer is None:
@@ -225,7 +228,11 @@ def _finish(gated: _Gated) -> Done:
     return Done(gated.meant.dialect.shape(result), result)
 
 
-def _guarded(name: str, workspace: str, work: Callable[[], T]) -> T:
+def _constant(word: Confirm) -> Callable[[str], Words]:
+    return lambda _: Words.of(word)
+
+
+def _guarded(name: str | ToolSpec, workspace: str, work: Callable[[], T]) -> T:
     """Turns every exception that is not a `SidecarError` into `Internal` and logs it under an id that the caller is
     given."""
     try:
@@ -234,7 +241,8 @@ def _guarded(name: str, workspace: str, work: Callable[[], T]) -> T:
         raise
     except Exception as error:
         incident = uuid.uuid4().hex[:8]
-        workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", name, incident)
+        tool = name.name if isinstance(name, ToolSpec) else name
+        workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", tool, incident)
         raise Internal(
             f"The log (logs/sidecar.log in the data folder) has the details under incident {incident}.",
             incident=incident,

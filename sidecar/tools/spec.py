@@ -31,6 +31,7 @@ class Question:
 
     `id` is the same when the same call is repeated. `message` names the asker and the workspace; `detail` says what
     will be lost or take time; `accept` and `decline` are button titles. All four are made safe to show as they are.
+    `only_always`: the call itself is a person's wish, so it is asked only if the setting `confirm` says `always`.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Question:
     accept: str
     decline: str
     destructive: bool
+    only_always: bool = False
 
     def __post_init__(self) -> None:
         for name in ("message", "detail", "accept", "decline"):

@@ -12,7 +12,7 @@ from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError
 from sidecar.surfaces.cli.formats import yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
-from sidecar.surfaces.cli.session import CliSession, Reply, interruptible, write_json
+from sidecar.surfaces.cli.session import CliSession, Reply, write_json
 from sidecar.surfaces.cli.terminal import in_shell_words
 from sidecar.surfaces.cli.tool_options import arguments_of, shell_facts
 from sidecar.tools.lines import upgrade_lines
@@ -20,9 +20,11 @@ from sidecar.tools.lines import upgrade_lines
 
 def index(session: CliSession) -> int:
     """Brings the index up to date and shows what was done."""
-    _show(session, _refresh(session))
-    _note_settings(session)
-    return 0
+    reply = _refresh(session)
+    status = _show(session, reply)
+    if not reply.declined:
+        _note_settings(session)
+    return status
 
 
 def _show(session: CliSession, reply: Reply) -> int:
@@ -39,8 +41,7 @@ def _note(session: CliSession, reply: Reply) -> None:
 
 def _refresh(session: CliSession) -> Reply:
     """Brings the index up to date, and waits for a model upgrade too."""
-    with interruptible() as interrupt, session.progress() as progress:
-        return session.tools.refresh(session.root, progress, interrupt.came)
+    return session.refresh()
 
 
 def _note_settings(session: CliSession) -> None:
