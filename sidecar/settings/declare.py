@@ -189,7 +189,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="choice",
         default="auto",
         choices=("auto", "always", "never"),
-        description="Whether to ask before an index is created, rebuilt or deleted; auto asks if somebody can answer.",
+        description="Whether to ask before an index is created, rebuilt or deleted; auto asks if somebody can answer. "
+        "A workspace and an agent's environment may only make it stricter.",
         scope="user",
         strictness=("never", "auto", "always"),
     ),
