@@ -674,7 +674,7 @@ class Workspace(Protocol):
         """
 
     def delete(self) -> None:
-        """Deletes the index and its configuration; memories and documents stay.
+        """Deletes the index; memories, documents and edited settings stay.
 
         Raises IndexNotFound, IndexingInProgress, IndexLocked.
         """

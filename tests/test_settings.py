@@ -183,6 +183,21 @@ def test_what_only_the_user_may_decide_is_refused_from_the_index_and_the_editor(
     assert load(user=config, flags={key: value}).origins[key] == "flag"
 
 
+@pytest.mark.parametrize(
+    ("user", "workspace", "counts"),
+    [("auto", "always", "always"), ("never", "auto", "auto"), ("always", "never", "always"), ("auto", "never", "auto")],
+)
+def test_a_workspace_may_only_make_it_stricter_when_a_person_is_asked(
+    tmp_path: Path, user: str, workspace: str, counts: str
+) -> None:
+    own = written(tmp_path / "user.json", {"confirm": user})
+    config = written(tmp_path / "config.json", {"confirm": workspace})
+    for settings in (load(config, user=own), load(user=own, editor={"confirm": workspace})):
+        assert settings.confirm == counts
+        assert bool(settings.problems) is (counts == user)
+    assert load(config, env={"SIDECAR_CONFIRM": user}).confirm == counts
+
+
 def test_editor_keys_may_be_nested_or_dotted() -> None:
     assert load(editor={"hybridSearch": {"enabled": False, "defaultAlpha": None}}).hybrid_enabled is False
     settings = load(editor={"hybridSearch.defaultAlpha": 1})

@@ -301,11 +301,15 @@ def open_service(home: Path) -> Service:
 
 def refresh(service: Service, root: str, progress: Progress | None = None) -> UpdateResult:
     """Indexes `root` or updates its index, and returns what was done."""
+    from sidecar.model import no_progress
     from sidecar.tools.index_results import UpdateResult
+    from sidecar.tools.refresh import REFRESH
+    from sidecar.tools.service import Done
 
-    result = (service.refresh(root, progress) if progress else service.refresh(root)).result
-    assert isinstance(result, UpdateResult)
-    return result
+    done = service.call(REFRESH, {}, workspace=root, progress=progress or no_progress)
+    assert isinstance(done, Done)
+    assert isinstance(done.result, UpdateResult)
+    return done.result
 
 
 def model_folder_for_others(folder: Path) -> Path:

@@ -19,6 +19,7 @@ from sidecar.tools.registry import DEFAULT_TOOLSETS
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 from sidecar.tools.shared import SharedEngine, View
+from sidecar.tools.word import PERSON, Caller
 
 logger = logging.getLogger("sidecar.daemon")
 _IMPORTING = ThreadPoolExecutor(1, "importing")
@@ -65,7 +66,8 @@ class Handlers:
         try:
             notes = _overruled(view, greeting)
             await welcome(notes=notes)
-            await ShellSession(connection, service, session).serve()
+            caller = PERSON if greeting.terminal else Caller("script", yes=greeting.yes)
+            await ShellSession(connection, service, session, caller, greeting.terminal and greeting.yes).serve()
         finally:
             session.detach()
             await asyncio.get_running_loop().run_in_executor(None, service.close)

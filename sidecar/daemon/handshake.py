@@ -33,6 +33,7 @@ class Handshake(NamedTuple):
 
     `flags` are settings by the keys of config.json; `env` holds the client's own SIDECAR_ variables. `toolsets` None
     means those of the settings, or `unset_toolsets` when the settings have none ("" stands for the default).
+    `terminal`: a shell that a person sees and types into; `yes`: the answer to its questions is yes.
     """
 
     kind: Kind
@@ -43,6 +44,8 @@ class Handshake(NamedTuple):
     toolsets: str | None = None
     unset_toolsets: str = ""
     pid: int = 0
+    terminal: bool = False
+    yes: bool = False
 
     def line(self) -> bytes:
         """Returns the greeting as one line of JSON."""

@@ -9,7 +9,7 @@ import contextlib
 import json
 import select
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from sidecar.surfaces.cli.session import Reply
 
 if TYPE_CHECKING:
     from sidecar.model import IsCancelled, Progress
-    from sidecar.tools.spec import Answer, Question
+    from sidecar.surfaces.cli.session import Ask
 
 _POLL_S = 0.1
 
@@ -37,7 +37,7 @@ class ShellClient:
         arguments: Mapping[str, object],
         *,
         workspace: str,
-        ask: Callable[[Question], Answer],
+        ask: Ask,
         progress: Progress,
         cancelled: IsCancelled,
         asked_by: str,
@@ -49,14 +49,21 @@ class ShellClient:
         asked = {"tool": tool, "arguments": arguments, "workspace": workspace, "askedBy": asked_by}
         return Reply(**self._exchange({"call": asked}, ask, progress, cancelled))
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> Reply:
+    def refresh(
+        self,
+        *,
+        workspace: str,
+        ask: Ask,
+        progress: Progress,
+        cancelled: IsCancelled,
+        asked_by: str,
+        whole: bool = False,
+    ) -> Reply:
         """Brings the index of `workspace` up to date. Raises SidecarError: the daemon's own error, or DaemonEnded."""
-        asked = {"workspace": workspace, "whole": whole}
-        return Reply(**self._exchange({"refresh": asked}, _nobody, progress, cancelled))
+        asked = {"workspace": workspace, "askedBy": asked_by, "whole": whole}
+        return Reply(**self._exchange({"refresh": asked}, ask, progress, cancelled))
 
-    def _exchange(
-        self, asked: object, ask: Callable[[Question], Answer], progress: Progress, cancelled: IsCancelled
-    ) -> Any:
+    def _exchange(self, asked: object, ask: Ask, progress: Progress, cancelled: IsCancelled) -> Any:
         """Sends a request, handles progress and questions, and returns the result."""
         self._send(asked)
         while True:
@@ -64,12 +71,20 @@ class ShellClient:
             if "progress" in message:
                 progress(*message["progress"])
             elif "question" in message:
-                question: Any = SimpleNamespace(**message["question"])
-                self._send({"answer": ask(question)})
+                self._answer(message["question"], message.get("elsewhere", ()), ask)
+            elif "withdrawn" in message:
+                ask.withdrawn(message["withdrawn"]["by"])
             elif "error" in message:
                 raise error_of(message["error"])
             else:
                 return message["reply"]
+
+    def _answer(self, asked: Mapping[str, Any], places: Sequence[str], ask: Ask) -> None:
+        """Asks the question, and sends the answer unless the daemon speaks first: the question is then void."""
+        question: Any = SimpleNamespace(**asked)
+        answer = ask.beside(question, places, self._connection.fileno()) if places else ask(question)
+        if answer is not None:
+            self._send({"answer": answer})
 
     def _line(self, cancelled: IsCancelled) -> bytes:
         """Returns the next line. Sends a cancellation to the daemon if one comes while it waits."""
@@ -101,8 +116,3 @@ class ShellClient:
             self._connection.sendall(json.dumps(value).encode() + b"\n")
         except OSError as error:
             raise DaemonEnded("Please try again.") from error
-
-
-def _nobody(question: Question) -> Answer:
-    """Answers for `refresh`, which asks nothing."""
-    return "nobody"

@@ -1,7 +1,8 @@
 """A shell's session in the daemon: calls tools by JSON lines. The client's end is `shell_client.py`.
 
 - To the daemon: `{"call": {...}}` or `{"refresh": {...}}`; while it runs, `{"answer": ...}` and `{"cancel": true}`.
-- To the shell: `{"progress": [...]}` and `{"question": {...}}`; at the end, `{"reply": {...}}` (the fields of
+- To the shell: `{"progress": [...]}` and `{"question": {...}}`, with `elsewhere` if other clients are asked too, and
+  `{"withdrawn": {"by": ...}}` when one of those has answered; at the end, `{"reply": {...}}` (the fields of
   `surfaces.cli.session.Reply`) or `{"error": {...}}`.
 """
 
@@ -12,7 +13,7 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,9 @@ from sidecar.surfaces.cli.session import Reply
 
 if TYPE_CHECKING:
     from sidecar.tools.service import Done, Service
-    from sidecar.tools.sessions import Session
-    from sidecar.tools.spec import Answer, Question
+    from sidecar.tools.sessions import Closing, Session
+    from sidecar.tools.spec import Answer, Question, ToolSpec
+    from sidecar.tools.word import Caller
 
 LONGEST_LINE = 64 * 1024 * 1024
 """Bytes of the longest line that is read."""
@@ -60,10 +62,17 @@ class LineReader:
 
 
 class ShellSession:
-    """One shell's session. It lives on the event loop and makes one call at a time."""
+    """One shell's session. It lives on the event loop and makes one call at a time.
 
-    def __init__(self, connection: socket.socket, service: Service, session: Session) -> None:
+    `says_yes`: a person has answered every question with yes when they typed the command.
+    """
+
+    def __init__(
+        self, connection: socket.socket, service: Service, session: Session, caller: Caller, says_yes: bool
+    ) -> None:
         self._connection = connection
+        self._caller = caller
+        self._says_yes = says_yes
         self._lines = LineReader(connection)
         self._service = service
         self._session = session
@@ -106,45 +115,46 @@ class ShellSession:
             await self._send({"error": error.as_dict()})
 
     async def _call(self, asked: Mapping[str, Any]) -> Done:
-        from sidecar.tools.confirm import call_with_questions
-
         if not isinstance(asked["arguments"], Mapping):
             raise InvalidParams(f"The parameters of {asked['tool']} must be one JSON object.")
+        return await self._run(asked["tool"], asked["arguments"], asked)
+
+    async def _refresh(self, asked: Mapping[str, Any]) -> Done:
+        from sidecar.tools.refresh import REFRESH
+
+        return await self._run(REFRESH, {"whole": asked["whole"]}, asked)
+
+    async def _run(self, tool: str | ToolSpec, arguments: Mapping[str, object], asked: Mapping[str, Any]) -> Done:
+        from sidecar.tools.confirm import call_with_questions
+
         return await call_with_questions(
             self._service,
-            asked["tool"],
-            asked["arguments"],
+            tool,
+            arguments,
             workspace=asked["workspace"],
             ask=self._ask,
+            by=self._caller,
+            given=lambda _: "accept" if self._says_yes else None,
+            beside=self._ask_beside,
             progress=self._progress,
             cancelled=self._stop.is_set,
             asked_by=asked["askedBy"],
             session=self._session,
         )
 
-    async def _refresh(self, asked: Mapping[str, Any]) -> Done:
-        """Brings the index up to date, and shows the progress to the editors of the workspace."""
-        from sidecar.tools.sessions import shared_progress
-
-        place = asked["workspace"]
-        jobs = self._session.home.begin(
-            place, "sidecar: index (for a shell)", self._session, lambda _: self._stop.set()
-        )
-
-        def refresh() -> Done:
-            progress = shared_progress(self._progress, jobs)
-            return self._service.refresh(place, progress, self._stop.is_set, asked["whole"])
-
-        try:
-            return await self._loop.run_in_executor(None, refresh)
-        finally:
-            for job in jobs:
-                job.finish("done")
-
     async def _ask(self, question: Question) -> Answer:
+        return await self._ask_beside(question, (), None)
+
+    async def _ask_beside(self, question: Question, places: Sequence[str], closing: Closing | None) -> Answer:
+        """Asks the shell, which is told which other clients are asked; when cancelled, tells it which has answered."""
         self._answer = self._loop.create_future()
-        await self._send({"question": asdict(question)})
-        return await self._answer
+        more = {"elsewhere": list(places)} if places else {}
+        await self._send({"question": asdict(question), **more})
+        try:
+            return await self._answer
+        except asyncio.CancelledError:
+            await self._send({"withdrawn": {"by": closing.by if closing else ""}})
+            raise
 
     def _progress(self, done: int, total: int, message: str) -> None:
         """Sends progress to the client; called from the tool's thread."""

@@ -87,8 +87,18 @@ class Kept(Protocol):
     def count(self) -> int:
         """How many vectors of this model there are."""
 
-    def release(self, ids: Ids) -> int:
-        """Drops these vectors, of whatever model, except those used in the last two days. Returns how many."""
+    def release(self, texts: Callable[[], Iterable[bytes]]) -> int:
+        """Drops the vectors of all texts but those whose hashes `texts` yields, of whatever model. Returns how many.
+
+        `texts` is called while nobody can add or find vectors with the intention to name them.
+        """
+
+    def releases(self) -> int:
+        """How often `release` was called for this file. Who names vectors looks at it afterwards, because what it found
+        may have been released before it was named."""
+
+    def lost(self, ids: Ids) -> Ids:
+        """Those of these vector ids that no vector has any more, ascending."""
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
         """Drops the least recently used vectors until the file is below `max_bytes`; returns how many it dropped.

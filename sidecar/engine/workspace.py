@@ -250,7 +250,7 @@ class IndexedWorkspace:
 
     @counted
     def delete(self) -> None:
-        """Deletes the index and its config; memories and documents stay. Raises IndexNotFound."""
+        """Deletes the index; memories, documents and edited settings stay. Raises IndexNotFound."""
         if not self._index.exists():
             raise IndexNotFound("There is nothing to delete.")
         with self._only_job("delete"), self._index.gate:

@@ -19,8 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sidecar.locks import Rank, make_lock, make_rlock
-from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
+from sidecar.model import Chunk, Collection, Decision, Ids, Rule, SkippedPath, Stat
 from sidecar.parts.database import all_or_nothing, connect, new_file_id, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
@@ -150,6 +152,12 @@ class Manifest:
             self.connection.close()
 
     # ------------------------------------------------------------ meta
+
+    def kept_releases(self) -> int:
+        """The `Kept.releases` after which all vector ids were last known to be good."""
+        with self.lock, translated(self.path):
+            row = self.connection.execute("SELECT value FROM meta WHERE key = 'kept_releases'").fetchone()
+        return int(row[0]) if row else 0
 
     def set_meta(self, **facts: Any) -> None:
         """Writes entries of the meta table. Inside a transaction."""
@@ -315,6 +323,23 @@ class Manifest:
             " SELECT c.slot, f.collection FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?",
             [(c,) for c, _ in chunk_vectors],
         )
+
+    def vector_ids(self) -> Ids:
+        """The ids of all vectors that are named, ascending, without 0."""
+        with self.lock, translated(self.path):
+            rows = self.connection.execute(
+                "SELECT vector_id FROM chunks WHERE vector_id > 0 UNION SELECT path_vector FROM files"
+                " WHERE path_vector > 0"
+            )
+            return np.fromiter((row[0] for row in rows), np.int64)
+
+    def forget_vectors(self, lost: Ids) -> None:
+        """Marks what names these vector ids as having no vector. Inside a transaction."""
+        self.connection.execute("CREATE TEMP TABLE lost(id INTEGER PRIMARY KEY)")
+        self.connection.executemany("INSERT INTO lost VALUES (?)", ((int(number),) for number in lost))
+        self.connection.execute("UPDATE chunks SET vector_id = 0 WHERE vector_id IN lost")
+        self.connection.execute("UPDATE files SET path_vector = 0 WHERE path_vector IN lost")
+        self.connection.execute("DROP TABLE lost")
 
     def without_vector(self, limit: int) -> list[UnembeddedChunk]:
         """Chunks that an interrupted run left without a vector, or whose path has none (as after a move)."""

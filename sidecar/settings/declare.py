@@ -23,7 +23,9 @@ class Declaration:
     `key` is as in config.json, with a dot for each level of nesting; `attribute` is its name on `Settings`. `kind`
     "size" is digits and a unit in files (and in `default`), and bytes on `Settings`. `scope` "workspace": every layer
     may set it. `scope` "user": only the user's own file, the environment and a flag may set it, because the editor's
-    values and an index's config.json can come from the author of the workspace. `low` and `high` are inclusive (bytes
+    values and an index's config.json can come from the author of the workspace. `strictness` lists the values of
+    such a setting from the loosest on: an index's config.json and the editor may make it stricter than the other layers
+    do. `low` and `high` are inclusive (bytes
     for "size", characters for "text").
     """
 
@@ -37,6 +39,7 @@ class Declaration:
     low: float = 0
     high: float = 0
     may_be_empty: bool = True
+    strictness: tuple[str, ...] = ()
 
     @property
     def environment(self) -> str:
@@ -186,8 +189,10 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="choice",
         default="auto",
         choices=("auto", "always", "never"),
-        description="Whether to ask before an index is created, rebuilt or deleted; auto asks if somebody can answer.",
+        description="Whether to ask before an index is created, rebuilt or deleted; auto asks if somebody can answer. "
+        "A workspace and an agent's environment may only make it stricter.",
         scope="user",
+        strictness=("never", "auto", "always"),
     ),
     Declaration(
         key="questionSeconds",

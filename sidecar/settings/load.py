@@ -120,6 +120,7 @@ class _Loader:
         self._values: dict[str, Value] = {}
         self._origins: dict[str, str] = dict.fromkeys(_BY_KEY, "default")
         self._problems: list[str] = []
+        self._floors: list[tuple[Declaration, Origin, str, object]] = []
 
     def read(self, path: Path | None) -> Mapping[str, object]:
         """The JSON object in a file; empty when the file is missing, and empty with a problem when it cannot be
@@ -164,10 +165,7 @@ class _Loader:
         for key, value in self._flatten(layer, source):
             declaration = _BY_KEY[key]
             if declaration.scope == "user" and origin in ("index config", "editor"):
-                self._problems.append(
-                    f"{key} in {source} is ignored, because only you may set it, not a workspace. "
-                    f"Set it in your own settings file, with {declaration.environment} or with a flag."
-                )
+                self._floors.append((declaration, origin, source, value))
                 continue
             try:
                 self._values[key] = parsed(declaration, value, textual=origin in ("environment", "flag"))
@@ -175,7 +173,22 @@ class _Loader:
             except ValueError:
                 self._problems.append(f"{key} in {source} is {_shown(value)}; allowed: {declaration.allowed}.")
 
+    def _raise_to_floors(self) -> None:
+        """Applies what a workspace may say about the user's settings: only what makes them stricter."""
+        for declaration, origin, source, value in self._floors:
+            key, order = declaration.key, declaration.strictness
+            present = self._values.get(key, declaration.default)
+            if value in order and order.index(str(value)) > order.index(str(present)):
+                self._values[key], self._origins[key] = str(value), origin
+            elif value not in order or value != present:
+                self._problems.append(
+                    f"{key} in {source} is ignored, because only you may set it, not a workspace"
+                    f"{', which may only make it stricter' if order else ''}. "
+                    f"Set it in your own settings file, with {declaration.environment} or with a flag."
+                )
+
     def settings(self) -> Settings:
+        self._raise_to_floors()
         values: dict[str, Any] = {_BY_KEY[key].attribute: value for key, value in self._values.items()}
         return Settings(**values, origins=dict(self._origins), problems=tuple(map(shown.sentence, self._problems)))
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TypeAlias
 
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Workspace
 from sidecar.settings.home import with_paths_of
-from sidecar.settings.load import Settings, load_settings, user_config_file
+from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.tools.context import Workspaces
 from sidecar.tools.registry import DEFAULT_TOOLSETS, tools_of
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
+from sidecar.tools.word import Words
 
 OpenEngine: TypeAlias = Callable[[Mapping[str, object], Mapping[str, object], Mapping[str, str]], Workspaces]
 """Opens the workspaces with these flags, editor settings and environment variables."""
@@ -32,12 +34,14 @@ def make_service(
     unset_toolsets: str | Iterable[str] = DEFAULT_TOOLSETS,
     engine: OpenEngine | None = None,
     goes_on: bool = True,
+    for_user: bool = False,
 ) -> Service:
     """The service over the real engine, or over `engine`. `flags` and `editor` hold settings under config.json's keys.
 
-    `goes_on` is False in a process that ends after one call. With `toolsets` None, the toolsets come from the settings,
-    or from `unset_toolsets` if no layer sets them. Raises `ConfigInvalid` when SIDECAR_HOME is not an absolute path and
-    `InvalidParams` for an unknown toolset.
+    `goes_on` is False in a process that ends after one call. `for_user`: whoever started this process speaks for the
+    user, so that its environment may loosen `confirm` from `auto`. With `toolsets` None, the toolsets come from the
+    settings, or from `unset_toolsets` if no layer sets them. Raises `ConfigInvalid` when SIDECAR_HOME is not an
+    absolute path and `InvalidParams` for an unknown toolset.
     """
     flags, editor = flags or {}, editor or {}
     environment = own_environment() if env is None else env
@@ -54,16 +58,29 @@ def make_service(
     def settings() -> Settings:
         return load_settings(None, user_file, environment, editor, flags)
 
+    def words(root: str) -> Words:
+        config = config_of(data_home(environment), root)
+        user = load_settings(config, user_file, {}, {}, {}).confirm
+        own = load_settings(config, user_file, environment, editor, flags).confirm
+        return Words(own if for_user and user != "always" else user, own)
+
     if toolsets is None:
         found = settings()
         toolsets = unset_toolsets if found.origins["toolsets"] == "default" else found.toolsets
     return Service(
         LazyWorkspaces(open_engine),
-        confirm=lambda: settings().confirm,
+        confirm=words,
         tools=tools_of(toolsets),
         question_seconds=lambda: settings().question_seconds,
         goes_on=goes_on,
     )
+
+
+def config_of(home: Path, root: str) -> Path:
+    """The path of the config.json of this workspace's index."""
+    from sidecar.engine.index.layout import IndexLayout
+
+    return IndexLayout(home, root).config
 
 
 def make_sessions(env: Mapping[str, str] | None = None) -> Sessions:

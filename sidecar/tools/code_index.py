@@ -87,6 +87,11 @@ def ask_to_create(context: Context, params: NoParams) -> Question:
         raise IndexExists(
             "Use `reindex_project` to rebuild it, or `delete_index` to remove it.", indexPath=status.index_path
         )
+    return question_to_create(context, status)
+
+
+def question_to_create(context: Context, status: StatusAnswer) -> Question:
+    """Whether to create an index, of the whole workspace."""
     return question(
         context,
         "create_index",
@@ -128,12 +133,17 @@ def ask_to_reindex(context: Context, params: ReindexParams) -> Question:
     """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to rebuild now."""
     status = _existing(context)
     refuse_while_indexing(status)
+    return question_to_rebuild(context, status, params.whole)
+
+
+def question_to_rebuild(context: Context, status: StatusAnswer, whole: bool = False) -> Question:
+    """Whether to build an existing index anew."""
     return question(
         context,
         "reindex_project",
         deed="rebuild the search index of",
         title="Rebuild the search index of",
-        detail=_what_is_read(status, params.whole),
+        detail=_what_is_read(status, whole),
         accept="Rebuild",
     )
 
@@ -161,7 +171,7 @@ def reindex_file(context: Context, params: FileParams) -> ReindexFileResult:
 
 
 def delete_index(context: Context, params: NoParams) -> DeleteResult:
-    """Deletes the workspace's index; memories and added documents stay."""
+    """Deletes the workspace's index; memories, added documents and edited settings stay."""
     index_path = context.workspace.status().index_path
     context.workspace.delete()
     return DeleteResult(status="deleted", project_path=context.workspace.root, index_path=index_path)
@@ -176,8 +186,8 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
         "delete_index",
         deed="permanently delete the search index of",
         title="Delete the search index of",
-        detail=f"{_what_is_lost(status)} This cannot be undone; your source files, memories and added documents are "
-        "not touched.",
+        detail=f"{_what_is_lost(status)} This cannot be undone; your source files, memories, added documents and "
+        "edited settings are not touched.",
         accept="Delete index",
         destructive=True,
     )
@@ -340,7 +350,7 @@ def why_cancelled(answer: Answer, state: str) -> str:
     if answer == "nobody":
         return (
             f"{state} Nobody could be asked. A person can run it from the editor or the terminal, or allow it with "
-            'the setting confirm = "never".'
+            'confirm = "never" in their own settings file.'
         )
     reason = {"timeout": "The question was not answered in time.", "decline": "The answer was no."}
     return f"{state} {reason.get(answer, 'The question was dismissed.')}"

@@ -8,17 +8,21 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from sidecar import shown
 from sidecar.errors import Cancelled, Internal, SidecarError
 from sidecar.model import IsCancelled, Progress, never_cancelled, no_progress
 from sidecar.tools.activity import asked_of, outcome_of
 from sidecar.tools.service import Done, Service
-from sidecar.tools.sessions import Answered, Session, Sessions, shared_progress
+from sidecar.tools.sessions import Answered, Beside, Session, Sessions, shared_progress
 from sidecar.tools.spec import Answer, Question, ToolSpec
+from sidecar.tools.word import PERSON, Caller
 
+_LOOK_S = 0.05
+"""How often a call that waits for an answer looks whether it has been cancelled."""
 ASKED_BY_EDITORS_THEMSELVES = frozenset({"get_index_status", "get_config"})
 
 
@@ -29,12 +33,14 @@ def nothing_given(question: Question) -> Answer | None:
 
 async def call_with_questions(
     service: Service,
-    name: str,
+    name: str | ToolSpec,
     arguments: Mapping[str, object],
     *,
     workspace: str,
     ask: Callable[[Question], Awaitable[Answer]],
+    by: Caller = PERSON,
     given: Callable[[Question], Answer | None] = nothing_given,
+    beside: Beside | None = None,
     progress: Progress = no_progress,
     cancelled: IsCancelled = never_cancelled,
     asked_by: str = "",
@@ -44,8 +50,9 @@ async def call_with_questions(
 
     Raises only `SidecarError` and what `ask` raises. `session` is the caller's; its `Sessions` decides which editors
     are asked and which are shown the progress. `ask` asks the caller itself and returns `nobody` when it cannot.
-    `given` returns the answer that a repeated call brings with it, or None. `asked_by`: the caller's name as a person
-    is shown it, if it differs from the session's name.
+    `by`: whose word the service's settings are. `beside` asks the caller while editors are asked too. `given` returns
+    the answer that a repeated call brings with it, or None. `asked_by`: the caller's name as a person is shown it, if
+    it differs from the session's name.
     """
     caller = session or Sessions(0).attach("shell", asked_by)
     tool = service.tool(name)
@@ -65,12 +72,15 @@ async def call_with_questions(
                     cancelled=lambda: note.stopped() or cancelled(),
                     asked_by=note.agent,
                     door=caller.door,
+                    by=by,
+                    at_least=caller.home.word(workspace, caller) if tool.question else "never",
                 )
                 if isinstance(outcome, Done):
                     note.end(**outcome_of(outcome.result, outcome.declined))
                     return outcome
                 _not_twice(outcome, answers)
-                answers[outcome.id] = await note.answer(outcome, workspace, given, ask)
+                asking = note.answer(outcome, workspace, given, ask, beside)
+                answers[outcome.id] = await _unless(lambda: note.stopped() or cancelled(), asking)
     finally:
         for display in displays:
             display.finish(note.state)
@@ -78,11 +88,12 @@ async def call_with_questions(
 
 def call_with_questions_sync(
     service: Service,
-    name: str,
+    name: str | ToolSpec,
     arguments: Mapping[str, object],
     *,
     workspace: str,
     ask: Callable[[Question], Answer],
+    by: Caller = PERSON,
     progress: Progress = no_progress,
     cancelled: IsCancelled = never_cancelled,
     asked_by: str = "",
@@ -100,11 +111,25 @@ def call_with_questions_sync(
             cancelled=cancelled,
             asked_by=asked_by,
             door="shell",
+            by=by,
         )
         if isinstance(outcome, Done):
             return outcome
         _not_twice(outcome, answers)
         answers[outcome.id] = ask(outcome)
+
+
+async def _unless(cancelled: IsCancelled, asking: Coroutine[Any, Any, Answer]) -> Answer:
+    """The answer. Raises `Cancelled`, and withdraws the question, when the call is cancelled before."""
+    task = asyncio.ensure_future(asking)
+    try:
+        while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
+            if cancelled():
+                raise Cancelled("The question is withdrawn, and nothing has changed.")
+        return task.result()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _not_twice(question: Question, answers: Mapping[str, Answer]) -> None:
@@ -171,6 +196,7 @@ class _CallRecord:
         workspace: str,
         given: Callable[[Question], Answer | None],
         ask: Callable[[Question], Awaitable[Answer]],
+        beside: Beside | None,
     ) -> Answer:
         """A person's answer: the one that the call brings with it, else one obtained by asking."""
         brought = given(question)
@@ -178,7 +204,7 @@ class _CallRecord:
             answered = Answered(brought, self._caller.name)
         else:
             self._log.update(self._entry, state="asking")
-            answered = await self._caller.home.ask(question, workspace, self._caller, ask)
+            answered = await self._caller.home.ask(question, workspace, self._caller, ask, beside)
         somebody = answered.answer in ("accept", "decline", "cancel")
         self._log.update(self._entry, state="running", answered_by=answered.by if somebody else "")
         return answered.answer

@@ -126,6 +126,14 @@ class CreateResult(CamelResult):
         """Why it was cancelled, or the notice about the build."""
         return self.message or ""
 
+    def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
+        if self.status != "cancelled":
+            yield from super().as_lines()
+            return
+        yield self.status
+        yield self.message or ""
+
 
 class ReindexResult(CamelResult):
     """What `reindex_project` returns. `message`: why it was cancelled."""

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from sidecar import shown
 from sidecar.errors import Internal, SidecarError, UnknownTool
@@ -22,15 +21,13 @@ from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context, Workspaces
-from sidecar.tools.dialect import CODE_SEARCH
-from sidecar.tools.index_results import UpdateResult
 from sidecar.tools.registry import DEFAULT_TOOLS, not_enabled, toolset_of
 from sidecar.tools.result import Result
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.validate import validate
+from sidecar.tools.word import PERSON, Caller, Confirm, Words, strictest
 from sidecar.tools.wording import Door, Wording
 
-Confirm: TypeAlias = Literal["auto", "always", "never"]
 T = TypeVar("T")
 
 READERS = 4
@@ -53,7 +50,7 @@ class Done:
 class _Call:
     """A call as it came in, before anything is checked."""
 
-    name: str
+    name: str | ToolSpec
     arguments: Mapping[str, object]
     workspace: str
     answers: Mapping[str, Answer]
@@ -61,6 +58,8 @@ class _Call:
     cancelled: IsCancelled
     asked_by: str
     say: Wording
+    by: Caller
+    at_least: Confirm
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +77,16 @@ class _Gated:
 class Service:
     """Every tool on every workspace of this process. Thread-safe.
 
-    `confirm` is `auto`, `always` or `never`. With `auto` and `always` a tool's question is asked; if nobody can be
-    asked, `auto` refuses only destructive tools and `always` refuses all. `never` asks nothing. `question_seconds`: how
-    long an editor may take to answer. `goes_on` is False in a process that ends after one call.
+    `confirm` is `auto`, `always` or `never`, or a function from a workspace's root to the words of this service's
+    session. With `auto` and `always` a tool's question is asked; if nobody can be asked, `auto` refuses only
+    destructive tools and `always` refuses all. `never` asks nothing. `question_seconds`: how long an editor may take to
+    answer. `goes_on` is False in a process that ends after one call.
     """
 
     def __init__(
         self,
         workspaces: Workspaces,
-        confirm: Confirm | Callable[[], Confirm] = "auto",
+        confirm: Confirm | Callable[[str], Words] = "auto",
         tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS,
         question_seconds: Callable[[], float] = lambda: QUESTION_SECONDS,
         goes_on: bool = True,
@@ -94,7 +94,7 @@ class Service:
         self.tools = tools
         self.question_seconds = question_seconds
         self._workspaces = workspaces
-        self._confirm = confirm
+        self._words = _constant(confirm) if isinstance(confirm, str) else confirm
         self._goes_on = goes_on
         self._named = _by_name(tools)
         names = [tool.name for tool in tools]
@@ -103,8 +103,17 @@ class Service:
         self._writers: dict[str, ThreadPoolExecutor] = {}
         self._writers_lock = make_lock(Rank.TOOL_WRITERS)
 
-    def tool(self, name: str) -> ToolSpec:
-        """The tool with this name, alias or LSP method. Raises `UnknownTool`, which suggests the nearest name."""
+    def word(self, root: str) -> Confirm:
+        """What the session of this service says about questions in a workspace, as a person's."""
+        return self._words(root).own
+
+    def tool(self, name: str | ToolSpec) -> ToolSpec:
+        """The tool with this name, alias or LSP method, or the tool itself, which then need not be among `tools`.
+
+        Raises `UnknownTool`, which suggests the nearest name.
+        """
+        if isinstance(name, ToolSpec):
+            return name
         found = self._named.get(name) if isinstance(name, str) else None
         if found is None:
             raise UnknownTool(_no_such_tool(str(name), [tool.name for tool in self.tools]))
@@ -114,33 +123,9 @@ class Service:
         """The workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
         return self._workspaces.get(root)
 
-    def refresh(
-        self,
-        workspace: str,
-        progress: Progress = no_progress,
-        cancelled: IsCancelled = never_cancelled,
-        whole: bool = False,
-    ) -> Done:
-        """Creates the index or updates it, without a question; the result is an `UpdateResult`. This is not a tool:
-        only a person who typed the command may skip the question. With `whole`, an index that is limited to patterns
-        becomes one of the whole workspace.
-
-        Raises `SidecarError` only.
-        """
-        started = time.monotonic()
-        say = self.wordings["shell"]
-
-        def update() -> UpdateResult:
-            opened = self._workspaces.get(workspace)
-            report = opened.refresh(progress, cancelled, whole)
-            return UpdateResult.of(opened.root, report, time.monotonic() - started).worded(say)
-
-        result = _guarded("refresh", workspace, say, update)
-        return Done(CODE_SEARCH.shape(result), result)
-
     def call(
         self,
-        name: str,
+        name: str | ToolSpec,
         arguments: Mapping[str, object],
         *,
         workspace: str,
@@ -149,9 +134,12 @@ class Service:
         cancelled: IsCancelled = never_cancelled,
         asked_by: str = "",
         door: Door = "mcp",
+        by: Caller = PERSON,
+        at_least: Confirm = "never",
     ) -> Done | Question:
         """The tool's result, or the question that must be answered before it runs.
 
+        `by`: whose word it is that this service's session says; `at_least`: what other sessions say.
         To go on, call again with the question's id and the answer in `answers`. Nothing with side effects happens
         before the question is answered. Sentences name commands as callers of the `door` have them. Raises
         `SidecarError` only.
@@ -159,14 +147,15 @@ class Service:
         say = self.wordings[door]
 
         def whole_call() -> Done | Question:
-            gated = self._gate(_Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by, say))
+            asked = _Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by, say, by, at_least)
+            gated = self._gate(asked)
             return gated if isinstance(gated, Question) else _finish(gated)
 
         return _guarded(name, workspace, say, whole_call)
 
     async def acall(
         self,
-        name: str,
+        name: str | ToolSpec,
         arguments: Mapping[str, object],
         *,
         workspace: str,
@@ -175,6 +164,8 @@ class Service:
         cancelled: IsCancelled = never_cancelled,
         asked_by: str = "",
         door: Door = "mcp",
+        by: Caller = PERSON,
+        at_least: Confirm = "never",
     ) -> Done | Question:
         """As `call`, in a worker thread. Cancelling the task makes `cancelled` true for the tool.
 
@@ -191,7 +182,8 @@ class Service:
         loop = asyncio.get_running_loop()
 
         def gate() -> _Gated | Question:
-            return self._gate(_Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by, say))
+            asked = _Call(name, arguments, workspace, answers or {}, progress, stopped, asked_by, say, by, at_least)
+            return self._gate(asked)
 
         try:
             gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, say, gate)
@@ -230,8 +222,8 @@ class Service:
         question = tool.question(context, params) if tool.question else None
         if question is None:
             return _Gated(tool, meant, context, params, None, call.say)
-        confirm = self._confirm if isinstance(self._confirm, str) else self._confirm()
-        if confirm == "never":
+        confirm = strictest((call.by.word(self._words(call.workspace)), call.at_least))
+        if confirm == "never" or (question.only_always and confirm != "always"):
             return _Gated(tool, meant, context, params, None, call.say)
         answer = call.answers.get(question.id)
         if answer is None:
@@ -249,7 +241,11 @@ def _finish(gated: _Gated) -> Done:
     return Done(gated.meant.dialect.shape(result), result)
 
 
-def _guarded(name: str, workspace: str, say: Wording, work: Callable[[], T]) -> T:
+def _constant(word: Confirm) -> Callable[[str], Words]:
+    return lambda _: Words.of(word)
+
+
+def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[[], T]) -> T:
     """Puts errors into the caller's words. Turns every exception that is not a `SidecarError` into `Internal` and logs
     it under an id that the caller is given."""
     try:
@@ -260,7 +256,8 @@ def _guarded(name: str, workspace: str, say: Wording, work: Callable[[], T]) -> 
         raise worded from error.__cause__
     except Exception as error:
         incident = uuid.uuid4().hex[:8]
-        workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", name, incident)
+        tool = name.name if isinstance(name, ToolSpec) else name
+        workspace_log("sidecar.tools", workspace).exception("%s failed, incident %s", tool, incident)
         raise Internal(
             f"The log (logs/sidecar.log in the data folder) has the details under incident {incident}.",
             incident=incident,

@@ -11,11 +11,11 @@ import asyncio
 import itertools
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from sidecar import shown
 from sidecar.locks import Rank, make_lock
@@ -29,9 +29,14 @@ from sidecar.tools.activity import (
     iso,
 )
 from sidecar.tools.spec import Answer, Question
+from sidecar.tools.word import Confirm, strictest
 from sidecar.tools.wording import Door
 
 T = TypeVar("T")
+
+Beside: TypeAlias = "Callable[[Question, Sequence[str], Closing], Awaitable[Answer]]"
+"""Asks the caller while the clients with these names are asked too; `nobody` if it cannot be asked. When it is
+cancelled, `Closing` says which of them has answered."""
 
 
 class WorkDisplay(Protocol):
@@ -102,6 +107,7 @@ class Session:
     editor: Editor | None
     loop: asyncio.AbstractEventLoop | None
     home: Sessions = field(repr=False)
+    word: Callable[[str], Confirm] = field(default=lambda _: "auto", init=False, repr=False)
     calls: int = field(default=0, init=False)
 
     @property
@@ -171,11 +177,16 @@ class Sessions:
         *,
         workspaces: Iterable[str] = (),
         editor: Editor | None = None,
+        word: Callable[[str], Confirm] = lambda _: "auto",
     ) -> Session:
-        """Adds a client. With `editor`, it must be called on that editor's event loop."""
+        """Adds a client. With `editor`, it must be called on that editor's event loop.
+
+        `word` is the editor's setting `confirm` for a workspace.
+        """
         loop = asyncio.get_running_loop() if editor is not None else None
         introduction = Introduction.of(name, version, workspaces)
         session = Session(next(self._ids), door, introduction, self._now(), editor, loop, self)
+        session.word = word
         with self._lock:
             self._attached[session.id] = session
         self.changed()
@@ -222,22 +233,33 @@ class Sessions:
 
     # ------------------------------------------------------------ asking
 
+    def word(self, workspace: str, asker: Session | None) -> Confirm:
+        """The strictest word of the workspace's editors but the asker. One that can show no question and does not
+        forbid to go on without one says nothing."""
+        others = [(s, s.word(workspace)) for s in self.editors(workspace) if s is not asker]
+        return strictest(word for session, word in others if word == "always" or session.can_ask())
+
     async def ask(
-        self, question: Question, workspace: str, asker: Session | None, own: Callable[[Question], Awaitable[Answer]]
+        self,
+        question: Question,
+        workspace: str,
+        asker: Session | None,
+        own: Callable[[Question], Awaitable[Answer]],
+        beside: Beside | None = None,
     ) -> Answered:
         """Brings a question to a person.
 
         If the asker is itself an editor that can ask, it alone is asked, through `own`. Otherwise every editor of the
         workspace is asked at once and the first answer counts. If none answers, the asker is asked through `own`.
-        Cancelling the task withdraws every question.
+        With `beside`, the asker is asked at the same time as the editors. Cancelling the task withdraws every question.
         """
         if asker is not None and asker.can_ask():
             return Answered(await own(question), asker.name)
         unanswered = False
         editors = [s for s in self.editors(workspace) if s is not asker and s.can_ask()]
         if editors:
-            answered = await self._first_answer(question, editors)
-            if answered.answer not in ("nobody", "timeout"):
+            answered = await self._first_answer(question, editors, asker, beside)
+            if beside is not None or answered.answer not in ("nobody", "timeout"):
                 return answered
             unanswered = answered.answer == "timeout"
         answer = await own(question)
@@ -250,11 +272,15 @@ class Sessions:
         editors = [s for s in self.attached() if s.editor is not None]
         return [s for s in editors if root in s.workspaces] or [s for s in editors if s.covers(root)]
 
-    async def _first_answer(self, question: Question, editors: list[Session]) -> Answered:
+    async def _first_answer(
+        self, question: Question, editors: list[Session], asker: Session | None, beside: Beside | None
+    ) -> Answered:
         closing = Closing()
-        asked = {
+        asked: dict[asyncio.Future[Answer], Session] = {
             asyncio.ensure_future(_on_its_loop(s, s.editor.ask(question, closing))): s for s in editors if s.editor
         }
+        if beside is not None and asker is not None:
+            asked[asyncio.ensure_future(beside(question, [s.name for s in editors], closing))] = asker
         answer: Answer = "nobody"
         try:
             waiting = set(asked)

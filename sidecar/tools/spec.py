@@ -33,8 +33,9 @@ class Question:
     `id` is the same when the same call is repeated. `message` names the asker and the workspace; `detail` says what
     will be lost or take time; `accept` and `decline` are button titles. `title` is the question in sidecar's own words
     alone, for the person whose own call it is, and for a surface that shows `asker` (what the asker calls itself,
-    quoted; empty when it gives no name) apart from it;
-    by default it is `message`. All of them are made safe to show as they are.
+    quoted; empty when it gives no name) apart from it; by default it is `message`. All of them are made safe to show as
+    they are. `only_always`: the call itself is a person's wish, so it is asked only if the setting `confirm` says
+    `always`.
     """
 
     id: str
@@ -46,6 +47,7 @@ class Question:
     destructive: bool
     title: str = ""
     asker: str = ""
+    only_always: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "title", self.title or self.message)

@@ -38,6 +38,7 @@ from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import SidecarError
 from sidecar.tools.assemble import make_service
+from sidecar.tools.refresh import REFRESH
 from sidecar.tools.service import Done, Service
 from tests.engine.projects import FILES, Image, Project, image, index
 
@@ -468,7 +469,9 @@ def _answer(home: Path, asked: Connection) -> None:
 
 def _result(service: Service, what: str, root: str, given: Mapping[str, Any]) -> Any:
     if what == "index":
-        return service.refresh(root).value
+        done = service.call(REFRESH, {}, workspace=root)
+        assert isinstance(done, Done)
+        return done.value
     if what == "image":
         workspace = service.workspace(root)
         assert isinstance(workspace, IndexedWorkspace)

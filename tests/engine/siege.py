@@ -38,8 +38,9 @@ _ENDED_BY_US = (None, 0, -signal.SIGKILL)
 
 @dataclass(frozen=True)
 class Fate:
-    """`file` has lost its content. `outcome`: the parser that a file is indexed by, `left out: RULE` or `failed: MESSAGE`. Seconds until it was
-    indexed; `computed` are those of the processor, by the processes that parse and by whoever waited for them."""
+    """`file` has lost its content. `outcome`: the parser that a file is indexed by, `left out: RULE` or `failed:
+    MESSAGE`. Seconds until it was indexed; `computed` are those of the processor, by the processes that parse and by
+    whoever waited for them."""
 
     file: HostileFile
     outcome: str

@@ -56,7 +56,7 @@ def test_a_person_is_asked_before_a_damaged_index_is_deleted_and_is_told_that_it
     assert isinstance(question, Question)
     assert question.destructive
     assert "cannot be read" in question.detail
-    assert "memories and added documents are not touched" in question.detail
+    assert "memories, added documents and edited settings are not touched" in question.detail
     for answer in ("decline", "timeout", "nobody"):
         kept = damaged.call("delete_index", {}, workspace=where, answers={question.id: answer})
         assert isinstance(kept, Done)

@@ -106,12 +106,13 @@ def test_vectors_of_another_model_are_not_seen_and_not_lost(kept: KeptVectors, p
     np.testing.assert_allclose(kept.get(np.array(ids))[0], vectors(3), atol=5e-4)
 
 
-def test_releasing_drops_what_is_named_and_never_reuses_an_id(path: Path) -> None:
-    clock = Clock()
-    kept = KeptVectors(path, "model@1", DIMENSION, now=clock)
+def test_releasing_drops_what_no_text_needs_and_never_reuses_an_id(path: Path) -> None:
+    kept = KeptVectors.open(path, "model@1", DIMENSION)
     ids = kept.add(hashes(0, 100), vectors(100))
-    clock.seconds += 3 * DAY
-    assert kept.release(np.array(ids[10:])) == 90
+    assert kept.releases() == 0
+    assert kept.release(lambda: hashes(0, 10)) == 90
+    assert kept.releases() == 1
+    assert kept.lost(np.array(ids)).tolist() == ids[10:]
     assert kept.count() == 10
     assert kept.get(np.array(ids[:12]))[1].sum() == 10
     assert min(kept.add(hashes(500, 1), vectors(1))) > max(ids)
@@ -119,14 +120,12 @@ def test_releasing_drops_what_is_named_and_never_reuses_an_id(path: Path) -> Non
 
 
 def test_releasing_gives_the_space_back(path: Path) -> None:
-    clock = Clock()
-    kept = KeptVectors(path, "model@1", DIMENSION, now=clock)
-    ids = kept.add(hashes(0, 5000), vectors(5000))
+    kept = KeptVectors.open(path, "model@1", DIMENSION)
+    kept.add(hashes(0, 5000), vectors(5000))
     kept.close()
     full = path.stat().st_size
-    clock.seconds += 3 * DAY
-    again = KeptVectors(path, "model@1", DIMENSION, now=clock)
-    assert again.release(np.array(ids)) == 5000
+    again = KeptVectors.open(path, "model@1", DIMENSION)
+    assert again.release(list) == 5000
     again.close()
     assert path.stat().st_size < full / 2
 
@@ -236,15 +235,14 @@ def test_trimming_drops_what_was_asked_for_longest_ago_and_never_what_an_index_n
     store.close()
 
 
-def test_what_somebody_has_asked_for_just_now_is_neither_trimmed_nor_released(path: Path) -> None:
+def test_what_somebody_has_asked_for_just_now_is_not_trimmed(path: Path) -> None:
     clock = Clock()
     store = KeptVectors(path, "model@1", DIMENSION, now=clock)
     ids = np.array(store.add(hashes(0, 500), vectors(500)))
     assert store.trim(1, lambda: np.zeros(0, np.int64)) == 0
-    assert store.release(ids) == 0
     clock.seconds += 3 * DAY
     store.find(hashes(0, 100))
-    assert store.release(ids) == 400
+    assert store.trim(1, lambda: np.zeros(0, np.int64)) == 400
     assert store.get(ids)[1].sum() == 100
     store.close()
 
@@ -301,7 +299,7 @@ def test_of_a_damaged_file_every_vector_that_can_be_read_is_taken_over(path: Pat
     held, there = again.get(np.array([found[hashes(n, 1)[0]] for n in numbers]))
     assert there.all()
     np.testing.assert_allclose(held, rows[numbers], atol=5e-4)
-    assert again.release(np.array(list(found.values()))) == 0, "they count as used today"
+    assert again.trim(1, lambda: np.zeros(0, np.int64)) == 0, "they count as used today"
     assert again.store_uuid != store.store_uuid
     again.close()
     other = KeptVectors.open(path, "model@2", 32)

@@ -22,7 +22,8 @@ from sidecar.errors import Cancelled, WorkspaceNotFound
 from sidecar.model import BuildReport, IsCancelled, PathsAnswer, Progress, SearchAnswer, SearchRequest, Workspace
 from sidecar.surfaces.lsp.run import run_stdio
 from sidecar.surfaces.lsp.tcp import run_tcp
-from sidecar.tools.service import Confirm, Service
+from sidecar.tools.service import Service
+from sidecar.tools.word import Confirm
 from tests.fakes import FakeWorkspace
 
 

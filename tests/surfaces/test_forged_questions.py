@@ -16,7 +16,7 @@ from mcp.types import ElicitRequestParams, ElicitResult, Implementation
 
 from sidecar import shown
 from sidecar.model import never_cancelled, no_progress
-from sidecar.surfaces.cli.terminal import make_ask
+from sidecar.surfaces.cli.terminal import Asker
 from sidecar.surfaces.lsp.confirm import Confirmer
 from sidecar.surfaces.mcp.server import make_server
 from sidecar.tools.confirm import call_with_questions_sync
@@ -89,7 +89,7 @@ def test_the_terminal_asks_its_person_in_sidecars_own_words() -> None:
             return True
 
     said = io.StringIO()
-    assert make_ask(Terminal("\n"), said, False)(asked_by("sidecar delete")) == "decline"
+    assert Asker(Terminal("\n"), said, False)(asked_by("sidecar delete")) == "decline"
     assert said.getvalue().startswith('Delete the search index of "rails"?\n')
     assert "wants to" not in said.getvalue()
 

@@ -21,8 +21,9 @@ from sidecar.surfaces.http.faults import ANSWER_HEADER
 from sidecar.surfaces.lsp.server import SharedService
 from sidecar.surfaces.lsp.server import make_server as make_lsp
 from sidecar.surfaces.mcp.server import make_server as make_mcp
-from sidecar.tools.service import Confirm, Service
+from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
+from sidecar.tools.word import Confirm
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import NO_ANSWER

@@ -39,6 +39,7 @@ from sidecar.surfaces.lsp.server import make_server as make_lsp
 from sidecar.surfaces.mcp.server import make_server as make_mcp
 from sidecar.surfaces.mcp.status import URI
 from sidecar.tools.assemble import make_service
+from sidecar.tools.refresh import REFRESH
 from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
@@ -75,7 +76,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hostile]:
     env = {"SIDECAR_HOME": str(folder / "home\u202e"), "HOME": str(folder), "SIDECAR_MODLE": NASTY[:80]}
     root = make_workspace(folder)
     service = make_service(env=env, toolsets="all")
-    service.refresh(str(root))
+    service.call(REFRESH, {}, workspace=str(root))
     made = Hostile(root, service, Sessions(), env)
     made.value("memory_save", key="nasty", summary="needle", text=NASTY)
     made.value("search_add_document", doc_id=NASTY[:200], content=NASTY, metadata={"needle": NASTY})

@@ -10,8 +10,9 @@ import pytest
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import WorkspaceNotFound
 from sidecar.tools.registry import tools_of
-from sidecar.tools.service import Confirm, Done, Service
+from sidecar.tools.service import Done, Service
 from sidecar.tools.spec import Answer, Question
+from sidecar.tools.word import Confirm
 from tests.engine.conftest import models, project
 from tests.engine.projects import Project
 

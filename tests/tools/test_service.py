@@ -20,9 +20,11 @@ from sidecar.errors import (
     WorkspaceNotFound,
 )
 from sidecar.tools.confirm import call_with_questions, call_with_questions_sync
+from sidecar.tools.refresh import REFRESH
 from sidecar.tools.registry import tools_of
-from sidecar.tools.service import READERS, Confirm, Done, Service
+from sidecar.tools.service import READERS, Done, Service
 from sidecar.tools.spec import Answer, Question
+from sidecar.tools.word import Confirm, Words
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
 ROOT = "/fake/workspace"
@@ -117,7 +119,7 @@ def test_never_asks_nothing(workspace: FakeWorkspace) -> None:
 
 def test_the_setting_is_read_at_each_question(workspace: FakeWorkspace) -> None:
     now: list[Confirm] = ["auto"]
-    service = Service(FakeWorkspaces(workspace), confirm=lambda: now[0])
+    service = Service(FakeWorkspaces(workspace), confirm=lambda _: Words.of(now[0]))
     assert isinstance(service.call("create_index", {}, workspace=ROOT), Question)
     now[0] = "never"
     assert isinstance(service.call("create_index", {}, workspace=ROOT), Done)
@@ -289,5 +291,5 @@ def test_closing_the_service_closes_the_workspaces(workspace: FakeWorkspace) -> 
 def test_refresh_translates_what_the_engine_raises() -> None:
     service = Service(FakeWorkspaces(FakeWorkspace(broken=OSError("gone"))))
     with pytest.raises(SidecarError):
-        service.refresh(ROOT)
+        service.call(REFRESH, {}, workspace=ROOT)
     service.close()

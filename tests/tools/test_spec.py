@@ -97,3 +97,9 @@ def test_a_tool_is_found_by_name_and_by_its_lsp_method() -> None:
         assert service.tool(tool.name) is tool
         assert service.tool(tool.lsp_method) is tool
     assert service.tool("sidecar/searchByPath").name == "search_by_path"
+
+
+def test_every_tool_that_destroys_asks_first() -> None:
+    destroying = [tool for tool in ALL_TOOLS if tool.destructive]
+    assert {"delete_index", "memory_delete"} <= {tool.name for tool in destroying}
+    assert [tool.name for tool in destroying if tool.question is None or tool.declined is None] == []

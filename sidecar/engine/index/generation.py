@@ -9,14 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unicodedata import normalize
 
-import numpy as np
-
 from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.relink import link_by_hash
 from sidecar.engine.index.snapshot import REBUILD, Snapshots
 from sidecar.engine.index.vector_cache import VectorCache
-from sidecar.engine.index.vector_refs import named_vectors, vectors_in
+from sidecar.engine.index.vector_refs import named_texts, named_vectors
 from sidecar.engine.ingest.indexer import Indexer, Source
 from sidecar.engine.ingest.store_sync import StoreSync
 from sidecar.engine.models.facts import ModelFacts
@@ -123,6 +121,7 @@ class Generations:
             "root": self._root,
             **_facts_of(model),
             "kept_uuid": kept.store_uuid,
+            "kept_releases": kept.releases(),
             "created": time.time(),
             **{f"version_{k}": v for k, v in self._parts.versions.items()},
         }
@@ -210,22 +209,19 @@ class Generations:
         except SidecarError as error:
             self._log.warning("unused vectors stay in the embedding cache for now: %s", error.message)
 
-    def release(self, number: int) -> None:
-        """Drops the cached vectors that only this generation refers to; call it before the generation is deleted.
+    def release(self, model: Callable[[], ModelFacts]) -> None:
+        """Drops the cached vectors of all texts that no other index has; call it when this index is deleted.
 
-        Errors are logged and ignored.
+        `model` may be any model that the cache knows. Errors are logged and ignored.
         """
         try:
-            meta = read_meta(self._directory.manifest(number))
-            kept = self._parts.open_kept(self._directory.vectors, str(meta["model_id"]), int(str(meta["dimension"])))
+            kept = self.open_vectors(model())
             try:
-                own = vectors_in(self._directory.manifest(number), kept.store_uuid)
-                others = named_vectors(self._directory.indexes, kept.store_uuid, without=self._directory.path)
-                kept.release(np.setdiff1d(own, others))
+                kept.release(lambda: named_texts(self._directory.indexes, without=self._directory.path))
             finally:
                 kept.close()
-        except (SidecarError, KeyError, ValueError) as error:
-            # No index refers to these vectors any more, so a later `trim` can drop them.
+        except SidecarError as error:
+            # No index refers to these vectors any more, so the next deletion or a later `trim` drops them.
             self._log.warning("the vectors of a deleted index stay in the embedding cache for now: %s", error)
 
     def _assemble(

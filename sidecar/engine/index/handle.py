@@ -134,14 +134,13 @@ class IndexHandle:
         self._directory.sweep()
 
     def delete(self) -> None:
-        """Deletes the index and the cached vectors that only it refers to. Memories and documents stay."""
+        """Deletes the index and the cached vectors of all texts that no other index has. Memories, documents and
+        settings that somebody has edited stay."""
         with self.gate:
             self.take_lease()
             self._close_generation(clean=False)
-            number = self._directory.current()
-            if number is not None:
-                self._generations.release(number)
-            self._directory.delete()
+            self._generations.release(lambda: self._own_model() or self._choice.first())
+            self._directory.delete(self._default_config())
             self._release()
 
     def close(self) -> None:

@@ -4,7 +4,7 @@
 <home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/{manifest.sqlite, store/}
                       memories/memories.sqlite  documents/documents.sqlite
 
-Memories and documents outlive the index, because they cannot be made again from the files.
+Memories, documents and edited settings outlive the index, because they cannot be made again from the files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from sidecar.parts.paths import index_id
 
 _MEMORIES = "memories"
 _DOCUMENTS = "documents"
-_KEPT = (_MEMORIES, _DOCUMENTS)
+_CONFIG = "config.json"
+_KEPT = (_MEMORIES, _DOCUMENTS, _CONFIG)
 
 
 class IndexLayout:
@@ -28,7 +29,7 @@ class IndexLayout:
     def __init__(self, home: Path, root: str) -> None:
         self.indexes = home / "indexes"
         self.path = self.indexes / index_id(root)
-        self.config = self.path / "config.json"
+        self.config = self.path / _CONFIG
         self.patterns = self.path / "patterns.json"
         self.vectors = home / "vectors" / "vectors.sqlite"
         self._current = self.path / "current"
@@ -122,13 +123,23 @@ class IndexLayout:
         except OSError as error:
             raise disk_error(error, self.path) from error
 
-    def delete(self) -> None:
-        """Deletes the index and its config, but neither memories nor documents, which cannot be made again.
+    def is_edited(self, default_config: str) -> bool:
+        """Whether config.json is there and differs from the text that an index gets when it is made."""
+        try:
+            return self.config.read_bytes() != default_config.encode()
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+
+    def delete(self, default_config: str) -> None:
+        """Deletes the index, but not memories, documents and an edited config.json, which cannot be made again.
 
         The folder is first renamed to trash, so that a killed deletion leaves no half index. `sweep` removes the trash
-        later, after memories and documents have been moved back from it (`rescue`). Raises DiskFull or
-        PermissionDenied.
+        later, after what is kept has been moved back from it (`rescue`). Raises DiskFull or PermissionDenied.
         """
+        if not self.is_edited(default_config):
+            self.config.unlink(missing_ok=True)
         trash = self.indexes / f".{self.path.name}.deleted-{os.getpid()}"
         self._discard(trash)
         try:
@@ -140,7 +151,7 @@ class IndexLayout:
         self._discard(trash)
 
     def rescue(self) -> None:
-        """Moves back memories and documents that a killed deletion has left in the trash."""
+        """Moves back memories, documents and settings that a killed deletion has left in the trash."""
         for trash in self.indexes.glob(f".{self.path.name}.deleted-*"):
             self._rescue(trash)
 
@@ -157,7 +168,9 @@ class IndexLayout:
             return True
         try:
             self.make()
-            # The rename fails if newer ones exist; the trash then stays, for a person to look at.
+            if home.is_file():
+                return False  # newer settings; the trash stays, for a person to look at
+            # The rename fails if newer memories or documents exist; the trash then stays too.
             kept.rename(home)
         except (OSError, SidecarError):
             return not kept.exists()

@@ -19,6 +19,7 @@ def link_by_hash(manifest: Manifest, kept: Kept, **facts: Any) -> None:
 
     Every chunk becomes pending for the vector store. Writes `facts` into the meta table, all in one transaction.
     """
+    releases = kept.releases()
     with manifest.transaction() as connection:
         connection.execute("CREATE TEMP TABLE known(hash BLOB PRIMARY KEY, id INTEGER) WITHOUT ROWID")
         for table, column, digest in _TEXTS:
@@ -32,7 +33,7 @@ def link_by_hash(manifest: Manifest, kept: Kept, **facts: Any) -> None:
             "INSERT OR REPLACE INTO pending_slots SELECT c.slot, f.collection FROM chunks c"
             " JOIN files f ON f.id = c.file_id"
         )
-        manifest.set_meta(kept_uuid=kept.store_uuid, **facts)
+        manifest.set_meta(kept_uuid=kept.store_uuid, kept_releases=releases, **facts)
 
 
 def changed_paths(old: Manifest, new: Manifest) -> list[str]:

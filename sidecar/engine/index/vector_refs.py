@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,19 +14,35 @@ from sidecar.model import Ids
 from sidecar.parts.database import connect, translated
 
 
-def named_vectors(indexes: Path, store_uuid: str, without: Path | None = None) -> Ids:
+def named_vectors(indexes: Path, store_uuid: str) -> Ids:
     """Ids of the vectors that the manifests below `indexes` refer to in the cache file `store_uuid`, ascending.
 
-    `without` leaves one index out. A damaged manifest counts as referring to nothing: it cannot be searched, and a
+    A damaged manifest counts as referring to nothing: it cannot be searched, and a
     rebuild finds the vectors by their text hashes. Raises SidecarError if a manifest cannot be read for another reason,
     because its references are then unknown.
     """
     found = [np.zeros(0, np.int64)]
     for manifest in indexes.glob("*/generations/*/manifest.sqlite"):
-        if without is None or not manifest.is_relative_to(without):
-            with contextlib.suppress(IndexCorrupt):
-                found.append(vectors_in(manifest, store_uuid))
+        with contextlib.suppress(IndexCorrupt):
+            found.append(vectors_in(manifest, store_uuid))
     return np.unique(np.concatenate(found))
+
+
+def named_texts(indexes: Path, without: Path) -> Iterator[bytes]:
+    """The hashes of the texts of all indexes but one, of whatever cache file and model; some more than once.
+
+    A damaged manifest counts as having none. Raises SidecarError if one cannot be read for another reason.
+    """
+    for manifest in indexes.glob("*/generations/*/manifest.sqlite"):
+        if not manifest.is_relative_to(without):
+            with contextlib.suppress(IndexCorrupt):
+                yield from _texts_in(manifest)
+
+
+def _texts_in(manifest: Path) -> Iterator[bytes]:
+    with translated(manifest), contextlib.closing(connect(manifest, readonly=True)) as connection:
+        for (digest,) in connection.execute("SELECT body_hash FROM chunks UNION SELECT path_hash FROM files"):
+            yield digest
 
 
 def vectors_in(manifest: Path, store_uuid: str) -> Ids:

@@ -142,6 +142,7 @@ class Indexer:
                 overtaken |= batch.overtaken
             self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
         self._finish_vectors(tally, cancelled)
+        self._remake_released(tally, cancelled)
         self._merge(at_end=True)
         return tally
 
@@ -151,6 +152,7 @@ class Indexer:
         tally = Tally()
         with self._forgotten.recorded():
             self._index(files, tally, cancelled, force=force)
+        self._remake_released(tally, cancelled)
         self._merge()
         return tally
 
@@ -353,6 +355,15 @@ class Indexer:
                 made.update(zip(some, self._kept.add(some, vectors), strict=True))
                 report(part[-1][0] + 1)
         return made, {h for _, h in missing}
+
+    def _remake_released(self, tally: Tally, cancelled: IsCancelled) -> None:
+        """Embeds again what lost its vector because another index was deleted before the manifest named it."""
+        while (releases := self._kept.releases()) != self._manifest.kept_releases():
+            lost = self._kept.lost(self._manifest.vector_ids())
+            with self._manifest.transaction():
+                self._manifest.forget_vectors(lost)
+                self._manifest.set_meta(kept_releases=releases)
+            self._finish_vectors(tally, cancelled)
 
     def _finish_vectors(self, tally: Tally, cancelled: IsCancelled) -> None:
         """Embeds the chunks that an earlier, interrupted run left without a vector."""

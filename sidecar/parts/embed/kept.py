@@ -15,7 +15,7 @@ import logging
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,6 +52,9 @@ _GRACE_DAYS = 2
 _WAIT_S = 60  # two processes that index write in turn
 _NOTE_NEW = "INSERT OR REPLACE INTO uses SELECT id, ? FROM vectors WHERE model = ? AND hash = ?"
 _NOTE_USE = "INSERT INTO uses VALUES (?, ?) ON CONFLICT(of) DO UPDATE SET day = excluded.day"
+_NOTE_RELEASE = (
+    "INSERT INTO meta VALUES ('releases', '1') ON CONFLICT(key) DO UPDATE SET value = CAST(value AS INTEGER) + 1"
+)
 _ROOM_AFTER = 0.8  # share of the bound that is left in use, so that not every addition has to trim
 
 # AUTOINCREMENT: the id of a deleted vector is never given to another text's vector.
@@ -190,11 +193,42 @@ class KeptVectors:
                 vectors[places], there[places] = block, True
         return vectors[inverse], there[inverse]
 
-    def release(self, ids: Ids) -> int:
-        """Deletes these vectors, of any model, except those used in the last two days. Returns how many it deleted."""
-        gone = self._drop(np.intersect1d(self._long_unused(), np.asarray(ids, np.int64)))
+    def release(self, texts: Callable[[], Iterable[bytes]]) -> int:
+        """Deletes the vectors, of any model, of all texts but those whose hashes `texts` yields. Returns how many it
+        deleted.
+
+        `texts` is called while nobody else can write. Nothing of a deleted vector is left in the file. Whoever has
+        found a vector here and has not named it yet learns of this by `releases`.
+        """
+        with self._write_lock:
+            self._writer.execute("PRAGMA secure_delete = ON")
+        with self._writing() as writer:
+            writer.execute("CREATE TEMP TABLE needed(hash BLOB PRIMARY KEY) WITHOUT ROWID")
+            writer.executemany("INSERT OR IGNORE INTO needed VALUES (?)", ((key,) for key in texts()))
+            gone = writer.execute("DELETE FROM vectors WHERE hash NOT IN needed").rowcount
+            writer.execute("DELETE FROM uses WHERE of NOT IN (SELECT id FROM vectors)")
+            writer.execute(_NOTE_RELEASE)
+            writer.execute("DROP TABLE needed")
         self._give_space_back()
+        self._empty_journal()
         return gone
+
+    def releases(self) -> int:
+        """How often `release` has been called for this file. Waits until a call in progress has ended."""
+        with self._reader() if self._readonly else self._writing() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = 'releases'").fetchone()
+        return int(row[0]) if row else 0
+
+    def lost(self, ids: Ids) -> Ids:
+        """Those of these vector ids that no vector has, ascending."""
+        wanted = np.unique(np.asarray(ids, np.int64))
+        there = [np.zeros(0, np.int64)]
+        with self._reader() as reader:
+            for start in range(0, len(wanted), _BLOCK):
+                part = wanted[start : start + _BLOCK].tolist()
+                rows = reader.execute(f"SELECT id FROM vectors WHERE id IN ({_marks(part)})", part).fetchall()
+                there.append(np.array([row[0] for row in rows], np.int64))
+        return np.setdiff1d(wanted, np.concatenate(there))
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
         """Shrinks a file of more than `max_bytes` to about 80 % of that. Deletes the vectors that were used longest
@@ -279,6 +313,11 @@ class KeptVectors:
         with self._write_lock, self._noticing(), translated(self._path):
             # Each step frees one page. `execute` takes a single step; `executescript` goes on to the end.
             self._writer.executescript("PRAGMA incremental_vacuum")
+
+    def _empty_journal(self) -> None:
+        """Writes the journal back and empties it; leaves it to the next writer while somebody reads."""
+        with self._write_lock, self._noticing(), translated(self._path):
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     # ------------------------------------------------------------ connections
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -91,9 +91,17 @@ class LentKept:
         """See `KeptVectors.count`."""
         return self._kept.count()
 
-    def release(self, ids: Ids) -> int:
+    def release(self, texts: Callable[[], Iterable[bytes]]) -> int:
         """See `KeptVectors.release`."""
-        return self._kept.release(ids)
+        return self._kept.release(texts)
+
+    def releases(self) -> int:
+        """See `KeptVectors.releases`."""
+        return self._kept.releases()
+
+    def lost(self, ids: Ids) -> Ids:
+        """See `KeptVectors.lost`."""
+        return self._kept.lost(ids)
 
     def trim(self, max_bytes: int, referenced: Callable[[], Ids]) -> int:
         """See `KeptVectors.trim`."""

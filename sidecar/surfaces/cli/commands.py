@@ -12,16 +12,18 @@ from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError
 from sidecar.surfaces.cli.formats import yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
-from sidecar.surfaces.cli.session import CliSession, Reply, interruptible, write_json
+from sidecar.surfaces.cli.session import CliSession, Reply, write_json
 from sidecar.surfaces.cli.tool_options import arguments_of, missing_position, shell_facts
 from sidecar.tools.lines import upgrade_lines
 
 
 def index(session: CliSession) -> int:
     """Brings the index of the whole workspace up to date and shows what was done."""
-    _show(session, _refresh(session, whole=True))
-    _note_settings(session)
-    return 0
+    reply = _refresh(session, whole=True)
+    status = _show(session, reply)
+    if not reply.declined:
+        _note_settings(session)
+    return status
 
 
 def _show(session: CliSession, reply: Reply) -> int:
@@ -38,8 +40,7 @@ def _note(session: CliSession, reply: Reply) -> None:
 
 def _refresh(session: CliSession, whole: bool = False) -> Reply:
     """Brings the index up to date, and waits for a model upgrade too."""
-    with interruptible() as interrupt, session.progress() as progress:
-        return session.tools.refresh(session.root, progress, interrupt.came, whole)
+    return session.refresh(whole)
 
 
 def _note_settings(session: CliSession) -> None:

@@ -199,11 +199,13 @@ def _command(
 
     root = args.workspace or _workspace_here()
     at_daemon = daemon is not None and args.command not in IN_THIS_PROCESS
-    remote = daemon.tools(**{**_asked(args), "workspace": root}) if daemon is not None and at_daemon else None
+    asked = {**_asked(args), "workspace": root, "terminal": streams[0].isatty(), "yes": bool(args.yes)}
+    remote = daemon.tools(**asked) if daemon is not None and at_daemon else None
     if remote is None:
         own()
+    tools = remote or OwnTools(own, streams[0].isatty(), bool(args.yes))
     try:
-        return RUN[args.command](CliSession(args, remote or OwnTools(own), own, root, *streams))
+        return RUN[args.command](CliSession(args, tools, own, root, *streams))
     finally:
         for one in made:
             one.close()
@@ -217,7 +219,11 @@ def _daemon(args: argparse.Namespace, doors: Doors, out: TextIO) -> int:
 
 def _standalone(args: argparse.Namespace) -> bool:
     """Whether everything stays in this process: by option, or in CI, where no process may be left running."""
-    return bool(args.standalone) or os.environ.get("CI", "").lower() not in ("", "0", "false")
+    return bool(args.standalone) or _is_ci()
+
+
+def _is_ci() -> bool:
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def _asked(args: argparse.Namespace) -> dict[str, Any]:
@@ -250,7 +256,9 @@ def _make_service(
     problems = load_settings(None, None, {}, {}, flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
-    return make_service(flags=flags, editor=editor, goes_on=goes_on, **_offered(args))
+    # Where CI is set, whoever started this process is the only person there is.
+    for_user = args.command in LISTING and _is_ci()
+    return make_service(flags=flags, editor=editor, for_user=for_user, goes_on=goes_on, **_offered(args))
 
 
 def _log() -> None:

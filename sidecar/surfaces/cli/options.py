@@ -191,7 +191,13 @@ def _add_common(parser: argparse.ArgumentParser, facts: Facts, suppress: bool) -
     group.add_argument("--json", action="store_true", default=off, help="print JSON, errors too (on standard error)")
     group.add_argument("-q", "--quiet", action="store_true", default=off, help="no progress and no notices")
     group.add_argument("--no-color", action="store_true", default=off, help="no colours (so does NO_COLOR)")
-    group.add_argument("-y", "--yes", action="store_true", default=off, help="answer every question with yes")
+    group.add_argument(
+        "-y",
+        "--yes",
+        action="store_true",
+        default=off,
+        help="answer every question with yes; without a terminal, only where no editor can be asked",
+    )
     group.add_argument("--standalone", action="store_true", default=off, help=STANDALONE_HELP)
     group.add_argument("--offline", action="store_const", const=True, default=unset, help=settings["offline"])
     group.add_argument("--model", metavar="NAME", default=unset, help=settings["model"])

@@ -7,19 +7,16 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO
 
 from sidecar import shown
-from sidecar.surfaces.cli.terminal import ProgressBar, Style, make_ask
+from sidecar.surfaces.cli.terminal import Asker, ProgressBar, Style
 
 if TYPE_CHECKING:
     from sidecar.model import IsCancelled, Progress
     from sidecar.tools.lines import Line
     from sidecar.tools.service import Done, Service
-    from sidecar.tools.spec import Answer, Question
-
-Q = TypeVar("Q")
-A = TypeVar("A")
+    from sidecar.tools.spec import Answer, Question, ToolSpec
 
 
 class Reply(NamedTuple):
@@ -39,6 +36,19 @@ class Reply(NamedTuple):
         return cls(done.value, list(done.result.as_lines()), list(done.result.as_notes()), done.declined)
 
 
+class Ask(Protocol):
+    """Takes a question to the person who typed the command."""
+
+    def __call__(self, question: Question) -> Answer:
+        """The person's answer; `nobody` without a terminal."""
+
+    def beside(self, question: Question, places: Sequence[str], other: int) -> Answer | None:
+        """The answer, while the clients `places` are asked too; None when `other`, a file descriptor, can be read."""
+
+    def withdrawn(self, by: str) -> None:
+        """Says that the client `by` has answered; it is empty if none has."""
+
+
 class Tools(Protocol):
     """Calls tools in this process (`OwnTools`) or in the daemon. Both raise only `SidecarError`."""
 
@@ -48,32 +58,47 @@ class Tools(Protocol):
         arguments: Mapping[str, object],
         *,
         workspace: str,
-        ask: Callable[[Question], Answer],
+        ask: Ask,
         progress: Progress,
         cancelled: IsCancelled,
         asked_by: str,
     ) -> Reply:
         """Calls a tool and returns its result."""
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> Reply:
-        """Brings the index of a workspace up to date. See `Service.refresh`."""
+    def refresh(
+        self,
+        *,
+        workspace: str,
+        ask: Ask,
+        progress: Progress,
+        cancelled: IsCancelled,
+        asked_by: str,
+        whole: bool = False,
+    ) -> Reply:
+        """Brings the index of a workspace up to date; with `whole`, all of it, whatever it was limited to."""
 
 
 class OwnTools:
-    """Calls tools in this process."""
+    """Calls tools in this process. `terminal` and `yes` are those of the command that was typed."""
 
-    def __init__(self, service: Callable[[], Service]) -> None:
+    def __init__(self, service: Callable[[], Service], terminal: bool, yes: bool) -> None:
         self._service = service
+        self._terminal = terminal
+        self._yes = yes
 
-    def call(self, tool: str, arguments: Mapping[str, object], **more: Any) -> Reply:
+    def call(self, tool: str | ToolSpec, arguments: Mapping[str, object], **more: Any) -> Reply:
         """Calls a tool of this process's service and returns its result. The service is made at the first call."""
         from sidecar.tools.confirm import call_with_questions_sync
+        from sidecar.tools.word import PERSON, Caller
 
-        return Reply.of(call_with_questions_sync(self._service(), tool, arguments, **more))
+        by = PERSON if self._terminal else Caller("script", yes=self._yes)
+        return Reply.of(call_with_questions_sync(self._service(), tool, arguments, by=by, **more))
 
-    def refresh(self, workspace: str, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> Reply:
+    def refresh(self, *, whole: bool = False, **more: Any) -> Reply:
         """Brings the index of a workspace up to date in this process."""
-        return Reply.of(self._service().refresh(workspace, progress, cancelled, whole))
+        from sidecar.tools.refresh import REFRESH
+
+        return self.call(REFRESH, {"whole": whole}, **more)
 
 
 class CliSession(NamedTuple):
@@ -106,16 +131,24 @@ class CliSession(NamedTuple):
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> Reply:
         """Returns the tool's result; the person who typed the command is asked its question. Raises `SidecarError`."""
+        with self._calling() as call:
+            return self.tools.call(tool, arguments, **call)
+
+    def refresh(self, whole: bool) -> Reply:
+        """Creates the index or brings it up to date. Raises `SidecarError`."""
+        with self._calling() as call:
+            return self.tools.refresh(**call, whole=whole)
+
+    @contextmanager
+    def _calling(self) -> Iterator[dict[str, Any]]:
         with interruptible() as interrupt, self.progress() as progress:
-            return self.tools.call(
-                tool,
-                arguments,
-                workspace=self.root,
-                ask=interrupt.paused(make_ask(self.stdin, self.stderr, self.args.yes)),
-                progress=progress,
-                cancelled=interrupt.came,
-                asked_by=f"sidecar {self.args.command}",
-            )
+            yield {
+                "workspace": self.root,
+                "ask": Asker(self.stdin, self.stderr, self.args.yes, interrupt.may_raise),
+                "progress": progress,
+                "cancelled": interrupt.came,
+                "asked_by": f"sidecar {self.args.command}",
+            }
 
     def show(self, value: Any, lines: Iterable[Line]) -> None:
         """Prints `value` as JSON with `--json`, else the lines, each as exactly one line."""
@@ -155,17 +188,14 @@ class Interrupt:
             raise KeyboardInterrupt
         self._came.set()
 
-    def paused(self, ask: Callable[[Q], A]) -> Callable[[Q], A]:
-        """Returns `ask`, during which Ctrl-C raises KeyboardInterrupt."""
-
-        def ask_interruptibly(question: Q) -> A:
-            self._asking = True
-            try:
-                return ask(question)
-            finally:
-                self._asking = False
-
-        return ask_interruptibly
+    @contextmanager
+    def may_raise(self) -> Iterator[None]:
+        """A block during which Ctrl-C raises KeyboardInterrupt at once."""
+        self._asking = True
+        try:
+            yield
+        finally:
+            self._asking = False
 
 
 @contextmanager

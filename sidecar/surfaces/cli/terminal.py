@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from sidecar import shown
+from sidecar.errors import Cancelled
 from sidecar.tools.lines import ASIDE, BAD, FOUND, GOOD, PLACE, STRONG, Line, Piece
 
 if TYPE_CHECKING:
@@ -122,25 +125,75 @@ def _bar(stream: TextIO) -> Bar:
     return Progress(*columns, console=Console(file=stream), transient=True)
 
 
-def make_ask(stdin: TextIO, stderr: TextIO, yes: bool) -> Callable[[Question], Answer]:
-    """Returns an `ask` for the person who typed the command: `--yes` answers, else the terminal, else nobody."""
+class Asker:
+    """Asks the person who typed the command: `--yes` typed in a terminal answers, else the terminal, else nobody.
 
-    def ask(question: Question) -> Answer:
-        if yes:
-            return "accept"
-        if not stdin.isatty():
+    `interruptible` makes Ctrl-C end the command at once while a question is open.
+    """
+
+    def __init__(
+        self,
+        stdin: TextIO,
+        stderr: TextIO,
+        yes: bool,
+        interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._stdin = stdin
+        self._stderr = stderr
+        self._yes = yes
+        self._interruptible = interruptible
+        self._open = False
+
+    def __call__(self, question: Question) -> Answer:
+        """The person's answer; `nobody` without a terminal."""
+        if not self._stdin.isatty():
             return "nobody"
-        stderr.write(shown.line(question.title) + "\n")
-        stderr.write(shown.line(question.detail) + "\n")
-        stderr.write(shown.line(f"{question.accept}? [y/N] "))
-        stderr.flush()
-        line = stdin.readline()
+        if self._yes:
+            return "accept"
+        self._show(question, f"{question.accept}? [y/N] ")
+        with self._interruptible():
+            return self._read()
+
+    def beside(self, question: Question, places: Sequence[str], other: int) -> Answer | None:
+        """The person's answer, while the clients `places` are asked too.
+
+        None when `other`, a file descriptor, can be read first. Without a terminal only says where an answer is waited
+        for. Raises `Cancelled` at Ctrl-C.
+        """
+        names = " and ".join(shown.quoted(place) if place else "an editor" for place in places)
+        where = f"Waiting for an answer in {names}, Ctrl-C to leave"
+        if not self._stdin.isatty():
+            self._stderr.write(shown.line(f"sidecar: {question.title} {where}.") + "\n")
+            self._stderr.flush()
+            return "nobody"
+        self._show(question, f"{where}, or answer here. {question.accept}? [y/N] ")
+        try:
+            with self._interruptible():
+                ready, _, _ = select.select([self._stdin.fileno(), other], [], [])
+                self._open = self._stdin.fileno() not in ready
+                return None if self._open else self._read()
+        except KeyboardInterrupt:
+            self._stderr.write("\n")
+            raise Cancelled("The question is withdrawn, and nothing has changed.") from None
+
+    def withdrawn(self, by: str) -> None:
+        """Ends the line of an open question, and says who has answered it."""
+        if self._open:
+            self._stderr.write("\n" + (shown.line(f"Answered in {shown.quoted(by)}.") + "\n" if by else ""))
+            self._open = False
+
+    def _show(self, question: Question, prompt: str) -> None:
+        self._stderr.write(shown.line(question.title) + "\n")
+        self._stderr.write(shown.line(question.detail) + "\n")
+        self._stderr.write(shown.line(prompt))
+        self._stderr.flush()
+
+    def _read(self) -> Answer:
+        line = self._stdin.readline()
         if not line:
-            stderr.write("\n")
+            self._stderr.write("\n")
             return "cancel"
         return "accept" if line.strip().lower() in {"y", "yes"} else "decline"
-
-    return ask
 
 
 def silence_stdout() -> None:

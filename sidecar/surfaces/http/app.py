@@ -38,6 +38,7 @@ from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Sessions
 from sidecar.tools.spec import Answer, Question, ToolSpec
+from sidecar.tools.word import AGENT
 
 READING_SECONDS = 120.0
 """Time limit of a tool that only reads. A tool that writes has none; it runs for as long as the caller waits."""
@@ -168,6 +169,7 @@ class _Endpoints:
                 arguments,
                 workspace=self._workspace,
                 ask=ask,
+                by=AGENT,
                 given=brought,
                 session=session,
             )

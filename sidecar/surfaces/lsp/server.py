@@ -146,7 +146,7 @@ class SidecarServer(JsonRPCServer):
         self.calls.may_create_progress = self._capable("window", "workDoneProgress") is True
         self._editor.may_create_progress = self.calls.may_create_progress
         self.calls.session = self._sessions.attach(
-            "lsp", *_client_name(params), workspaces=self.folders.paths, editor=self._editor
+            "lsp", *_client_name(params), workspaces=self.folders.paths, editor=self._editor, word=service.word
         )
         self.protocol.initialized = True
         return types.InitializeResult(

@@ -41,6 +41,7 @@ from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Done, Service
 from sidecar.tools.sessions import Sessions
 from sidecar.tools.spec import ToolSpec
+from sidecar.tools.word import AGENT
 
 NAME = "sidecar"
 INSTRUCTIONS = """\
@@ -180,6 +181,7 @@ class _Calls:
                 params.arguments or {},
                 workspace=workspace,
                 ask=ask,
+                by=AGENT,
                 given=ask.given,
                 progress=progress,
                 session=session,

@@ -1,0 +1,49 @@
+"""What `sidecar index` calls: creates the index or brings it up to date.
+
+No agent can call it: it is in no list of tools, because typing the command is the wish of whoever typed it. Only the
+setting `confirm = "always"` has it ask.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from sidecar.tools.code_index import ReindexParams, create_declined, question_to_create, question_to_rebuild
+from sidecar.tools.code_search import FAMILY
+from sidecar.tools.context import Context
+from sidecar.tools.index_results import CreateResult, UpdateResult
+from sidecar.tools.spec import Question, ToolSpec
+
+
+def refresh(context: Context, params: ReindexParams) -> UpdateResult:
+    """Creates the index or brings it up to date, and finishes the model upgrade."""
+    started = time.monotonic()
+    report = context.workspace.refresh(context.progress, context.cancelled, params.whole)
+    return UpdateResult.of(context.workspace.root, report, time.monotonic() - started)
+
+
+def ask_to_refresh(context: Context, params: ReindexParams) -> Question | None:
+    """None if the index needs only to be brought up to date, as it is without a question when files change."""
+    status = context.workspace.status()
+    grows = params.whole and bool(status.patterns)
+    if status.status == "indexing" or (status.generation and not grows):
+        return None
+    damaged = status.status != "not_found" and not grows
+    asked = question_to_rebuild(context, status) if damaged else question_to_create(context, status)
+    return replace(asked, only_always=True)
+
+
+REFRESH = ToolSpec(
+    name="index",
+    family=FAMILY,
+    summary="Create the index or bring it up to date",
+    params=ReindexParams,
+    result=UpdateResult,
+    other_results=(CreateResult,),
+    run=refresh,
+    question=ask_to_refresh,
+    declined=create_declined,
+    read_only=False,
+    idempotent=True,
+)
