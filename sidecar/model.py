@@ -156,6 +156,18 @@ class FileContent:
     encoding: str
 
 
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """What git says of a working tree; equal values mean that git has not touched its files in between.
+
+    `head` changes when HEAD moves (commit, checkout, merge), `index` also when git writes files without moving it
+    (stash, reset, restore).
+    """
+
+    head: str
+    index: str
+
+
 # ---------------------------------------------------------------- parsing
 
 
@@ -410,9 +422,40 @@ class UpgradeProgress:
     note: str = ""
 
 
+Lack: TypeAlias = Literal["not-read-yet", "maxFiles", "maxFileSize", "secrets", "unreadable"]
+"""Why a file that belongs in an index is not in it; two are named by the setting that limits the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a workspace an index holds.
+
+    `indexed` counts its files; `missing` counts, by reason, the files that belong in it and are not there. `whole`:
+    whether all files of the workspace were listed once, so that the counts are of all of them.
+    """
+
+    indexed: int = 0
+    missing: tuple[tuple[Lack, int], ...] = ()
+    whole: bool = True
+
+    @property
+    def total(self) -> int:
+        """How many files belong in the index."""
+        return self.indexed + sum(count for _, count in self.missing)
+
+    def lacks(self, reason: Lack) -> int:
+        """How many files are missing for this reason."""
+        return dict(self.missing).get(reason, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
     """The state of one index at this moment. Sizes are in bytes, coverage is 0-1, times are ISO 8601 UTC.
+
+    `ready`: the index holds what it can hold, and searches work. `indexing`: this process or another one builds it.
+    `incomplete`: some of it has not been read, and nobody is at it. `failed`: it cannot be read, or searches fail.
+    `notice` is what a search would say of its answer now, `holds` which part of the workspace the index holds, and
+    `behind` whether the files have changed since, as far as is known.
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
@@ -453,6 +496,9 @@ class StatusAnswer:
     generation: int = 0
     problems: tuple[str, ...] = ()
     model_upgrade: UpgradeProgress | None = None
+    holds: Coverage = Coverage()
+    notice: str = ""
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import (
+    Checkout,
     Chunk,
     Collection,
     Decision,
@@ -345,6 +346,7 @@ class Parts:
     make_store: MakeStore
     make_searcher: Callable[[], Searcher]
     make_watcher: Callable[[str, Settings], Watching]
+    read_checkout: Callable[[str], Checkout]
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]

@@ -35,6 +35,8 @@ from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
+from sidecar.engine.update.shown_files import ShownFiles
+from sidecar.engine.update.standing import Standings
 from sidecar.errors import Cancelled, IndexExists, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
@@ -94,7 +96,6 @@ class IndexedWorkspace:
         self._files = WorkspaceFiles(root, self._buffers, parts, settings)
         self.activity = Activity(self._announce)
         self._jobs = Jobs(self.activity, fair_slots or FairSlots())
-        self._reporter = Reporter(root, directory, self.activity)
         choice = ModelChoice(settings, models.embedder, models.facts)
         generations = Generations(root, directory, parts, choice.embedder, self._buffers, self.activity.commit)
         self._index = IndexHandle(directory, generations, settings, choice, make_lease, parts.default_config_text)
@@ -106,9 +107,10 @@ class IndexedWorkspace:
         )
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: models.embedder(settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
-        self._queries = QueryService(
-            self._index, self._live_update, self.activity, self._buffers, parts.make_searcher()
-        )
+        standings = Standings(self._files, self._index, self._live_update, self.activity)
+        self._reporter = Reporter(root, directory, self.activity, standings)
+        shown = ShownFiles(self._files)
+        self._queries = QueryService(self._index, self._live_update, shown, standings, parts.make_searcher())
 
     @property
     def root(self) -> str:
@@ -363,7 +365,7 @@ class IndexedWorkspace:
         self._jobs.begin(give_way=self._live_update.end)
         reconcile = goes_on = True
         try:
-            with self._upgrade.held(), self.activity.running(kind):
+            with self._upgrade.held(), self.activity.running(kind), self._index.telling(kind):
                 yield
             reconcile = False
         except Cancelled:
@@ -387,6 +389,7 @@ class IndexedWorkspace:
             generation,
             settings,
             problem or self._live_update.note,
+            self._index.problem_of_model(generation) if generation is not None else "",
             self._live_update.pending(),
             self._live_update.watching,
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),

@@ -21,6 +21,7 @@ from typing import Any
 
 from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
+from sidecar.parts.coverage import AWAITED_TABLE, settle_awaited
 from sidecar.parts.database import all_or_nothing, connect, new_file_id, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
@@ -125,7 +126,7 @@ class Manifest:
         """
         manifest = cls(path)
         with manifest.transaction() as connection:
-            for statement in filter(str.strip, _SCHEMA.split(";")):
+            for statement in (*filter(str.strip, _SCHEMA.split(";")), AWAITED_TABLE):
                 connection.execute(statement)
             for create in more_tables:
                 create(connection)
@@ -150,6 +151,12 @@ class Manifest:
             self.connection.close()
 
     # ------------------------------------------------------------ meta
+
+    def begin(self) -> None:
+        """Records that it is being written, so that an unclean end shows. A transaction of its own."""
+        with self.transaction() as connection:
+            connection.execute(AWAITED_TABLE)
+            self.set_meta(clean=0)
 
     def set_meta(self, **facts: Any) -> None:
         """Writes entries of the meta table. Inside a transaction."""
@@ -243,6 +250,7 @@ class Manifest:
         self.connection.executemany("INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", ready)
         self.connection.execute("DELETE FROM skipped WHERE path = ?", (new.path,))
         self.connection.execute("DELETE FROM failures WHERE path = ?", (new.path,))
+        settle_awaited(self.connection, [new.path])
         return file_id, chunk_ids, old[0] if old else None
 
     def put_skip(self, skipped: SkippedPath, stat: Stat, settled: bool) -> list[int]:
@@ -261,6 +269,7 @@ class Manifest:
             ),
         )
         self.connection.execute("DELETE FROM failures WHERE path = ?", (skipped.path,))
+        settle_awaited(self.connection, [skipped.path])
         return self.remove_files([skipped.path])
 
     def put_failure(self, path: str, message: str) -> None:
@@ -268,6 +277,7 @@ class Manifest:
         self.connection.execute(
             "INSERT OR REPLACE INTO failures VALUES(?, ?, ?)", (path, storable(message), time.time())
         )
+        settle_awaited(self.connection, [path])
 
     def touch(self, path: str, stat: Stat, settled: bool) -> None:
         """Records a new stat for a file whose content is unchanged."""
@@ -304,6 +314,7 @@ class Manifest:
         rows = [(p,) for p in paths]
         for table in ("skipped", "failures", "dirty"):
             self.connection.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
+        settle_awaited(self.connection, paths)
         return self.remove_files(paths)
 
     def set_vectors(self, chunk_vectors: Sequence[tuple[int, int]], path_vectors: Sequence[tuple[int, int]]) -> None:

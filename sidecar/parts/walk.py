@@ -324,7 +324,7 @@ class DiskWalker:
         return (_INDEXED if entry.is_folder else self._judge_file(entry)), own is not None
 
     def _judge_file(self, entry: Entry) -> Decision:
-        for rule in (self._special, _secret, _binary, self._size, self._collection):
+        for rule in (self._special, self._collection, _secret, _binary, self._size):
             decision = rule(entry)
             if decision is not None:
                 return decision

@@ -260,7 +260,7 @@ class SearchByPathParams(Params):
 
 class PathMatches(CamelResult):
     """Matching paths in alphabetical order. `total_matches` is their number before the limit; `notice` is set only when
-    the index is behind the files."""
+    the answer is partial or stale."""
 
     matches: list[str]
     pattern: str
@@ -281,6 +281,7 @@ class PathMatches(CamelResult):
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
+        yield self.notice or ""
         rest = self.total_matches - len(self.matches)
         yield f"{rest} more; raise --limit" if rest else ""
 

@@ -84,10 +84,10 @@ class Writer:
                 self.manifest.set_meta(clean=1)
         self.manifest.close()
 
-    def finish(self) -> None:
-        """Records that a whole pass has ended: the index is complete from now on."""
+    def finish(self, head: str) -> None:
+        """Records that a whole pass has ended: the index is complete from now on. `head`: see `Checkout.head`."""
         with self.manifest.transaction():
-            self.manifest.set_meta(complete=1, last_updated=time.time())
+            self.manifest.set_meta(complete=1, last_updated=time.time(), head=head)
 
     def note_update(self) -> None:
         """Records that known changes were applied. It does not mark the index as complete."""
@@ -260,8 +260,7 @@ class Generations:
     ) -> Writer:
         manifest = Manifest(self._directory.manifest(number))
         try:
-            with manifest.transaction():
-                manifest.set_meta(clean=0)
+            manifest.begin()
         except BaseException:
             manifest.close()
             raise

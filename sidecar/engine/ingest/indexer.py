@@ -24,6 +24,7 @@ from sidecar.engine.ports import Kept, Parts
 from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
+from sidecar.parts.coverage import put_awaited
 from sidecar.parts.left_out import put_left_out
 from sidecar.parts.manifest import KnownFile, Manifest
 from sidecar.settings.load import Settings
@@ -213,6 +214,7 @@ class Indexer:
         with self._manifest.transaction():
             put_left_out(self._manifest.connection, plan.left_out, plan.unread)
             tally.removed = self._forget_as_known(plan.removed)
+            put_awaited(self._manifest.connection, plan.new, all_of_them=plan.whole)
         self._on_commit()
 
     def _run(self, files: Sequence[FoundFile], steps: _Steps, cancelled: IsCancelled) -> Iterator[_Batch]:

@@ -84,6 +84,7 @@ class Builder:
         writer = _writer(generation)
         stop = self._activity.or_stopped(cancelled)
         manifest = writer.manifest
+        head = self._files.checkout().head
         # Read before the walk: a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
         walked = self._files.walker().walk(stop)
@@ -92,7 +93,7 @@ class Builder:
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
-        writer.finish()
+        writer.finish(head)
         # The store takes a second to open, so a run that changed nothing does not open it.
         if wait_for_store and writer.store_sync.is_behind():
             writer.store_sync.keep_up()
@@ -115,7 +116,8 @@ class Builder:
             if EVERYTHING in pending.rescan:
                 with self._jobs.in_background(cancelled) as stop:
                     if stop is not None:
-                        self.bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
+                        with self._index.telling("update"):
+                            self.bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
                         return pending
             known = Pending(pending.paths, pending.rescan - {EVERYTHING})
             if known:

@@ -109,7 +109,7 @@ def _index(
             manifest.failures(),
             buffers.keys(),
         )
-        only = Plan(plan.changed, {}, walked.skipped, plan.unchanged, walked.unread)
+        only = Plan(plan.changed, {}, walked.skipped, plan.unchanged, walked.unread, plan.new, whole=False)
         tally = writer.indexer.carry_out(only, progress, cancelled)
     counts.done |= {found.path for found in files}
     counts.indexed += tally.files

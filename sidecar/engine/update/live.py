@@ -7,7 +7,7 @@ generation here, so that none is open that nobody keeps in step.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.staleness import Staleness, one_line
 from sidecar.errors import IndexCorrupt, IndexNotFound
 from sidecar.locks import Rank, make_lock
+from sidecar.model import Checkout
 
 T = TypeVar("T")
 
@@ -69,6 +70,7 @@ class LiveUpdate:
         self._ended = False
         self._paused = False
         self._changing = make_lock(Rank.LIVE_UPDATE)
+        self._seen: Checkout | None = None
 
     # ------------------------------------------------------------ the index, kept in step
 
@@ -116,6 +118,7 @@ class LiveUpdate:
                 return
             if applier is None:
                 applier = self._make_applier()
+                self._seen = self._files.checkout()
                 self._queue.note(Pending.of(generation.writer.manifest.dirty()))
                 # Covers changes that nobody saw, or that went into a generation that has since been replaced.
                 self._queue.note(Pending(rescan={EVERYTHING}))
@@ -232,15 +235,54 @@ class LiveUpdate:
         return applier.flush(self._times.freshness)
 
     def _look(self, applier: ChangeApplier) -> None:
-        """Looks for changes itself if there is no watcher, or if the watcher only polls."""
+        """Looks for changes itself if there is no watcher, or if the watcher only polls.
+
+        A watcher reports a change up to half a second late, so git is asked whether it has touched the files since.
+        """
         watcher = self._watcher
         if watcher is not None:
+            if (moved := self._moved(applier)) is not None:
+                self._seen = moved
+                applier.add(rescan=[EVERYTHING], now=True)
             if changes := watcher.look():
                 applier.note(changes)
         elif applier.strategy != "git":
             applier.add(rescan=[EVERYTHING], now=True)
 
+    def _moved(self, applier: ChangeApplier) -> Checkout | None:
+        """What git says now if it has touched the files since the last look; None if not, as far as the strategy
+        cares."""
+        now, seen = self._files.checkout(), self._seen
+        same = seen is not None and (now.head == seen.head if applier.strategy == "git" else now == seen)
+        return None if same else now
+
+    def take_in(self, paths: Collection[str]) -> bool:
+        """Applies the changes of these paths, and waits a bounded time. False if they are not in the index after that,
+        or if the strategy leaves them to the next commit."""
+        applier = self._applier
+        if applier is None or applier.strategy == "git":
+            return False
+        applier.add(paths, now=True)
+        return applier.flush(self._times.freshness)
+
     # ------------------------------------------------------------ what a status and a notice say
+
+    @property
+    def waits_for_commits(self) -> bool:
+        """Whether saved files wait for the next commit, checkout or merge."""
+        applier = self._applier
+        return applier is not None and applier.strategy == "git"
+
+    def known_shortfall(self) -> Staleness | None:
+        """What the index lacks if something is known to have changed, is being applied or has failed; else None. Waits
+        for nothing."""
+        applier = self._applier
+        if applier is None:
+            return None
+        if self._queue.pending().count() or applier.last_error or applier.is_at_work:
+            return self.shortfall()
+        moved = self._watcher is not None and self._moved(applier) is not None
+        return Staleness(looks_over=True) if moved else None
 
     def pending(self) -> int:
         """How many paths and folders are known to have changed; 0 while it does not run."""
