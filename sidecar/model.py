@@ -383,7 +383,7 @@ class BuildReport:
     `embedded` counts the texts of chunks that the model embedded: a text of several chunks counts once, and one found
     in the embedding cache does not count. `upgraded` counts those that the model upgrade embedded. `withheld` counts
     files left out because of a secret, `masked` secret values hidden in the stored text. `notice` says what was damaged
-    and has been rebuilt.
+    and has been rebuilt, and what a limit of the settings leaves out.
     """
 
     code: CollectionCounts

@@ -32,6 +32,7 @@ from sidecar.model import (
     Collection,
     CollectionCounts,
     ConfigAnswer,
+    Coverage,
     Decision,
     Embedder,
     Explanation,
@@ -215,6 +216,7 @@ class FakeWorkspace:
                 languages={"python": code.files},
                 withheld=(SkippedPath(".env", Decision(Rule.SECRET_NAME, "named like a secret")),),
                 generation=self._generation,
+                holds=Coverage(code.files + docs.files),
             )
         if self._building is not None:
             status = replace(

@@ -215,6 +215,10 @@ export interface IndexStatus {
   generation?: number;
   warning?: string;
   problems?: string[];
+  workspaceFiles?: number;
+  missing?: Record<string, number>;
+  notice?: string;
+  behind?: boolean;
 }
 
 export interface ConfigResult {
@@ -714,6 +718,10 @@ export interface FolderStatus {
   generation?: number;
   warning?: string;
   problems?: string[];
+  workspaceFiles?: number;
+  missing?: Record<string, number>;
+  notice?: string;
+  behind?: boolean;
   workspace: string;
   uri: string;
 }

@@ -174,3 +174,9 @@ def test_a_whole_index_says_nothing(large: Project) -> None:
     status = workspace.status()
     assert (status.status, status.notice, status.behind) == ("ready", "", False)
     assert (status.holds.indexed, status.holds.total, status.holds.missing) == (MANY, MANY, ())
+
+
+def test_what_a_limit_leaves_out_is_said_when_the_index_is_made(large: Project) -> None:
+    large.flags["maxFiles"] = 100
+    report = index(large.open())
+    assert report.notice == f"100 of {MANY} files are indexed: {MANY - 100} are beyond the setting maxFiles."

@@ -18,10 +18,10 @@ from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
 from sidecar.model import Collection, SearchRequest, never_cancelled, no_progress
+from sidecar.parts.git_head import read_checkout
 from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
-from sidecar.parts.git_head import read_checkout
 from tests.engine.projects import SLOW, Project, find, image, index
 from tests.engine.targets import FakeTarget
 

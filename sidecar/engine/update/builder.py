@@ -21,7 +21,7 @@ from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
 from sidecar.engine.update.change_queue import EVERYTHING, Pending
 from sidecar.engine.update.jobs import Jobs
-from sidecar.engine.update.staleness import Unread, unread_notice
+from sidecar.engine.update.staleness import Unread, coverage_notice, unread_notice
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import (
     COULD_NOT_BE,
@@ -37,6 +37,7 @@ from sidecar.model import (
     WalkResult,
     no_progress,
 )
+from sidecar.parts.coverage import read_coverage
 from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
 from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips
@@ -240,7 +241,16 @@ class Builder:
             removed=tally.removed,
             withheld=count_withheld(generation),
             masked=count_masked(generation),
+            notice=_limits_notice(generation),
         )
+
+
+def _limits_notice(generation: Generation) -> str:
+    """What a limit of the settings left out, in one line; empty if nothing. The report counts everything else."""
+    with generation.snapshots.open() as snapshot:
+        coverage = read_coverage(snapshot.connection)
+    limited = coverage.lacks("maxFiles") or coverage.lacks("maxFileSize")
+    return coverage_notice(coverage) if limited else ""
 
 
 def count_withheld(generation: Generation) -> int:
