@@ -160,12 +160,12 @@ class FileContent:
 class Checkout:
     """What git says of a working tree; equal values mean that git has not touched its files in between.
 
-    `head` changes when HEAD moves (commit, checkout, merge), `index` also when git writes files without moving it
-    (stash, reset, restore).
+    `head` changes when HEAD moves (commit, checkout, merge). `index_time`, in seconds since the epoch, also changes
+    when git writes files without moving it (stash, reset, restore), and when files are staged; 0 if git has no index.
     """
 
     head: str
-    index: str
+    index_time: float
 
 
 # ---------------------------------------------------------------- parsing

@@ -14,12 +14,13 @@ _GIT_PARTS = ("", "logs", "reftable")
 
 
 def read_checkout(root: str) -> Checkout:
-    """What git says now of the checkout that contains `root`; both texts are empty in no repository."""
+    """What git says now of the checkout that contains `root`; `head` is empty in no repository."""
     head = GitHead(root)
     git = head.git_folder()
     if git is None:
-        return Checkout("", "")
-    return Checkout(hashlib.sha256(repr(head.read()).encode()).hexdigest()[:16], repr(stamp_of(git / "index")))
+        return Checkout("", 0.0)
+    stamp = stamp_of(git / "index")
+    return Checkout(hashlib.sha256(repr(head.read()).encode()).hexdigest()[:16], stamp[1] / 1e9 if stamp else 0.0)
 
 
 class GitHead:

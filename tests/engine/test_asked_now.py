@@ -61,7 +61,7 @@ def watched(project: Project) -> Project:
 
 def opened(project: Project, strategy: str) -> IndexedWorkspace:
     project.flags["indexingStrategy"] = strategy
-    workspace = project.open()
+    workspace = project.open(lag=1e6)
     index(workspace)
     assert workspace.find_paths("**/*", 1).notice == ""
     return workspace

@@ -7,6 +7,7 @@ generation here, so that none is open that nobody keeps in step.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
@@ -32,12 +33,14 @@ class LiveTimes:
     """How long live update waits, in seconds.
 
     The vector store and the watcher start after `stay`: a shell command usually ends before that and needs neither. A
-    search waits up to `freshness` for changes that are known but not yet applied; then it answers and says that it is
-    stale.
+    watcher reports a change within `lag`, usually within half a second; what git has changed since is looked for
+    without it. A search waits up to `freshness` for changes that are known but not yet applied; then it answers and
+    says that it is stale.
     """
 
     stay: float = 1.0
     freshness: float = 2.0
+    lag: float = 5.0
 
 
 class LiveUpdate:
@@ -253,8 +256,11 @@ class LiveUpdate:
         """What git says now if it has touched the files since the last look; None if not, as far as the strategy
         cares."""
         now, seen = self._files.checkout(), self._seen
-        same = seen is not None and (now.head == seen.head if applier.strategy == "git" else now == seen)
-        return None if same else now
+        if seen is None or now.head != seen.head:
+            return now
+        touched = now.index_time != seen.index_time and applier.strategy != "git"
+        # By then the watcher has reported it, and looking over a large workspace takes a second.
+        return now if touched and time.time() - now.index_time < self._times.lag else None
 
     def take_in(self, paths: Collection[str]) -> bool:
         """Applies the changes of these paths, and waits a bounded time. False if they are not in the index after that,

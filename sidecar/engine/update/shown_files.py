@@ -5,6 +5,7 @@ It costs some microseconds per file. A file that was only touched is told from a
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable
 from itertools import islice
@@ -35,7 +36,7 @@ class ShownFiles:
             f" WHERE buffered = 0 AND path IN ({', '.join('?' * len(wanted))})",
             wanted,
         )
-        root = Path(self._files.root)
+        root = self._files.root
         return {path: bytes(digest) for path, digest, *stat in rows if not _has(root, path, Stat(*stat))}
 
     def count_changed(self, seeming: dict[str, bytes]) -> int:
@@ -51,9 +52,9 @@ class ShownFiles:
         return self._files.parts.preparers.judge(self._files.root, self._files.settings(), Look(path, size)).sha256
 
 
-def _has(root: Path, path: str, stat: Stat) -> bool:
+def _has(root: str, path: str, stat: Stat) -> bool:
     try:
-        return Stat.of((root / path).lstat()) == stat
+        return Stat.of(os.lstat(f"{root}/{path}")) == stat  # a Path would take ten times as long
     except (FileNotFoundError, NotADirectoryError):
         # The index has composed names, and the disk may have decomposed ones.
         return not path.isascii()
