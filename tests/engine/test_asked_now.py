@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import ModelLoadFailed
-from sidecar.model import Embedder, SearchRequest, never_cancelled
+from sidecar.model import Embedder, SearchRequest, StatusAnswer, never_cancelled
 from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
 from tests.engine.projects import FILES, Project, index
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
@@ -62,7 +64,12 @@ def watched(project: Project) -> Project:
 def opened(project: Project, strategy: str) -> IndexedWorkspace:
     project.flags["indexingStrategy"] = strategy
     workspace = project.open(lag=1e6)
+    states: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(states.put)
     index(workspace)
+    # The watcher's start has everything looked over, which would find what the tests change next.
+    while project.watcher and not ((state := states.get(timeout=PATIENCE_S)).watcher_active and not state.behind):
+        pass
     assert workspace.find_paths("**/*", 1).notice == ""
     return workspace
 
