@@ -28,12 +28,17 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
   return status === undefined ? "starting" : conditionOfIndex(status);
 }
 
-function conditionOfIndex({ status, coverage = 1, pendingFiles = 0, behind = false, modelUpgrade }: Facts): Condition {
+function conditionOfIndex(facts: Facts): Condition {
+  const { status, coverage = 1, modelUpgrade } = facts;
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
-  if (behind || pendingFiles > 0) return "stale";
+  if (isBehind(facts)) return "stale";
   return modelUpgrade === undefined ? "ready" : "upgrading";
+}
+
+function isBehind({ pendingFiles = 0, behind = false }: Facts): boolean {
+  return behind || pendingFiles > 0;
 }
 
 interface Look {
@@ -88,7 +93,9 @@ export function shown(state: State, status: Facts | undefined, problem: string |
   const look = LOOKS[condition];
   const facts = status ?? {};
   const text = look.text(facts);
-  const says = [look.says, problem, facts.notice, facts.warning].flatMap((part = "") => (part === "" ? [] : [visible(part)]));
+  const says = [look.says, problem, facts.notice, facts.warning].flatMap((part = "") =>
+    part === "" ? [] : [visible(part)],
+  );
   return {
     condition,
     text: `$(${look.icon}) ${text}`,
