@@ -159,6 +159,13 @@ class FileContent:
 # ---------------------------------------------------------------- parsing
 
 
+KINDS = (
+    *("class", "type", "function", "method", "constructor", "macro", "module", "namespace", "constant", "variable"),
+    *("field", "section", "code", "cell", "text"),
+)
+"""Every kind that a chunk can have; those up to section are kinds of definitions too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A named thing that a file defines. Lines are 1-based, end inclusive.
@@ -335,7 +342,8 @@ class SearchAnswer:
     """One page of hits.
 
     `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale. `model` is the
-    id of the model that compared the meanings; empty when only words were compared.
+    id of the model that compared the meanings; empty when only words were compared. `reason` is one sentence on why
+    there are no hits; empty when there are any.
     """
 
     hits: tuple[Hit, ...]
@@ -345,15 +353,18 @@ class SearchAnswer:
     notice: str = ""
     stages_ms: dict[str, float] = field(default_factory=dict)
     model: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PathsAnswer:
-    """Indexed paths that match, in alphabetical order. `total` is before the limit; `notice` as in `SearchAnswer`."""
+    """Indexed paths that match, in alphabetical order. `total` is before the limit; `notice` and `reason` as in
+    `SearchAnswer`."""
 
     paths: tuple[str, ...]
     total: int
     notice: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,11 +530,12 @@ class SymbolHit:
 
 @dataclass(frozen=True, slots=True)
 class SymbolsAnswer:
-    """Definitions that match, best first; `total` is before the limit."""
+    """Definitions that match, best first; `total` is before the limit, `notice` and `reason` as in `SearchAnswer`."""
 
     symbols: tuple[SymbolHit, ...]
     total: int
     notice: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from typing import TypeVar
 
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.search.nothing import why_no_docs, why_no_hits
+from sidecar.engine.search.paths import find_paths
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.similar import find_closest, find_similar
 from sidecar.engine.search.source import SearchSource
@@ -30,7 +32,6 @@ from sidecar.model import (
     SearchRequest,
     SymbolsAnswer,
 )
-from sidecar.parts.globs import compile_glob
 
 T = TypeVar("T")
 
@@ -72,10 +73,9 @@ class QueryService:
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
-        matches = compile_glob(pattern)
         notice = self._freshen(self._live_update.readable())
-        paths = sorted(self._on_source(lambda source: [p for p in source.snapshot.paths if matches(p)]))
-        return PathsAnswer(tuple(paths[:limit]), len(paths), notice)
+        answer = self._on_source(lambda source: find_paths(source.snapshot, pattern, limit))
+        return replace(answer, notice=notice)
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """Definitions by name: exact, by its beginning, or by the words it consists of."""
@@ -105,8 +105,10 @@ class QueryService:
         """`failed`: why the model of this generation could not be loaded a moment ago; it is not tried again."""
         with _source_of(generation, failed) as source:
             if request.collection == "docs" and not (source.snapshot.file_collection == 1).any():
-                raise DocsIndexNotFound("No .md or .txt file is in the index.")
+                raise DocsIndexNotFound(why_no_docs(source.snapshot))
             answer = self._searcher.search(source, request, cancelled)
+            if not answer.hits:
+                answer = replace(answer, reason=why_no_hits(source.snapshot, request, answer.total))
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
 
     def _preload(

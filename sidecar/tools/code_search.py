@@ -124,31 +124,33 @@ class SearchHit(CamelResult):
         yield ""
 
 
-def search_text(notice: str | None, hits: Sequence[str], total: int) -> str:
+def search_text(notice: str | None, hits: Sequence[str], total: int, reason: str | None = None) -> str:
     """The text of a search for a language model: the notice, the hits, and how many there are if not all are here.
+
+    `reason`: why there are no hits.
 
     Each line of a file stands behind its number and a bar, `12| `, and no other line begins like that. Whatever a file
     contains, the reader can tell that it comes from the file, and count the hits by the lines `path:start-end score`.
     """
     head = [shown.sentence(notice)] if notice else []
     if not hits:
-        return "\n".join([*head, "No results."])
+        return "\n".join([*head, f"No results. {shown.sentence(reason or '')}".rstrip()])
     tail = [f"{len(hits)} of {total} results."] if total > len(hits) else []
     return "\n\n".join([*head, *hits, *tail])
 
 
-def search_notes(notice: str | None, hits: Sequence[object]) -> Iterator[str]:
-    """What a shell says beside a search."""
+def search_notes(notice: str | None, hits: Sequence[object], reason: str | None) -> Iterator[str]:
+    """What a shell says beside a search; `reason` is why it found nothing."""
     yield notice or ""
-    yield "" if hits else "Nothing found."
+    yield "" if hits else f"Nothing found. {reason or ''}".rstrip()
 
 
 class SearchResult(CamelResult):
     """`total_results` counts the results returned; `available`, how many there are to page through, is set only if
     larger.
 
-    `notice` is set only when the answer is partial or stale; `stages_ms` and `model` (the model that compared the
-    meanings) only with `explain`.
+    `notice` is set only when the answer is partial or stale, `reason` (why there are no results) only when there are
+    none; `stages_ms` and `model` (the model that compared the meanings) only with `explain`.
     """
 
     results: list[SearchHit]
@@ -158,13 +160,14 @@ class SearchResult(CamelResult):
     search_time_ms: float
     search_mode: str
     notice: str | None = None
+    reason: str | None = None
     stages_ms: dict[str, float] | None = None
     model: str | None = None
 
     def as_text(self) -> str:
         """What a language model reads of it."""
         total = len(self.results) if self.available is None else self.available
-        return search_text(self.notice, [hit.as_text() for hit in self.results], total)
+        return search_text(self.notice, [hit.as_text() for hit in self.results], total, self.reason)
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -180,7 +183,7 @@ class SearchResult(CamelResult):
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
-        return search_notes(self.notice, self.results)
+        return search_notes(self.notice, self.results, self.reason)
 
 
 class CompactHit(CamelResult):
@@ -208,16 +211,17 @@ class CompactHit(CamelResult):
 
 
 class CompactResult(CamelResult):
-    """`r`: results, `n`: their number, `ms`: time taken in milliseconds."""
+    """`r`: results, `n`: their number, `ms`: time taken in milliseconds. `notice` and `reason` as in `SearchResult`."""
 
     r: list[CompactHit]
     n: int
     ms: float
     notice: str | None = None
+    reason: str | None = None
 
     def as_text(self) -> str:
         """What a language model reads of it."""
-        return search_text(self.notice, [hit.as_text() for hit in self.r], len(self.r))
+        return search_text(self.notice, [hit.as_text() for hit in self.r], len(self.r), self.reason)
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -226,7 +230,7 @@ class CompactResult(CamelResult):
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
-        return search_notes(self.notice, self.r)
+        return search_notes(self.notice, self.r, self.reason)
 
 
 class SearchByPathParams(Params):
@@ -243,12 +247,13 @@ class SearchByPathParams(Params):
 
 class PathMatches(CamelResult):
     """Matching paths in alphabetical order. `total_matches` is their number before the limit; `notice` is set only when
-    the index is behind the files."""
+    the index is behind the files, `reason` only when nothing matches: why."""
 
     matches: list[str]
     pattern: str
     total_matches: int
     notice: str | None = None
+    reason: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -258,6 +263,7 @@ class PathMatches(CamelResult):
         """What a shell says of it on standard error, one sentence each."""
         rest = self.total_matches - len(self.matches)
         yield f"{rest} more; raise --limit" if rest else ""
+        yield "" if self.matches else f"Nothing found. {self.reason or ''}".rstrip()
 
 
 def search_code(context: Context, params: SearchCodeParams) -> SearchResult | CompactResult:
@@ -277,7 +283,11 @@ def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
     """Finds indexed paths that match a glob."""
     answer = context.workspace.find_paths(params.pattern, params.limit)
     return PathMatches(
-        matches=list(answer.paths), pattern=params.pattern, total_matches=answer.total, notice=answer.notice or None
+        matches=list(answer.paths),
+        pattern=params.pattern,
+        total_matches=answer.total,
+        notice=answer.notice or None,
+        reason=answer.reason or None,
     )
 
 
@@ -319,6 +329,7 @@ def _full(answer: SearchAnswer, params: SearchCodeParams) -> SearchResult:
         search_time_ms=round(answer.took_ms, 2),
         search_mode=answer.mode,
         notice=answer.notice or None,
+        reason=answer.reason or None,
         stages_ms={stage: round(ms, 3) for stage, ms in answer.stages_ms.items()} if params.explain else None,
         model=(answer.model or None) if params.explain else None,
     )
@@ -346,7 +357,9 @@ def _compact(answer: SearchAnswer) -> CompactResult:
         CompactHit(l=f"{hit.path}:{hit.start_line}-{hit.end_line}", t=hit.content, s=round(hit.score, 2))
         for hit in answer.hits
     ]
-    return CompactResult(r=rows, n=len(rows), ms=round(answer.took_ms), notice=answer.notice or None)
+    return CompactResult(
+        r=rows, n=len(rows), ms=round(answer.took_ms), notice=answer.notice or None, reason=answer.reason or None
+    )
 
 
 SEARCH_CODE = ToolSpec(
