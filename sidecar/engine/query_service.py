@@ -137,7 +137,11 @@ class QueryService:
         return self._live_update.on_current(on_generation)
 
     def _freshen(self, generation: Generation) -> str:
-        """Waits a bounded time for known changes. Returns one line if the answer may be stale or partial."""
+        """Waits a bounded time for known changes. Returns one line if the answer may be stale or partial, or lacks what
+        a changed setting asks for."""
+        return one_line(self._staleness(generation), self._index.unapplied(generation))
+
+    def _staleness(self, generation: Generation) -> str:
         fresh = self._live_update.freshen()
         # Another process keeps this index in step with the files, but not with the text that is unsaved here.
         read_only_reason = generation.read_only_reason if self._buffers or not self._index.kept_up_elsewhere else ""

@@ -35,6 +35,7 @@ from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
+from sidecar.engine.update.staleness import one_line
 from sidecar.errors import Cancelled, IndexExists, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
@@ -376,11 +377,19 @@ class IndexedWorkspace:
         return self._reporter.status(
             generation,
             settings,
-            problem or self._live_update.note,
+            problem or self._notes(generation),
             self._live_update.pending(),
             self._live_update.watching,
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
             self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
+        )
+
+    def _notes(self, generation: Generation | None) -> str:
+        """One line on what hinders live update, and on changed settings that only a rebuild applies."""
+        if generation is None:
+            return self._live_update.note
+        return one_line(
+            self._live_update.note, self._index.unapplied(generation), self._index.missing_model(generation)
         )
 
     def _announce(self) -> None:

@@ -5,7 +5,7 @@ This module defines names, limits and shapes. Ranking, matching and the rule for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictFloat
@@ -294,11 +294,12 @@ def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
 def _search(context: Context, params: SearchCodeParams, collection: Collection) -> SearchResult | CompactResult:
     if not params.query.strip():
         raise InvalidQuery("Say in a few words what to look for.")
+    mode = _mode(context, params)
     request = SearchRequest(
         query=params.query,
         collection=collection,
-        mode=params.mode,
-        alpha=params.alpha if "alpha" in params.model_fields_set else _default_alpha(context, params),
+        mode=mode,
+        alpha=_alpha(context, params, mode),
         top_k=params.top_k,
         offset=params.offset,
         paths=tuple(params.paths),
@@ -311,13 +312,26 @@ def _search(context: Context, params: SearchCodeParams, collection: Collection) 
     return _compact(answer) if params.compact else _full(answer, params)
 
 
-def _default_alpha(context: Context, params: SearchCodeParams) -> float:
-    """The workspace's `hybridSearch.defaultAlpha` in hybrid mode, else the parameter's default."""
-    if params.mode != "hybrid":
+def _mode(context: Context, params: SearchCodeParams) -> Mode:
+    """The mode that the call names. If it names neither mode nor alpha and the setting `hybridSearch.enabled` is false,
+    `vector` in place of `hybrid`."""
+    said = params.model_fields_set & {"mode", "alpha"}
+    if params.mode != "hybrid" or said or _hybrid_settings(context).get("enabled") is not False:
+        return params.mode
+    return "vector"
+
+
+def _alpha(context: Context, params: SearchCodeParams, mode: Mode) -> float:
+    """The alpha that the call names; else `hybridSearch.defaultAlpha` in hybrid mode, else the parameter's default."""
+    if "alpha" in params.model_fields_set or mode != "hybrid":
         return params.alpha
-    hybrid = context.workspace.config().config.get("hybridSearch")
-    alpha = hybrid.get("defaultAlpha") if isinstance(hybrid, dict) else None
+    alpha = _hybrid_settings(context).get("defaultAlpha")
     return float(alpha) if isinstance(alpha, int | float) else params.alpha
+
+
+def _hybrid_settings(context: Context) -> Mapping[str, object]:
+    found = context.workspace.config().config.get("hybridSearch")
+    return found if isinstance(found, dict) else {}
 
 
 def _full(answer: SearchAnswer, params: SearchCodeParams) -> SearchResult:
