@@ -374,23 +374,23 @@ class IndexedWorkspace:
             return replace(self._rested, strategy=self.settings().indexing_strategy)
         self._rested = None
         settings = self.settings()
-        return self._reporter.status(
+        unapplied = self._unapplied(generation)
+        status = self._reporter.status(
             generation,
             settings,
-            problem or self._notes(generation),
+            problem or one_line(self._live_update.note, unapplied),
             self._live_update.pending(),
             self._live_update.watching,
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
             self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
         )
+        return replace(status, unapplied=unapplied)
 
-    def _notes(self, generation: Generation | None) -> str:
-        """One line on what hinders live update, and on changed settings that only a rebuild applies."""
+    def _unapplied(self, generation: Generation | None) -> str:
+        """One line on changed settings that only a rebuild applies."""
         if generation is None:
-            return self._live_update.note
-        return one_line(
-            self._live_update.note, self._index.unapplied(generation), self._index.missing_model(generation)
-        )
+            return ""
+        return one_line(self._index.unapplied(generation), self._index.missing_model(generation))
 
     def _announce(self) -> None:
         if not self._listeners or self._closed:

@@ -94,7 +94,7 @@ def default_config_text() -> str:
     """The config.json written when a workspace is first indexed: the specification's keys with their defaults."""
     declared = {key: _BY_KEY[key] for key in INDEX_CONFIG_KEYS}
     content: dict[str, object] = {
-        "_comment": "Settings of this index. Edits take effect at the next indexing. Keys that begin with _ are notes.",
+        "_comment": "Settings of this index. Edits take effect while the index is open. Keys that begin with _ are notes.",
         **_nest({key: written("text", d.default) for key, d in declared.items()}),
         "_availableOptions": {key: f"{d.description} Allowed: {d.allowed}." for key, d in declared.items()},
     }
@@ -172,7 +172,8 @@ class _Loader:
                 self._values[key] = parsed(declaration, value, textual=origin in ("environment", "flag"))
                 self._origins[key] = origin
             except ValueError:
-                self._problems.append(f"{key} in {source} is {_shown(value)}; allowed: {declaration.allowed}.")
+                place = f"{source} ({declaration.environment})" if origin == "environment" else source
+                self._problems.append(f"{key} in {place} is {_shown(value)}; allowed: {declaration.allowed}.")
 
     def settings(self) -> Settings:
         values: dict[str, Any] = {_BY_KEY[key].attribute: value for key, value in self._values.items()}

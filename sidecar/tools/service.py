@@ -107,10 +107,9 @@ class Service:
         """The workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
         return self._workspaces.get(root)
 
-    def problems(self, root: str) -> tuple[str, ...]:
-        """What is wrong with the caller's settings for a workspace, one sentence each."""
-        own = self._workspaces.problems(root)
-        return self.workspace(root).config().problems if own is None else own
+    def problems(self, root: str) -> tuple[str, ...] | None:
+        """See `Workspaces.problems`."""
+        return self._workspaces.problems(root)
 
     def refresh(
         self, workspace: str, progress: Progress = no_progress, cancelled: IsCancelled = never_cancelled

@@ -76,6 +76,8 @@ class Process:
         self.plain.service.refresh(self.root)
         # Without a watcher, every search looks over all files and would see any change.
         assert eventually(lambda: self.plain("get_index_status")["watcherActive"])
+        self.config = Path(self.plain("get_config")["configPath"])
+        self.written, self.paths = self.config.read_text(encoding="utf-8"), self.plain.paths
 
     def session(self, **layers: Any) -> Session:
         self.opened.append(Session(self, **layers))
@@ -87,14 +89,38 @@ class Process:
         (content.setdefault(group, {}) if group else content)[inner] = value
         path.write_text(json.dumps(content), encoding="utf-8")
 
+    def restore(self) -> None:
+        """Ends all sessions but the first and undoes what was written: then everything is as it was."""
+        for session in self.opened[1:]:
+            session.service.close()
+        del self.opened[1:]
+        (self.home / "config.json").unlink(missing_ok=True)
+        self.config.write_text(self.written, encoding="utf-8")
+        assert eventually(lambda: self.plain.paths == self.paths)
+
     def close(self) -> None:
         for session in self.opened:
             session.service.close()
         self.shared.close()
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    made = Process(tmp_path_factory.mktemp("lasting"))
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def process(tmp_path: Path) -> Iterator[Process]:
+def process(lasting: Process) -> Iterator[Process]:
+    """What a test changes in it takes effect, and so does that it is changed back."""
+    yield lasting
+    lasting.restore()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Process]:
+    """For what makes the index anew."""
     made = Process(tmp_path)
     yield made
     made.close()
@@ -106,7 +132,7 @@ def in_user_file(process: Process, key: str, value: object) -> Session:
 
 
 def in_index_config(process: Process, key: str, value: object) -> Session:
-    process.write(Path(process.plain("get_config")["configPath"]), key, value)
+    process.write(process.config, key, value)
     return process.plain
 
 
@@ -221,10 +247,12 @@ TABLE: Mapping[str, Row] = {
 }
 
 
-def cases() -> list[Any]:
+def cases(*, anew: bool) -> list[Any]:
+    """`anew`: those of the settings that make the index anew, or else those of the others."""
     return [
         pytest.param(key, place, id=f"{key} {place.__name__}")
         for key in sorted(TABLE.keys() & BY_KEY.keys())
+        if (BY_KEY[key].effect in ("rebuild", "upgrade")) is anew
         for place in (*EVERYWHERE, *(IN_A_WORKSPACE if BY_KEY[key].scope == "workspace" else ()))
     ]
 
@@ -233,18 +261,24 @@ def test_the_table_has_a_row_for_every_setting() -> None:
     assert set(TABLE) == set(BY_KEY)
 
 
-@pytest.mark.parametrize(("key", "place"), cases())
-def test_a_changed_setting_takes_effect_on_an_open_index_or_says_what_it_needs(
-    process: Process, key: str, place: Place
-) -> None:
-    row = TABLE[key]
-    for other, value in row.beside.items():
-        in_user_file(process, other, value)
-    session = place(process, key, row.value)
+@pytest.mark.parametrize(("key", "place"), cases(anew=False))
+def test_a_changed_setting_takes_effect_on_an_open_index(process: Process, key: str, place: Place) -> None:
+    session = place(process, key, TABLE[key].value)
     if BY_KEY[key].decided_by == "process" and place is not in_user_file:
         assert any(f"{key} " in problem and "no effect" in problem for problem in session("get_config")["problems"])
         return
-    assert eventually(lambda: row.seen(session), 6)
+    assert eventually(lambda: TABLE[key].seen(session))
+
+
+@pytest.mark.parametrize(("key", "place"), cases(anew=True))
+def test_a_changed_setting_that_makes_the_index_anew_does_so_or_says_what_it_needs(
+    fresh: Process, key: str, place: Place
+) -> None:
+    row = TABLE[key]
+    for other, value in row.beside.items():
+        in_user_file(fresh, other, value)
+    session = place(fresh, key, row.value)
+    assert eventually(lambda: row.seen(session))
 
 
 @pytest.mark.parametrize("key", sorted(key for key, one in BY_KEY.items() if one.scope == "user"))
@@ -256,6 +290,26 @@ def test_what_only_a_person_may_set_has_no_effect_from_a_workspace_and_that_is_s
     (problem,) = session("get_config")["problems"]
     assert problem.startswith(f"{key} in ")
     assert "only you may set it" in problem
+
+
+def test_a_callers_wrong_environment_is_named_to_that_caller_alone(process: Process) -> None:
+    wrong = {"SIDECAR_MAX_FILES": "many", "SIDECAR_INDEXING_STRATEGY": "sometimes", "SIDECAR_CONFRM": "never"}
+    session = process.session(env=wrong)
+    for told in (session("get_config"), session("get_index_status")):
+        files, strategy, confirm = sorted(told["problems"], key=lambda said: ("CONFRM" in said, said.startswith("i")))
+        assert files.startswith('maxFiles in the environment (SIDECAR_MAX_FILES) is "many"; allowed: a whole number')
+        assert strategy.startswith('indexingStrategy in the environment (SIDECAR_INDEXING_STRATEGY) is "sometimes"')
+        assert confirm == '"SIDECAR_CONFRM" is not a setting; did you mean SIDECAR_CONFIRM?'
+    assert process.plain("get_config")["problems"] == []
+    assert "problems" not in process.plain("get_index_status")
+
+
+def test_a_setting_that_another_session_overrides_is_said_to_the_one_that_it_is_taken_from(process: Process) -> None:
+    first, second = process.session(editor={"maxFiles": 3}), process.session(env={"SIDECAR_MAX_FILES": "4"})
+    assert len(first.paths) == len(second.paths) == 3
+    (problem,) = second("get_config")["problems"]
+    assert problem.startswith("maxFiles is not 4 here: the workspace is open with 3")
+    assert first("get_config")["problems"] == []
 
 
 def test_a_size_that_grows_lets_the_larger_files_in(process: Process) -> None:
