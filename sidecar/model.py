@@ -427,7 +427,7 @@ class StatusAnswer:
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
-    (path, why it could not be parsed). `unapplied`: which changed setting waits for a rebuild, which `warning` says too.
+    (path, why it could not be parsed). `unapplied`: which changed setting waits for a rebuild; `warning` says it too.
     `refining` is None while no model upgrade is due.
     """
 

@@ -149,6 +149,7 @@ def _settings_lines() -> Iterator[str]:
     yield from (NOTICE, "", "# Settings", "")
     yield "Later layers win: defaults, the user's settings file, the index's `config.json`, the environment, the"
     yield "editor, the command line. A wrong value is named by `sidecar config` and skipped; the rest holds."
+    yield "The index's `config.json` is made with every default in it; a default there overrides nothing."
     yield "Settings of scope *user* are never taken from the editor's workspace or the index's `config.json`."
     yield from ("", "| Key | Environment | Allowed | Default | Scope | Meaning | A change takes effect |")
     yield "|---|---|---|---|---|---|---|"

@@ -314,7 +314,7 @@ def test_a_setting_that_another_session_overrides_is_said_to_the_one_that_it_is_
 
 def test_a_size_that_grows_lets_the_larger_files_in(process: Process) -> None:
     in_index_config(process, "maxFileSize", "1KB")
-    assert "large.py" not in process.plain.paths
+    assert eventually(lambda: "large.py" not in process.plain.paths)
     in_index_config(process, "maxFileSize", "2MB")
-    assert "large.py" in process.plain.paths
+    assert eventually(lambda: "large.py" in process.plain.paths)
     assert process.plain("search_code", query="large value_17")["results"][0]["path"] == "large.py"
