@@ -84,7 +84,7 @@ def test_an_answer_with_results_has_no_reason(workspace: IndexedWorkspace) -> No
             {"paths": ("src/http/**",), "languages": ("python",)},
             "at once. Of 4 passages, each alone lets through: paths 1, languages 2.",
         ),
-        ({"offset": 50}, "The offset 50 is past the end: there are"),
+        ({"offset": 50}, "The offset 50 is past the end, after "),
         ({"mode": "fts", "query": "zzqx ymir"}, "No indexed code contains any of these words: zzqx, ymir."),
         ({"mode": "fts", "query": "???"}, "The query has no letter or digit to look for."),
         (

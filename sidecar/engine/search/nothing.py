@@ -31,7 +31,7 @@ def why_no_hits(snapshot: SearchedSnapshot, request: SearchRequest, total: int) 
     """The reason why this search has no hits on its page; `total` counts the hits on all pages. Raises
     InvalidPattern."""
     if total:
-        return f"The offset {request.offset} is past the end: there are {counted(total, 'result')}."
+        return f"The offset {request.offset} is past the end, after {counted(total, 'result')}."
     return (
         _why_empty(snapshot, request.collection)
         or _why_no_language(snapshot, request)
