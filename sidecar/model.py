@@ -171,6 +171,13 @@ class Checkout:
 # ---------------------------------------------------------------- parsing
 
 
+KINDS = (
+    *("class", "type", "function", "method", "constructor", "macro", "module", "namespace", "constant", "variable"),
+    *("field", "section", "code", "cell", "text"),
+)
+"""Every kind that a chunk can have; those up to section are kinds of definitions too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A named thing that a file defines. Lines are 1-based, end inclusive.
@@ -347,7 +354,8 @@ class SearchAnswer:
     """One page of hits.
 
     `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale. `model` is the
-    id of the model that compared the meanings; empty when only words were compared.
+    id of the model that compared the meanings; empty when only words were compared. `reason` is one sentence on why
+    there are no hits; empty when there are any.
     """
 
     hits: tuple[Hit, ...]
@@ -357,15 +365,18 @@ class SearchAnswer:
     notice: str = ""
     stages_ms: dict[str, float] = field(default_factory=dict)
     model: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PathsAnswer:
-    """Indexed paths that match, in alphabetical order. `total` is before the limit; `notice` as in `SearchAnswer`."""
+    """Indexed paths that match, in alphabetical order. `total` is before the limit; `notice` and `reason` as in
+    `SearchAnswer`."""
 
     paths: tuple[str, ...]
     total: int
     notice: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,7 +470,8 @@ class StatusAnswer:
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
-    (path, why it could not be parsed). `model_upgrade` is None while no model upgrade is due.
+    (path, why it could not be parsed). `unapplied`: which changed setting waits for a rebuild; `warning` says it too.
+    `model_upgrade` is None while no model upgrade is due.
     """
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
@@ -495,6 +507,7 @@ class StatusAnswer:
     warning: str = ""
     generation: int = 0
     problems: tuple[str, ...] = ()
+    unapplied: str = ""
     model_upgrade: UpgradeProgress | None = None
     holds: Coverage = Coverage()
     notice: str = ""
@@ -565,11 +578,12 @@ class SymbolHit:
 
 @dataclass(frozen=True, slots=True)
 class SymbolsAnswer:
-    """Definitions that match, best first; `total` is before the limit."""
+    """Definitions that match, best first; `total` is before the limit, `notice` and `reason` as in `SearchAnswer`."""
 
     symbols: tuple[SymbolHit, ...]
     total: int
     notice: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

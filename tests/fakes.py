@@ -327,6 +327,9 @@ class FakeWorkspaces:
                 return workspace
         raise WorkspaceNotFound(f"{root} is not a folder.")
 
+    def problems(self, root: str) -> None:
+        """The workspace says what is wrong with its settings."""
+
     def close(self) -> None:
         self.closed = True
         for workspace in self._workspaces:

@@ -81,6 +81,7 @@ export interface SearchResult {
   searchTimeMs: number;
   searchMode: string;
   notice?: string;
+  reason?: string;
   stagesMs?: Record<string, number>;
   model?: string;
 }
@@ -96,6 +97,7 @@ export interface CompactResult {
   n: number;
   ms: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface SearchDocsParams {
@@ -135,6 +137,7 @@ export interface PathMatches {
   pattern: string;
   totalMatches: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface CutFile {
@@ -303,6 +306,7 @@ export interface SymbolsResult {
   totalSymbols: number;
   searchTimeMs: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface SimilarParams {
@@ -321,6 +325,7 @@ export interface SimilarResult {
   totalResults: number;
   searchTimeMs: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface SearchIndexParams {
@@ -629,6 +634,7 @@ export interface SemanticResult {
   total_results: number;
   execution_time_ms: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface ActivityParams {

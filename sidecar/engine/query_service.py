@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.search.nothing import why_no_docs, why_no_hits
+from sidecar.engine.search.paths import find_paths
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.similar import find_closest, find_similar
 from sidecar.engine.search.source import SearchSource
@@ -31,7 +33,6 @@ from sidecar.model import (
     SearchRequest,
     SymbolsAnswer,
 )
-from sidecar.parts.globs import compile_glob
 
 T = TypeVar("T")
 
@@ -83,11 +84,9 @@ class QueryService:
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
-        matches = compile_glob(pattern)
 
         def find(source: SearchSource) -> PathsAnswer:
-            paths = sorted(p for p in source.snapshot.paths if matches(p))
-            return PathsAnswer(tuple(paths[:limit]), len(paths))
+            return find_paths(source.snapshot, pattern, limit)
 
         answer, notice = self._answer_from(find, lambda answer: answer.paths)
         return replace(answer, notice=notice)
@@ -124,8 +123,10 @@ class QueryService:
         self, generation: Generation, source: SearchSource, request: SearchRequest, cancelled: IsCancelled
     ) -> SearchAnswer:
         if request.collection == "docs" and not (source.snapshot.file_collection == 1).any():
-            raise DocsIndexNotFound("No .md or .txt file is in the index.")
+            raise DocsIndexNotFound(why_no_docs(source.snapshot))
         answer = self._searcher.search(source, request, cancelled)
+        if not answer.hits:
+            answer = replace(answer, reason=why_no_hits(source.snapshot, request, answer.total))
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
 
     def _preload(
@@ -156,7 +157,8 @@ class QueryService:
         return self._answer(read)
 
     def _answer(self, read: Callable[[Generation, bool], _Read[T]]) -> tuple[T, str]:
-        """What `read` finds in the current generation, and one line if it may be stale or partial.
+        """What `read` finds in the current generation, and one line if it may be stale or partial, or lacks what a
+        changed setting asks for.
 
         Waits a bounded time for known changes. If files that are shown have changed since, it waits for these once
         more, and reads again.

@@ -36,6 +36,7 @@ from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
 from sidecar.engine.update.shown_files import ShownFiles
+from sidecar.engine.update.staleness import one_line
 from sidecar.engine.update.standing import Standings
 from sidecar.errors import Cancelled, IndexExists, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
@@ -385,16 +386,19 @@ class IndexedWorkspace:
             return replace(self._rested, strategy=self.settings().indexing_strategy)
         self._rested = None
         settings = self.settings()
-        return self._reporter.status(
+        setting = self._index.unapplied(generation) if generation is not None else ""
+        model = self._index.missing_model(generation) if generation is not None else ""
+        status = self._reporter.status(
             generation,
             settings,
-            problem or self._live_update.note,
+            problem or one_line(self._live_update.note, setting),
             self._index.problem_of_model(generation) if generation is not None else "",
             self._live_update.pending(),
             self._live_update.watching,
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
             self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
         )
+        return replace(status, unapplied=one_line(setting, model))
 
     def _announce(self) -> None:
         if not self._listeners or self._closed:

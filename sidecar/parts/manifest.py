@@ -70,6 +70,7 @@ class KnownFile:
     settled: bool
     buffered: bool
     sha256: bytes
+    collection: Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +169,9 @@ class Manifest:
         """All indexed files by path."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
-                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files"
+                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection FROM files"
             ).fetchall()
-        return {r[1]: KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8]) for r in rows}
+        return {r[1]: _known(r) for r in rows}
 
     def known_file(self, path: str) -> KnownFile | None:
         """The indexed file with this path as of the last commit; None when it is not indexed.
@@ -179,10 +180,11 @@ class Manifest:
         """
         with self._look_up_lock, translated(self.path):
             r = self._look_ups.execute(
-                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files WHERE path = ?",
+                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection FROM files"
+                " WHERE path = ?",
                 (path,),
             ).fetchone()
-        return r and KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8])
+        return r and _known(r)
 
     def known_below(self, folder: str) -> list[str]:
         """Paths of the indexed files in this folder, at any depth."""
@@ -200,6 +202,11 @@ class Manifest:
                 "SELECT path, size, mtime_ns, ctime_ns, inode, settled FROM skipped"
             ).fetchall()
         return {r[0]: (Stat(*r[1:5]), bool(r[5])) for r in rows}
+
+    def first_beyond(self) -> str | None:
+        """The first path, in order, that the limit on the number of files left out; None if it left out none."""
+        with self.lock, translated(self.path):
+            return read_first_beyond(self.connection)
 
     def failures(self) -> dict[str, str]:
         """The error message of each file that could not be indexed, by path."""
@@ -426,6 +433,17 @@ def read_failures(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
     """(path, number of hidden values) of each file in whose stored text values are hidden, in path order."""
     return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
+
+
+def read_first_beyond(connection: sqlite3.Connection) -> str | None:
+    """See `Manifest.first_beyond`."""
+    (path,) = connection.execute("SELECT min(path) FROM left_out WHERE rule = ?", (Rule.TOO_MANY.value,)).fetchone()
+    return path if path is None else str(path)
+
+
+def _known(row: Sequence[Any]) -> KnownFile:
+    id_, path, *stat, settled, buffered, sha256, collection = row
+    return KnownFile(id_, path, Stat(*stat), bool(settled), bool(buffered), sha256, COLLECTIONS[collection])
 
 
 def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:

@@ -6,12 +6,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["boolean", "integer", "number", "text", "choice", "patterns", "size"]
 Scope: TypeAlias = Literal["workspace", "user"]
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
+Effect: TypeAlias = Literal["call", "files", "upgrade", "rebuild", "connect"]
+Decider: TypeAlias = Literal["workspace", "session", "process"]
+
+EFFECTS: Mapping[Effect, str] = MappingProxyType(
+    {
+        "call": "at once",
+        "files": "at once; the files are looked over again",
+        "upgrade": "at once; the vectors are made again in the background, or without twoStage by reindex_project",
+        "rebuild": "when the index is rebuilt (reindex_project)",
+        "connect": "for clients that connect afterwards",
+    }
+)
+"""When a changed value takes effect in an index that is open. An open index looks at its settings with every call, and
+every half minute."""
 
 ENVIRONMENT_PREFIX = "SIDECAR_"
 
@@ -25,6 +41,9 @@ class Declaration:
     may set it. `scope` "user": only the user's own file, the environment and a flag may set it, because the editor's
     values and an index's config.json can come from the author of the workspace. `low` and `high` are inclusive (bytes
     for "size", characters for "text").
+
+    `effect` is a key of `EFFECTS`. `decided_by` says whose value holds where several sessions share one process: that
+    of one of the workspace's sessions, each session's own, or the process's.
     """
 
     key: str
@@ -32,6 +51,8 @@ class Declaration:
     kind: Kind
     default: Value
     description: str
+    effect: Effect
+    decided_by: Decider = "workspace"
     scope: Scope = "workspace"
     choices: tuple[str, ...] = ()
     low: float = 0
@@ -67,6 +88,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="patterns",
         default=("**/*",),
         description="Globs of the files to index, relative to the workspace.",
+        effect="files",
         may_be_empty=False,
     ),
     Declaration(
@@ -75,6 +97,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="patterns",
         default=(),
         description="Globs of files to leave out, besides the built-in list of dependencies, build output and secrets.",
+        effect="files",
     ),
     Declaration(
         key="respectGitignore",
@@ -82,6 +105,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="boolean",
         default=True,
         description="Leave out what git ignores (nested .gitignore, .git/info/exclude and the global ignore file).",
+        effect="files",
     ),
     Declaration(
         key="maxFileSize",
@@ -89,6 +113,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="size",
         default="1MB",
         description="Files larger than this are left out.",
+        effect="files",
         low=1024,
         high=100 * 1024**2,
     ),
@@ -98,6 +123,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=50_000,
         description="At most this many files are indexed.",
+        effect="files",
         low=1,
         high=1_000_000,
     ),
@@ -107,6 +133,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="patterns",
         default=("**/*.md", "**/*.txt"),
         description="Globs of the files that are documentation, which search_docs finds.",
+        effect="files",
     ),
     Declaration(
         key="indexDocs",
@@ -114,6 +141,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="boolean",
         default=True,
         description="Index documentation as well.",
+        effect="files",
     ),
     Declaration(
         key="indexingStrategy",
@@ -122,6 +150,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="realtime",
         choices=("realtime", "lazy", "git"),
         description="When changes are indexed: at once, before the next search, or on commit, checkout and merge.",
+        effect="call",
     ),
     Declaration(
         key="chunkingStrategy",
@@ -130,13 +159,16 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="code-aware",
         choices=("code-aware", "character"),
         description="Split files at definitions and headings, or into windows of lines regardless of their content.",
+        effect="rebuild",
     ),
     Declaration(
         key="hybridSearch.enabled",
         attribute="hybrid_enabled",
         kind="boolean",
         default=True,
-        description="Combine search by meaning and by word unless a search says otherwise.",
+        description="Combine search by meaning and by word; if false, search_code compares meanings alone, unless "
+        "the search names its mode or alpha.",
+        effect="call",
     ),
     Declaration(
         key="hybridSearch.defaultAlpha",
@@ -144,6 +176,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="number",
         default=0.5,
         description="Weight of meaning against words unless a search says otherwise: 1 is meaning only, 0 words only.",
+        effect="call",
         high=1,
     ),
     Declaration(
@@ -152,6 +185,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="text",
         default="static-code-256",
         description="Embedding model: a name of the catalog, or a folder with model.onnx and tokenizer.json.",
+        effect="upgrade",
         scope="user",
         low=1,
         high=4096,
@@ -163,6 +197,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default=True,
         description="If the model is slow (a transformer), a quick one answers at once, and the slow one's vectors "
         "replace its vectors in the background.",
+        effect="upgrade",
     ),
     Declaration(
         key="device",
@@ -171,6 +206,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="auto",
         choices=("auto", "cpu", "cuda"),
         description="Device for bulk embedding; auto uses a CUDA card if one works, else the processor.",
+        effect="call",
     ),
     Declaration(
         key="threads",
@@ -178,6 +214,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=0,
         description="Threads for embedding; 0 lets sidecar choose.",
+        effect="call",
         high=256,
     ),
     Declaration(
@@ -187,6 +224,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="auto",
         choices=("auto", "always", "never"),
         description="Whether to ask before an index is created, rebuilt or deleted; auto asks if somebody can answer.",
+        effect="call",
+        decided_by="session",
         scope="user",
     ),
     Declaration(
@@ -195,6 +234,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=120,
         description="How long a question in an editor waits for an answer; no answer means no.",
+        effect="call",
+        decided_by="session",
         scope="user",
         low=1,
         high=3600,
@@ -205,6 +246,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="boolean",
         default=False,
         description="Never use the network; sidecar models download, the only command that does, then refuses.",
+        effect="call",
+        decided_by="session",
         scope="user",
     ),
     Declaration(
@@ -213,6 +256,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="text",
         default="https://huggingface.co",
         description="Where sidecar models download gets models from: the Hugging Face hub, or a mirror over https.",
+        effect="call",
+        decided_by="session",
         scope="user",
         low=8,
         high=500,
@@ -224,6 +269,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="code",
         description="Toolsets offered to agents and scripts: code, documents, inline, memory, semantic (with commas "
         "between), or all; the shell has all.",
+        effect="connect",
+        decided_by="session",
         scope="user",
         low=1,
         high=200,
@@ -234,6 +281,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=15,
         description="A workspace that nobody has used for this many minutes gives back its memory; 0: never.",
+        effect="call",
         scope="user",
         high=10_080,
     ),
@@ -244,6 +292,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default=2048,
         description="Up to this many megabytes of vectors that no index uses any more are kept, so that switching "
         "branches embeds nothing twice.",
+        effect="call",
         scope="user",
         low=16,
         high=1_000_000,
@@ -254,6 +303,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=500,
         description="How many calls the activity list remembers, in memory; 0 turns it off.",
+        effect="call",
+        decided_by="process",
         scope="user",
         high=10_000,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,13 +13,21 @@ from sidecar.model import IsCancelled, Progress, Workspace
 class Context:
     """The context of one call: its workspace, how to report progress, how to learn that it is cancelled, and who asked.
 
-    `asked_by` is the caller's name as a person is shown it (`Claude Code`, `the editor`); it may be empty.
+    `asked_by` is the caller's name as a person is shown it (`Claude Code`, `the editor`); it may be empty. `problems`:
+    see `Workspaces.problems`.
     """
 
     workspace: Workspace
     progress: Progress
     cancelled: IsCancelled
     asked_by: str = ""
+    problems: Callable[[], tuple[str, ...] | None] = lambda: None
+
+    def problems_of(self, found: tuple[str, ...]) -> list[str]:
+        """What is wrong with the caller's own settings. `found` is what the workspace found in those in force, which
+        are another session's if the caller's own are known."""
+        own = self.problems()
+        return list(found if own is None else own)
 
 
 class Workspaces(Protocol):
@@ -28,6 +37,12 @@ class Workspaces(Protocol):
         """The workspace of folder `root`; opens it if it is not open. Opening is cheap: heavy parts load on first use.
 
         Raises `WorkspaceNotFound` when `root` is not a folder.
+        """
+
+    def problems(self, root: str) -> tuple[str, ...] | None:
+        """What is wrong with the caller's own settings, one sentence each, where they may differ from those in force.
+
+        None where they are the same: then the workspace says it.
         """
 
     def close(self) -> None:

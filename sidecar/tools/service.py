@@ -107,6 +107,10 @@ class Service:
         """The workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
         return self._workspaces.get(root)
 
+    def problems(self, root: str) -> tuple[str, ...] | None:
+        """See `Workspaces.problems`."""
+        return self._workspaces.problems(root)
+
     def refresh(
         self, workspace: str, progress: Progress = no_progress, cancelled: IsCancelled = never_cancelled
     ) -> Done:
@@ -202,7 +206,13 @@ class Service:
         tool = self.tool(call.name)
         params = validate(tool, call.arguments)
         meant = tool.meant_by(call.arguments)
-        context = Context(self._workspaces.get(call.workspace), call.progress, call.cancelled, call.asked_by)
+        context = Context(
+            self._workspaces.get(call.workspace),
+            call.progress,
+            call.cancelled,
+            call.asked_by,
+            lambda: self._workspaces.problems(call.workspace),
+        )
         question = tool.question(context, params) if tool.question else None
         if question is None:
             return _Gated(tool, meant, context, params, None)

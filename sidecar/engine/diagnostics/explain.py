@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.ingest.prepare import Look
-from sidecar.engine.ports import Parts
+from sidecar.engine.ports import Parts, Walker
 from sidecar.errors import FileNotFound
-from sidecar.model import Decision, Explanation, FoundFile, Rule
+from sidecar.model import Decision, Explanation, FoundFile, Rule, never_cancelled
+from sidecar.parts.manifest import read_first_beyond
 from sidecar.settings.load import Settings
 
 
@@ -21,7 +22,7 @@ def explain_path(
     Reads the file, because its content may be the reason to leave it out. `generation` is None if there is no index.
     `has_buffer`: an editor holds unsaved text for it.
     """
-    walker = parts.make_walker(root, settings)
+    walker = _walker(root, parts, settings, generation)
     try:
         found = walker.found(path)
         exists = True
@@ -40,6 +41,18 @@ def explain_path(
         sha256 = judged.sha256
     answer = Explanation(path, decision, exists, in_index=False, stale=False)
     return answer if generation is None else _add_indexed(answer, generation, sha256, has_buffer)
+
+
+def _walker(root: str, parts: Parts, settings: Settings, generation: Generation | None) -> Walker:
+    """A walker that knows which files are beyond the limit on their number: from the index, or without one from a walk
+    over all files."""
+    walker = parts.make_walker(root, settings)
+    if generation is None:
+        walker.walk(never_cancelled)
+    else:
+        with generation.snapshots.open() as snapshot:
+            walker.leave_out_from(read_first_beyond(snapshot.connection))
+    return walker
 
 
 def _held(folder: str, generation: Generation | None) -> str:

@@ -15,7 +15,15 @@ from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.models.facts import ModelFacts
-from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, IndexNotFound, PermissionDenied, SidecarError
+from sidecar.errors import (
+    DiskFull,
+    IndexCorrupt,
+    IndexLocked,
+    IndexNotFound,
+    ModelLoadFailed,
+    PermissionDenied,
+    SidecarError,
+)
 from sidecar.locks import Rank, make_rlock
 from sidecar.model import IsCancelled, never_cancelled
 from sidecar.settings.load import Settings
@@ -202,6 +210,26 @@ class IndexHandle:
     def check_model(self, generation: Generation) -> None:
         """Raises IndexCorrupt if its model is not the one the settings ask for and no upgrade will replace it."""
         self._choice.check(generation.model)
+
+    def unapplied(self, generation: Generation) -> str:
+        """One sentence if a setting has changed that only a rebuild applies to this generation; empty if none has."""
+        wanted = self._settings().chunking_strategy
+        if wanted == generation.chunking:
+            return ""
+        return (
+            f"The setting chunkingStrategy is now {wanted}, but the index was made with {generation.chunking}; run"
+            " reindex_project to apply it."
+        )
+
+    def missing_model(self, generation: Generation) -> str:
+        """What `check_model` would raise, as a sentence; empty if nothing."""
+        try:
+            self.check_model(generation)
+        except IndexCorrupt as error:
+            return error.detail
+        except ModelLoadFailed:  # a search says so, and answers by words
+            return ""
+        return ""
 
     def take_lease(self) -> None:
         """Takes the lease if this process does not have it. Raises IndexLocked, PermissionDenied or DiskFull.

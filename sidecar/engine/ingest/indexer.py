@@ -91,11 +91,11 @@ class _Steps:
 
 @dataclass(frozen=True)
 class Source:
-    """What is indexed: the files of the workspace at `root` under its settings. `buffers` maps paths to the unsaved
-    text of open editors."""
+    """What is indexed: the files of the workspace at `root`. `settings` reads those in force for this generation;
+    `buffers` maps paths to the unsaved text of open editors."""
 
     root: str
-    settings: Settings
+    settings: Callable[[], Settings]
     buffers: Mapping[str, str]
 
 
@@ -233,7 +233,7 @@ class Indexer:
         source = self._source
         received = partial(_received, self._forgotten.now())
         prepared = self._parts.preparers.prepare_all(
-            source.root, source.settings, (self._jobs(some) for some in pieces())
+            source.root, source.settings(), (self._jobs(some) for some in pieces())
         )
         with _old_objects_left_alone() if sum(f.stat.size for f in files) >= _MUCH_BYTES else nullcontext():
             yield from run_stages(prepared, [received, self._write_and_merge, embed])
@@ -249,7 +249,9 @@ class Indexer:
         began = self._forgotten.now()
         jobs = self._jobs(files)
         asked = [replace(job, known=None) for job in jobs] if force else jobs
-        return _received(began, (jobs, self._parts.preparers.prepare(self._source.root, self._source.settings, asked)))
+        return _received(
+            began, (jobs, self._parts.preparers.prepare(self._source.root, self._source.settings(), asked))
+        )
 
     def _write_new(self, batch: _Batch) -> _Batch:
         """Writes what can be written without embedding: new files, removals, files left out, and failures. Files that

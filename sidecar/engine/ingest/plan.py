@@ -44,7 +44,8 @@ def make_plan(
     `known` are the indexed files. `skips` are the files that preparation left out, each with its stat and whether that
     is settled. `failures` are the paths whose preparation failed, and `buffers` those with unsaved text in an editor. A
     file is unchanged if its recorded stat is settled and equals the one on disk, or if it was indexed from an editor's
-    text and the editor still has it open. Files that failed are always read again.
+    text and the editor still has it open. Files that failed, and files that belong in the other collection now, are
+    always read again.
     """
     changed: list[FoundFile] = []
     present: set[str] = set()
@@ -85,6 +86,8 @@ def _is_unchanged(
     found: FoundFile, known: KnownFile | None, skips: Mapping[str, tuple[Stat, bool]], has_buffer: bool
 ) -> bool:
     if known is not None:
+        if known.collection != found.collection:
+            return False
         if known.buffered or has_buffer:
             return known.buffered and has_buffer
         return known.settled and known.stat == found.stat

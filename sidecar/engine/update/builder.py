@@ -154,7 +154,7 @@ class Builder:
         It records no time of an update, because the generation may lack other changes.
         """
         writer = _writer(generation)
-        seen = self._look_at(pending, writer.manifest, self._files.walker())
+        seen = self._look_at(pending, writer.manifest, self._walker(writer.manifest))
         with writer.manifest.transaction() as connection:
             for folder, walked in seen.walked.items():
                 put_left_out(
@@ -192,7 +192,7 @@ class Builder:
         PermissionDenied or Internal if it cannot be indexed, and IndexLocked.
         """
         indexer = _writer(generation).indexer
-        found = self._files.find(path)
+        found = self._files.find(path, self._walker(_writer(generation).manifest))
         if found is None:
             if not indexer.remove(path) and not indexer.notice_removed(path):
                 raise FileNotFound(f"{shown.place(path)} is neither on disk nor in the index.")
@@ -203,6 +203,12 @@ class Builder:
                 f"{shown.place(path or '.')}: {found.decision.rule.value} ({shown.reason(found.decision.detail)})."
             )
         return FileReport("reindexed", path, self.index_one(generation, found))
+
+    def _walker(self, manifest: Manifest) -> Walker:
+        """A walker that limits the number of files as the last whole walk did."""
+        walker = self._files.walker()
+        walker.leave_out_from(manifest.first_beyond())
+        return walker
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:
         """Indexes one file even if it seems unchanged; returns its number of chunks.

@@ -24,6 +24,8 @@ from sidecar.engine.update.staleness import Staleness, one_line
 from sidecar.errors import IndexCorrupt, IndexNotFound
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Checkout
+from sidecar.settings.declare import DECLARATIONS
+from sidecar.settings.load import Settings
 
 T = TypeVar("T")
 
@@ -72,6 +74,8 @@ class LiveUpdate:
         self._stay: threading.Timer | None = None
         self._ended = False
         self._paused = False
+        self._applied: tuple[object, ...] = ()
+        """The settings about files that the last look over them had, or the coming one will have."""
         self._changing = make_lock(Rank.LIVE_UPDATE)
         self._seen: Checkout | None = None
 
@@ -134,7 +138,8 @@ class LiveUpdate:
                 applier.add(rescan=[EVERYTHING], now=applier.strategy != "lazy")
 
     def _make_applier(self) -> ChangeApplier:
-        strategy = self._files.settings().indexing_strategy
+        settings = self._files.settings()
+        strategy, self._applied = settings.indexing_strategy, _about_files(settings)
         return ChangeApplier(self._files.root, self._queue, self._target, strategy, self._activity.changed)
 
     def _begin(self, applier: ChangeApplier) -> bool:
@@ -151,16 +156,21 @@ class LiveUpdate:
             return True
 
     def reload_settings(self) -> None:
-        """Switches to the strategy in the current settings. Cheap if it has not changed."""
-        strategy, applier = self._files.settings().indexing_strategy, self._applier
-        if applier is None or applier.strategy == strategy:
+        """Switches to the strategy in the current settings, and has the files looked over if the settings about files
+        have changed. Cheap if nothing has changed."""
+        settings, applier = self._files.settings(), self._applier
+        strategy, about_files = settings.indexing_strategy, _about_files(settings)
+        if applier is None or (applier.strategy == strategy and self._applied == about_files):
             return
         with self._index.gate:
             if applier is not self._applier:
                 return
+            looks_over, self._applied = self._applied != about_files, about_files
             applier.strategy = strategy
             if self._watcher is not None:
                 self._watch(applier)
+            if looks_over:
+                applier.add(rescan=[EVERYTHING], now=True)
         self._activity.changed()
 
     def end(self, *, for_good: bool = False) -> None:
@@ -332,3 +342,11 @@ class LiveUpdate:
             f"Changes could not be indexed ({failed}); sidecar will try again." if failed else "",
             watcher.note if watcher is not None else "",
         )
+
+
+_ABOUT_FILES = tuple(one.attribute for one in DECLARATIONS if one.effect == "files")
+
+
+def _about_files(settings: Settings) -> tuple[object, ...]:
+    """The values that decide which files are indexed, and in which collection."""
+    return tuple(getattr(settings, name) for name in _ABOUT_FILES)

@@ -55,7 +55,8 @@ class Standing:
     `short` is None if nothing is known to have changed. `reader_reason`: why this process cannot update the index, if
     that matters for the answer. `moved`: the checkout has moved since the index was last looked over, and this process
     cannot do that. `changed`: how many of the files shown have changed since they were indexed. `next_commit`: saved
-    changes wait for one. `unread`: one line on what could not be read.
+    changes wait for one. `unread`: one line on what could not be read. `unapplied`: one sentence on a changed setting
+    that only a rebuild applies.
     """
 
     coverage: Coverage
@@ -66,6 +67,7 @@ class Standing:
     changed: int = 0
     next_commit: bool = False
     unread: str = ""
+    unapplied: str = ""
 
     @property
     def builds(self) -> bool:
@@ -80,10 +82,11 @@ class Standing:
         return self.short is not None or self.moved or self.changed > 0 or bool(self.reader_reason)
 
     def notice(self) -> str:
-        """The line that an answer carries if it may be stale or partial, else empty."""
+        """The line that an answer carries if it may be stale or partial, or lacks what a changed setting asks for;
+        else empty."""
         state = self._job_notice() if self.builds else self._stale_notice()
         holds = "" if self.builds and self.job.kind != "rebuild" else coverage_notice(self.coverage)
-        return one_line(state, self._changed_notice(), holds, self.unread)
+        return one_line(state, self._changed_notice(), holds, self.unread, self.unapplied)
 
     def _job_notice(self) -> str:
         by = " by another process" if self.job.elsewhere else ""

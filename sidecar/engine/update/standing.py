@@ -61,6 +61,7 @@ class Standings:
             moved=reads_only and self._is_elsewhere(commit.connection),
             next_commit=not reads_only and self._live_update.waits_for_commits,
             unread=self._live_update.unread,
+            unapplied=self._index.unapplied(generation),
         )
 
     def _job(self) -> RunningJob:

@@ -6,8 +6,11 @@ The last state always arrives; states between may be left out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
+
+from lsprotocol.types import MessageType
 
 from sidecar.errors import SidecarError
 from sidecar.logs import workspace_log
@@ -24,8 +27,15 @@ class StatusFeed:
     """Listens to each folder's workspace while the folder is open in the client. Lives on the event loop."""
 
     def __init__(
-        self, workspace: Callable[[str], Workspace], notify: Callable[[str, Any], None], interval_s: float = INTERVAL_S
+        self,
+        workspace: Callable[[str], Workspace],
+        notify: Callable[[str, Any], None],
+        problems: Callable[[str], tuple[str, ...] | None] = lambda _: None,
+        interval_s: float = INTERVAL_S,
     ) -> None:
+        """`problems`: see `tools.context.Workspaces.problems`."""
+        self._problems = problems
+        self._said: set[str] = set()
         self._workspace = workspace
         self._notify = notify
         self._interval_s = interval_s
@@ -89,6 +99,17 @@ class StatusFeed:
         if latest is not None and latest is not sent:
             self._arrived(folder, latest)
 
+    def say(self, sentences: Iterable[str]) -> None:
+        """Shows the person each of these sentences about the settings, once in this session."""
+        for sentence in sentences:
+            if sentence and sentence not in self._said:
+                self._said.add(sentence)
+                self._notify("window/showMessage", {"type": MessageType.Warning, "message": f"Sidecar: {sentence}"})
+
     def _send(self, folder: str, answer: StatusAnswer) -> None:
+        own = self._problems(folder)
+        if own is not None:
+            answer = replace(answer, problems=own)
+        self.say((*answer.problems, answer.unapplied))
         place = {"workspace": folder, "uri": uri_of(folder)}
         self._notify("sidecar/status", {**place, **CODE_SEARCH.shape(index_status(answer))})
