@@ -164,7 +164,26 @@ class FileContent:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """What git says of a working tree; equal values mean that git has not touched its files in between.
+
+    `head` changes when HEAD moves (commit, checkout, merge). `index_time`, in seconds since the epoch, also changes
+    when git writes files without moving it (stash, reset, restore), and when files are staged; 0 if git has no index.
+    """
+
+    head: str
+    index_time: float
+
+
 # ---------------------------------------------------------------- parsing
+
+
+KINDS = (
+    *("class", "type", "function", "method", "constructor", "macro", "module", "namespace", "constant", "variable"),
+    *("field", "section", "code", "cell", "text"),
+)
+"""Every kind that a chunk can have; those up to section are kinds of definitions too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +362,8 @@ class SearchAnswer:
     """One page of hits.
 
     `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale. `model` is the
-    id of the model that compared the meanings; empty when only words were compared.
+    id of the model that compared the meanings; empty when only words were compared. `reason` is one sentence on why
+    there are no hits; empty when there are any.
     """
 
     hits: tuple[Hit, ...]
@@ -353,15 +373,18 @@ class SearchAnswer:
     notice: str = ""
     stages_ms: dict[str, float] = field(default_factory=dict)
     model: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PathsAnswer:
-    """Indexed paths that match, in alphabetical order. `total` is before the limit; `notice` as in `SearchAnswer`."""
+    """Indexed paths that match, in alphabetical order. `total` is before the limit; `notice` and `reason` as in
+    `SearchAnswer`."""
 
     paths: tuple[str, ...]
     total: int
     notice: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +402,7 @@ class BuildReport:
     `embedded` counts the texts of chunks that the model embedded: a text of several chunks counts once, and one found
     in the embedding cache does not count. `upgraded` counts those that the model upgrade embedded. `withheld` counts
     files left out because of a secret, `masked` secret values hidden in the stored text. `notice` says what was damaged
-    and has been rebuilt.
+    and has been rebuilt, and what a limit of the settings leaves out.
     """
 
     code: CollectionCounts
@@ -418,14 +441,46 @@ class UpgradeProgress:
     note: str = ""
 
 
+Lack: TypeAlias = Literal["not-read-yet", "maxFiles", "maxFileSize", "secrets", "unreadable"]
+"""Why a file that belongs in an index is not in it; two are named by the setting that limits the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of a workspace an index holds.
+
+    `indexed` counts its files; `missing` counts, by reason, the files that belong in it and are not there. `whole`:
+    whether all files of the workspace were listed once, so that the counts are of all of them.
+    """
+
+    indexed: int = 0
+    missing: tuple[tuple[Lack, int], ...] = ()
+    whole: bool = True
+
+    @property
+    def total(self) -> int:
+        """How many files belong in the index."""
+        return self.indexed + sum(count for _, count in self.missing)
+
+    def lacks(self, reason: Lack) -> int:
+        """How many files are missing for this reason."""
+        return dict(self.missing).get(reason, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
     """The state of one index at this moment. Sizes are in bytes, coverage is 0-1, times are ISO 8601 UTC.
 
+    `ready`: the index holds what it can hold, and searches work. `indexing`: this process or another one builds it.
+    `incomplete`: some of it has not been read, and nobody is at it. `failed`: it cannot be read, or searches fail.
+    `notice` is what a search would say of its answer now, `holds` which part of the workspace the index holds, and
+    `behind` whether the files have changed since, as far as is known.
+
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
-    (path, why it could not be parsed). `model_upgrade` is None while no model upgrade is due. `patterns`: those that
-    the index is limited to; empty for the whole workspace.
+    (path, why it could not be parsed). `unapplied`: which changed setting waits for a rebuild; `warning` says it too.
+    `model_upgrade` is None while no model upgrade is due. `patterns`: those that the index is limited to; empty for the
+    whole workspace.
     """
 
     status: Literal["ready", "indexing", "not_found", "incomplete", "failed"]
@@ -461,8 +516,12 @@ class StatusAnswer:
     warning: str = ""
     generation: int = 0
     problems: tuple[str, ...] = ()
+    unapplied: str = ""
     model_upgrade: UpgradeProgress | None = None
     patterns: tuple[str, ...] = ()
+    holds: Coverage = Coverage()
+    notice: str = ""
+    behind: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -532,11 +591,12 @@ class SymbolHit:
 
 @dataclass(frozen=True, slots=True)
 class SymbolsAnswer:
-    """Definitions that match, best first; `total` is before the limit."""
+    """Definitions that match, best first; `total` is before the limit, `notice` and `reason` as in `SearchAnswer`."""
 
     symbols: tuple[SymbolHit, ...]
     total: int
     notice: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

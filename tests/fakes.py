@@ -32,6 +32,7 @@ from sidecar.model import (
     Collection,
     CollectionCounts,
     ConfigAnswer,
+    Coverage,
     Decision,
     Embedder,
     Explanation,
@@ -218,6 +219,7 @@ class FakeWorkspace:
                 languages={"python": code.files},
                 withheld=(SkippedPath(".env", Decision(Rule.SECRET_NAME, "named like a secret")),),
                 generation=self._generation,
+                holds=Coverage(code.files + docs.files),
             )
         if self._building is not None:
             status = replace(
@@ -327,6 +329,9 @@ class FakeWorkspaces:
             if workspace.root == root or len(self._workspaces) == 1:
                 return workspace
         raise WorkspaceNotFound(f"{root} is not a folder.")
+
+    def problems(self, root: str) -> None:
+        """The workspace says what is wrong with its settings."""
 
     def close(self) -> None:
         self.closed = True

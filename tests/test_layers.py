@@ -23,7 +23,7 @@ SHARED_PARTS = (
 )
 
 # Parts that are no library's face but the engine's own language: the truth in SQLite, and the lexical index in it.
-ENGINE_PARTS = (*SHARED_PARTS, "parts.manifest", "parts.left_out", "parts.slots", "parts.lexical")
+ENGINE_PARTS = (*(*SHARED_PARTS, "parts.manifest", "parts.left_out", "parts.coverage", "parts.slots", "parts.lexical"),)
 
 ENGINE_VALUES = (*ENGINE_PARTS, *SETTINGS, *VALUES)
 
@@ -42,7 +42,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("logs", ("shown",)),
     ("settings", VALUES),
     ("parts.walk", ("parts.entries", "parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
-    ("parts.manifest", ("parts.left_out", *SHARED_PARTS, *VALUES)),
+    ("parts.manifest", ("parts.left_out", "parts.coverage", *SHARED_PARTS, *VALUES)),
     ("parts.watch", ("parts.git_head", *SHARED_PARTS, *VALUES)),
     ("parts.git_head", ("parts.git_places", *SHARED_PARTS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),

@@ -94,6 +94,15 @@ def test_a_wrong_value_names_key_value_and_allowed_values_and_loses_nothing_else
     assert str(config) in problem
 
 
+def test_a_default_in_the_index_config_overrides_nothing(tmp_path: Path) -> None:
+    user = written(tmp_path / "user.json", {"maxFiles": 9, "hybridSearch": {"enabled": False}})
+    config = written(tmp_path / "config.json", default_config_text())
+    settings = load(config, user)
+    assert (settings.max_files, settings.hybrid_enabled) == (9, False)
+    assert settings.origins["maxFiles"] == "user file"
+    assert load(config, user, editor={"maxFiles": 50_000}).max_files == 50_000
+
+
 def test_a_wrong_value_leaves_the_value_of_the_layer_below(tmp_path: Path) -> None:
     config = written(tmp_path / "config.json", {"maxFiles": 7})
     settings = load(config, env={"SIDECAR_MAX_FILES": "many"})
@@ -209,7 +218,8 @@ def test_the_default_config_text_loads_back_as_the_defaults(tmp_path: Path) -> N
     config = written(tmp_path / "config.json", default_config_text())
     settings = load(config)
     assert settings.problems == ()
-    assert {key for key, origin in settings.origins.items() if origin == "index config"} == set(INDEX_CONFIG_KEYS)
+    assert set(settings.origins.values()) == {"default"}
+    assert {key.partition(".")[0] for key in INDEX_CONFIG_KEYS} <= json.loads(default_config_text()).keys()
     assert settings.as_config() == Settings().as_config()
 
 

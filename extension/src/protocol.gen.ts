@@ -81,6 +81,7 @@ export interface SearchResult {
   searchTimeMs: number;
   searchMode: string;
   notice?: string;
+  reason?: string;
   stagesMs?: Record<string, number>;
   model?: string;
 }
@@ -96,6 +97,7 @@ export interface CompactResult {
   n: number;
   ms: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface SearchDocsParams {
@@ -135,6 +137,7 @@ export interface PathMatches {
   pattern: string;
   totalMatches: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface CutFile {
@@ -217,6 +220,10 @@ export interface IndexStatus {
   generation?: number;
   warning?: string;
   problems?: string[];
+  workspaceFiles?: number;
+  missing?: Record<string, number>;
+  notice?: string;
+  behind?: boolean;
 }
 
 export interface ConfigResult {
@@ -307,6 +314,7 @@ export interface SymbolsResult {
   totalSymbols: number;
   searchTimeMs: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface SimilarParams {
@@ -325,6 +333,7 @@ export interface SimilarResult {
   totalResults: number;
   searchTimeMs: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface SearchIndexParams {
@@ -631,6 +640,7 @@ export interface SemanticResult {
   total_results: number;
   execution_time_ms: number;
   notice?: string;
+  reason?: string;
 }
 
 export interface ActivityParams {
@@ -722,6 +732,10 @@ export interface FolderStatus {
   generation?: number;
   warning?: string;
   problems?: string[];
+  workspaceFiles?: number;
+  missing?: Record<string, number>;
+  notice?: string;
+  behind?: boolean;
   workspace: string;
   uri: string;
 }

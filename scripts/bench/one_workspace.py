@@ -66,5 +66,8 @@ class OneWorkspace:
     def get(self, root: str) -> IndexedWorkspace:
         return self._workspace
 
+    def problems(self, root: str) -> None:
+        """The workspace says what is wrong with its settings."""
+
     def close(self) -> None:
         self._workspace.close()

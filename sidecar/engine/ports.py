@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import (
+    Checkout,
     Chunk,
     Collection,
     Decision,
@@ -43,6 +44,9 @@ class Walker(Protocol):
 
     def walk(self, cancelled: IsCancelled) -> WalkResult:
         """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound if the root is not a folder."""
+
+    def leave_out_from(self, path: str | None) -> None:
+        """Applies the limit on the number of files as an earlier whole walk did, whose first path beyond it this is."""
 
     def subtree(self, path: str) -> WalkResult:
         """Walks one folder or file of it; empty if it does not exist."""
@@ -363,6 +367,7 @@ class Parts:
     make_store: MakeStore
     make_searcher: Callable[[], Searcher]
     make_watcher: Callable[[str, Settings], Watching]
+    read_checkout: Callable[[str], Checkout]
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]

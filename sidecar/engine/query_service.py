@@ -6,20 +6,23 @@ kept in step with the files (`update/live.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.search.nothing import why_no_docs, why_no_hits
+from sidecar.engine.search.paths import find_paths
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.similar import find_closest, find_similar
 from sidecar.engine.search.source import SearchSource
 from sidecar.engine.search.symbols import find_symbols
-from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.live import LiveUpdate
-from sidecar.engine.update.staleness import RunningJob, limit_notice, one_line, stale_notice
+from sidecar.engine.update.shown_files import ShownFiles
+from sidecar.engine.update.staleness import Standing, one_line
+from sidecar.engine.update.standing import Standings
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, ModelLoadFailed
 from sidecar.model import (
     Collection,
@@ -30,10 +33,17 @@ from sidecar.model import (
     SearchRequest,
     SymbolsAnswer,
 )
-from sidecar.parts.globs import compile_glob
-from sidecar.parts.pattern_limit import PatternLimit
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Read(Generic[T]):
+    """An answer, the files shown that seem to have changed since, and how the index stands."""
+
+    answer: T
+    seeming: dict[str, bytes]
+    standing: Standing
 
 
 class QueryService:
@@ -43,16 +53,14 @@ class QueryService:
         self,
         index: IndexHandle,
         live_update: LiveUpdate,
-        activity: Activity,
-        buffers: Mapping[str, str],
-        limit: Callable[[], PatternLimit | None],
+        shown_files: ShownFiles,
+        standings: Standings,
         searcher: Searcher,
     ) -> None:
         self._index = index
         self._live_update = live_update
-        self._activity = activity
-        self._buffers = buffers
-        self._limit = limit
+        self._shown_files = shown_files
+        self._standings = standings
         self._searcher = searcher
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
@@ -65,51 +73,60 @@ class QueryService:
             self._index.check_model(generation)
             # Known changes can be applied while the vectors are being read.
             failed = self._preload(generation, request.collection, cancelled)
-        notice = self._freshen(generation)
 
-        def search(current: Generation) -> SearchAnswer:
-            return self._search(current, request, cancelled, failed if current is generation else None)
+        def search(current: Generation, fresh: bool) -> _Read[SearchAnswer]:
+            with _source_of(current, failed if current is generation else None) as source:
+                answer = self._search(current, source, request, cancelled)
+                return self._read(current, fresh, source, answer, (hit.path for hit in answer.hits))
 
-        answer = self._live_update.on_current(search)
+        answer, notice = self._answer(search)
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
-        matches = compile_glob(pattern)
-        notice = self._freshen(self._live_update.readable())
-        paths = sorted(self._on_source(lambda source: [p for p in source.snapshot.paths if matches(p)]))
-        return PathsAnswer(tuple(paths[:limit]), len(paths), notice)
+
+        def find(source: SearchSource) -> PathsAnswer:
+            return find_paths(source.snapshot, pattern, limit)
+
+        answer, notice = self._answer_from(find, lambda answer: answer.paths)
+        return replace(answer, notice=notice)
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """Definitions by name: exact, by its beginning, or by the words it consists of."""
-        notice = self._freshen(self._live_update.readable())
-        answer = self._on_source(lambda source: find_symbols(source.snapshot, name, kinds, limit))
+
+        def find(source: SearchSource) -> SymbolsAnswer:
+            return find_symbols(source.snapshot, name, kinds, limit)
+
+        answer, notice = self._answer_from(find, lambda answer: (symbol.path for symbol in answer.symbols))
         return replace(answer, notice=notice)
 
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
         """Chunks similar to the one at these lines of `path`, which is relative to the root. Scores are similarities,
         0-1.
         """
-        notice = self._freshen(self._live_update.readable())
-        answer = self._on_source(lambda source: find_similar(source, path, line, end_line, limit, cancelled))
+        answer, notice = self._answer_from(
+            lambda source: find_similar(source, path, line, end_line, limit, cancelled),
+            lambda answer: (path, *(hit.path for hit in answer.hits)),
+        )
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
         """Chunks of code and docs by meaning alone, with a similarity of at least `threshold` (0-1)."""
-        generation = self._live_update.readable()
-        self._index.check_model(generation)
-        notice = self._freshen(generation)
-        answer = self._on_source(lambda source: find_closest(source, query, limit, threshold, cancelled))
+        self._index.check_model(self._live_update.readable())
+        answer, notice = self._answer_from(
+            lambda source: find_closest(source, query, limit, threshold, cancelled),
+            lambda answer: (hit.path for hit in answer.hits),
+        )
         return replace(answer, notice=one_line(notice, answer.notice))
 
     def _search(
-        self, generation: Generation, request: SearchRequest, cancelled: IsCancelled, failed: ModelLoadFailed | None
+        self, generation: Generation, source: SearchSource, request: SearchRequest, cancelled: IsCancelled
     ) -> SearchAnswer:
-        """`failed`: why the model of this generation could not be loaded a moment ago; it is not tried again."""
-        with _source_of(generation, failed) as source:
-            if request.collection == "docs" and not (source.snapshot.file_collection == 1).any():
-                raise DocsIndexNotFound("No .md or .txt file is in the index.")
-            answer = self._searcher.search(source, request, cancelled)
+        if request.collection == "docs" and not (source.snapshot.file_collection == 1).any():
+            raise DocsIndexNotFound(why_no_docs(source.snapshot))
+        answer = self._searcher.search(source, request, cancelled)
+        if not answer.hits:
+            answer = replace(answer, reason=why_no_hits(source.snapshot, request, answer.total))
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
 
     def _preload(
@@ -130,23 +147,35 @@ class QueryService:
             return error
         return None
 
-    def _on_source(self, read: Callable[[SearchSource], T]) -> T:
-        def on_generation(generation: Generation) -> T:
+    def _answer_from(self, find: Callable[[SearchSource], T], shown: Callable[[T], Iterable[str]]) -> tuple[T, str]:
+        def read(generation: Generation, fresh: bool) -> _Read[T]:
             with _source_of(generation) as source:
-                return read(source)
+                answer = find(source)
+                return self._read(generation, fresh, source, answer, shown(answer))
 
-        return self._live_update.on_current(on_generation)
+        self._live_update.readable()
+        return self._answer(read)
 
-    def _freshen(self, generation: Generation) -> str:
-        """Waits a bounded time for known changes. Returns one line if the answer may be stale or partial."""
+    def _answer(self, read: Callable[[Generation, bool], _Read[T]]) -> tuple[T, str]:
+        """What `read` finds in the current generation, and one line if it may be stale or partial, or lacks what a
+        changed setting asks for.
+
+        Waits a bounded time for known changes. If files that are shown have changed since, it waits for these once
+        more, and reads again.
+        """
         fresh = self._live_update.freshen()
-        # Another process keeps this index in step with the files, but not with the text that is unsaved here.
-        read_only_reason = generation.read_only_reason if self._buffers or not self._index.kept_up_elsewhere else ""
-        job = RunningJob(self._activity.kind, self._activity.done, self._activity.total)
-        stale = ""
-        if not fresh or job.kind or read_only_reason:
-            stale = stale_notice(job, self._live_update.shortfall(), read_only_reason)
-        return one_line(stale, self._live_update.unread, limit_notice(self._limit()))
+        found = self._live_update.on_current(lambda generation: read(generation, fresh))
+        if found.seeming and self._live_update.take_in(found.seeming):
+            found = self._live_update.on_current(lambda generation: read(generation, fresh))
+        changed = self._shown_files.count_changed(found.seeming) if found.seeming else 0
+        return found.answer, replace(found.standing, changed=changed).notice()
+
+    def _read(
+        self, generation: Generation, fresh: bool, source: SearchSource, answer: T, shown: Iterable[str]
+    ) -> _Read[T]:
+        """The answer with what is to be said of it, all from the same commit."""
+        seeming = self._shown_files.seem_changed(source.snapshot.connection, shown)
+        return _Read(answer, seeming, self._standings.of_answer(generation, source.snapshot, fresh))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from sidecar.engine.models.loader import make_embedder
 from sidecar.engine.ports import Kept, Parts, VectorStore, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Decision, FileContent, Judged, Rule
+from sidecar.model import Checkout, Decision, FileContent, Judged, Rule
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of
@@ -70,6 +70,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         make_store=make_store,
         make_searcher=lambda: make_searcher(env.get("SIDECAR_RANKER", "")),
         make_watcher=make_watcher,
+        read_checkout=read_checkout,
         open_memories=MemoryFile,
         open_documents=lambda path: DocumentFile(path, count_words),
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
@@ -183,6 +184,13 @@ def make_watcher(root: str, settings: Settings) -> Watching:
         return walker.decide(folder).rule not in (Rule.INDEXED, Rule.NOT_READ)
 
     return Watcher(root, is_ignored, "git" if settings.indexing_strategy == "git" else "files")
+
+
+def read_checkout(root: str) -> Checkout:
+    """See `parts.git_head.read_checkout`."""
+    from sidecar.parts.git_head import read_checkout as read
+
+    return read(root)
 
 
 def similarity(left: str, right: str, at_least: float) -> float:

@@ -36,7 +36,9 @@ from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
+from sidecar.engine.update.shown_files import ShownFiles
 from sidecar.engine.update.staleness import one_line
+from sidecar.engine.update.standing import Standings
 from sidecar.errors import Cancelled, IndexExists, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
@@ -98,7 +100,6 @@ class IndexedWorkspace:
         self._files = WorkspaceFiles(root, self._buffers, parts, settings, self._limit.current)
         self.activity = Activity(self._announce)
         self._jobs = Jobs(self.activity, fair_slots or FairSlots())
-        self._reporter = Reporter(root, directory, self.activity, self._limit.current)
         choice = ModelChoice(settings, models.embedder, models.facts)
         generations = Generations(root, directory, parts, choice.embedder, self._buffers, self.activity.commit)
         self._index = IndexHandle(directory, generations, settings, choice, make_lease, parts.default_config_text)
@@ -110,9 +111,10 @@ class IndexedWorkspace:
         )
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: models.embedder(settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
-        self._queries = QueryService(
-            self._index, self._live_update, self.activity, self._buffers, self._limit.current, parts.make_searcher()
-        )
+        standings = Standings(self._files, self._index, self._live_update, self.activity)
+        self._reporter = Reporter(root, directory, self.activity, standings, self._limit.current)
+        shown = ShownFiles(self._files)
+        self._queries = QueryService(self._index, self._live_update, shown, standings, parts.make_searcher())
 
     @property
     def root(self) -> str:
@@ -193,6 +195,7 @@ class IndexedWorkspace:
         """See `sidecar.model.Workspace.index_matching`."""
         stop = self.activity.or_stopped(cancelled)
         asked = [read_pattern(self._root, pattern) for pattern in patterns]
+        head = self._files.checkout().head
         matched = match_patterns(self._files.walker_within(self._limit_with(asked)), asked, stop)
         if not any(matched.files):
             return PatternReport(0, 0, len(matched.failures), 0, matched.failures, unmatched=matched.unmatched)
@@ -204,7 +207,7 @@ class IndexedWorkspace:
                 self._limit.set(limit.with_paths({found.path for files in matched.files for found in files}))
             generation = self._index.ready()
             report = self.activity.reporting(progress)
-            return index_matched(generation, matched, self._buffers, force, report, stop, completes=is_new)
+            return index_matched(generation, matched, self._buffers, force, report, stop, head if is_new else None)
 
     def patterns_to_add(self, patterns: Sequence[str]) -> tuple[str, ...]:
         """See `sidecar.model.Workspace.patterns_to_add`."""
@@ -414,7 +417,7 @@ class IndexedWorkspace:
         self._jobs.begin(give_way=self._live_update.end)
         reconcile = goes_on = True
         try:
-            with self._upgrade.held(), self.activity.running(kind):
+            with self._upgrade.held(), self.activity.running(kind), self._index.telling(kind):
                 yield
             reconcile = False
         except Cancelled:
@@ -434,15 +437,19 @@ class IndexedWorkspace:
             return replace(self._rested, strategy=self.settings().indexing_strategy)
         self._rested = None
         settings = self.settings()
-        return self._reporter.status(
+        setting = self._index.unapplied(generation) if generation is not None else ""
+        model = self._index.missing_model(generation) if generation is not None else ""
+        status = self._reporter.status(
             generation,
             settings,
-            problem or self._live_update.note,
+            problem or one_line(self._live_update.note, setting),
+            self._index.problem_of_model(generation) if generation is not None else "",
             self._live_update.pending(),
             self._live_update.watching,
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
             self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
         )
+        return replace(status, unapplied=one_line(setting, model))
 
     def _announce(self) -> None:
         if not self._listeners or self._closed:

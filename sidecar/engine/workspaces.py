@@ -62,6 +62,9 @@ class OpenWorkspaces:
                 self._watch()
             return self._open[normal]
 
+    def problems(self, root: str) -> None:
+        """None: this process has one set of settings, so each workspace says what is wrong with them."""
+
     def rest(self, after_s: float | None = None) -> None:
         """Frees the memory of idle workspaces, and that of models and worker processes if all workspaces are idle.
 

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sidecar.gen import manifest, markdown, shell, typescript
+from sidecar.settings.values import DEFAULTS
 from sidecar.surfaces.http import openapi
+from sidecar.tools.models import ModelList
 from sidecar.tools.registry import ALL_TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,7 +22,7 @@ def generated() -> Mapping[str, str]:
     """Content by path relative to the checkout. In the extension's package.json only the settings are generated; the
     rest is kept."""
     return {
-        MANIFEST: manifest.package_json((ROOT / MANIFEST).read_text(encoding="utf-8")),
+        MANIFEST: manifest.package_json((ROOT / MANIFEST).read_text(encoding="utf-8"), models()),
         "extension/src/settings.gen.ts": manifest.settings_table(),
         "sidecar/surfaces/cli/shell.json": shell.facts(),
         "docs/tools.md": markdown.tools_page(),
@@ -29,6 +31,12 @@ def generated() -> Mapping[str, str]:
         "docs/openapi.json": json.dumps(openapi.document(ALL_TOOLS), indent=2, ensure_ascii=False) + "\n",
         "extension/src/protocol.gen.ts": typescript.protocol(),
     }
+
+
+def models() -> Mapping[str, str]:
+    """What each model with a name is for, by name: those that ship first."""
+    known = ModelList({"model": DEFAULTS["model"]}, "/", {"SIDECAR_HOME": "/"}).every().models
+    return {card.model.entry.id: card.model.entry.about for card in known}
 
 
 def stale(root: Path) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from sidecar.gen.typescript import NOTICE
@@ -11,16 +12,28 @@ from sidecar.settings.declare import DECLARATIONS, Declaration
 
 SECTION = "sidecar"
 TITLE = "Search settings"
+MODEL = f"{SECTION}.model"
+NO_MODELS: Mapping[str, str] = MappingProxyType({})
+_MODEL_WORDS = (
+    "Embedding model. Those that do not ship have to be downloaded first, with `sidecar models download`. A folder with"
+    " a model of your own is named in sidecar's own settings file, or with `SIDECAR_MODEL`."
+)
 _SIZE = r"^[1-9][0-9]*(KB|MB)$"
 _TYPES = {"boolean": "boolean", "integer": "integer", "number": "number", "patterns": "array"}
 
 
-def package_json(current: str) -> str:
+def package_json(current: str, models: Mapping[str, str] = NO_MODELS) -> str:
     """The manifest `current` with sidecar's settings in `contributes.configuration`; the rest is written by hand and
-    kept."""
+    kept. `models` has what each model that can be chosen is for, by its name."""
     manifest = json.loads(current)
     pages = manifest["contributes"]["configuration"]
-    ours = {"title": TITLE, "properties": {f"{SECTION}.{one.key}": _property(one) for one in DECLARATIONS}}
+    properties = {f"{SECTION}.{one.key}": _property(one) for one in DECLARATIONS}
+    if models:
+        choice = {"enum": list(models), "enumDescriptions": list(models.values())}
+        free = {"minLength", "maxLength"}
+        kept = {key: value for key, value in properties[MODEL].items() if key not in free}
+        properties[MODEL] = {**kept, "markdownDescription": _MODEL_WORDS, **choice}
+    ours = {"title": TITLE, "properties": properties}
     manifest["contributes"]["configuration"] = [page for page in pages if page["title"] != TITLE] + [ours]
     return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 

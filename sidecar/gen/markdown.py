@@ -9,7 +9,7 @@ from typing import Any
 
 from sidecar.errors import SidecarError
 from sidecar.gen.shell import facts
-from sidecar.settings.declare import DECLARATIONS
+from sidecar.settings.declare import DECLARATIONS, EFFECTS
 from sidecar.surfaces.cli.options import ABOUT, COMMANDS, EXITS, FIRST_STEPS, build_parser, command_named
 from sidecar.tools.registry import ALL_TOOLS
 from sidecar.tools.spec import ToolSpec
@@ -159,10 +159,13 @@ def _settings_lines() -> Iterator[str]:
     yield from (NOTICE, "", "# Settings", "")
     yield "Later layers win: defaults, the user's settings file, the index's `config.json`, the environment, the"
     yield "editor, the command line. A wrong value is named by `sidecar config` and skipped; the rest holds."
+    yield "The index's `config.json` is made with every default in it; a default there overrides nothing."
     yield "Settings of scope *user* are never taken from the editor's workspace or the index's `config.json`."
-    yield from ("", "| Key | Environment | Allowed | Default | Scope | Meaning |", "|---|---|---|---|---|---|")
+    yield from ("", "| Key | Environment | Allowed | Default | Scope | Meaning | A change takes effect |")
+    yield "|---|---|---|---|---|---|---|"
     for setting in DECLARATIONS:
         default = json.dumps(list(setting.default) if isinstance(setting.default, tuple) else setting.default)
         key, variable = f"`{setting.key}`", f"`{setting.environment}`"
-        yield f"| {key} | {variable} | {setting.allowed} | `{default}` | {setting.scope} | {setting.description} |"
+        facts = (key, variable, setting.allowed, f"`{default}`", setting.scope, setting.description)
+        yield f"| {' | '.join(facts)} | {EFFECTS[setting.effect]} |"
     yield from ("", "`SIDECAR_HOME` (an absolute path) moves everything that sidecar keeps.")

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from pathlib import Path
 
+from sidecar.model import Checkout
 from sidecar.parts.git_places import git_folder, read_note, stamp_of
 
 _GIT_PARTS = ("", "logs", "reftable")
+
+
+def read_checkout(root: str) -> Checkout:
+    """What git says now of the checkout that contains `root`; `head` is empty in no repository."""
+    head = GitHead(root)
+    git = head.git_folder()
+    if git is None:
+        return Checkout("", 0.0)
+    stamp = stamp_of(git / "index")
+    return Checkout(hashlib.sha256(repr(head.read()).encode()).hexdigest()[:16], stamp[1] / 1e9 if stamp else 0.0)
 
 
 class GitHead:
@@ -21,22 +33,22 @@ class GitHead:
 
     def folders(self) -> frozenset[str]:
         """Folders in which something changes when HEAD moves; empty when the root is in no repository."""
-        git = self._git_folder()
+        git = self.git_folder()
         if git is None:
             return frozenset()
         return frozenset(str(git / part) for part in _GIT_PARTS if (git / part).is_dir())
 
     def moved(self) -> bool:
         """Whether HEAD has moved since the last call. The first call answers True in a repository."""
-        before, self._state = self._state, self._read()
+        before, self._state = self._state, self.read()
         return before != self._state
 
-    def _read(self) -> tuple[object, ...]:
+    def read(self) -> tuple[object, ...]:
         """HEAD's text and commit.
 
         Includes stamps of its log and reference table, because the commit may not be in a file of its own.
         """
-        git = self._git_folder()
+        git = self.git_folder()
         if git is None:
             return ()
         head = _text(git / "HEAD")
@@ -44,7 +56,7 @@ class GitHead:
         commit = _text(common / head.removeprefix("ref: ")) if head.startswith("ref: ") else ""
         return head, commit, stamp_of(git / "logs" / "HEAD"), stamp_of(git / "reftable" / "tables.list")
 
-    def _git_folder(self) -> Path | None:
+    def git_folder(self) -> Path | None:
         """The git folder of the root or of the nearest folder above that has one, links resolved; None without one."""
         for folder in (self._root, *self._root.parents):
             with contextlib.suppress(OSError):

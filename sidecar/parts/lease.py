@@ -41,13 +41,14 @@ def own_command() -> str:
 
 
 class Lease:
-    """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe.
+    """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe, except for `tell` and `told`.
 
     A second `Lease` for the same directory is refused even in the same process.
     """
 
     def __init__(self, directory: Path) -> None:
         self._file = LockFile(directory / "lock")
+        self._since = ""
 
     @property
     def held(self) -> bool:
@@ -77,6 +78,20 @@ class Lease:
                 self._file.write("")
             self._file.release()
 
+    def tell(self, job: str) -> None:
+        """Writes beside the holder's name what it is doing, for other processes; empty when it is done."""
+        if self.held:
+            with contextlib.suppress(SidecarError):
+                self._write(job)
+
+    def told(self) -> str:
+        """What the holder is doing, as it said by `tell`; empty if it did not say. Reads one small file."""
+        return str(self._read().get("job", ""))
+
+    def _write(self, job: str = "") -> None:
+        holder = {"pid": os.getpid(), "since": self._since, "command": own_command()}
+        self._file.write(json.dumps({**holder, "job": job} if job else holder))
+
     def __enter__(self) -> Lease:
         self.acquire()
         return self
@@ -95,8 +110,8 @@ class Lease:
         if not self._file.take():
             return False
         try:
-            since = datetime.now(UTC).isoformat(timespec="seconds")
-            self._file.write(json.dumps({"pid": os.getpid(), "since": since, "command": own_command()}))
+            self._since = datetime.now(UTC).isoformat(timespec="seconds")
+            self._write()
         except SidecarError:
             self._file.release()
             raise
@@ -121,8 +136,15 @@ class Lease:
 
     def _holder(self) -> dict[str, Any]:
         try:
-            holder = json.loads(self._file.path.read_bytes())
+            holder = self._read()
             command = {"command": str(holder["command"])} if holder.get("command") else {}
             return {"pid": int(holder["pid"]), "since": str(holder["since"]), **command}
-        except (OSError, ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError):
             return {}
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            holder = json.loads(self._file.path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return holder if isinstance(holder, dict) else {}

@@ -23,6 +23,7 @@ import numpy as np
 
 from sidecar.locks import Rank, make_lock, make_rlock
 from sidecar.model import Chunk, Collection, Decision, Ids, Rule, SkippedPath, Stat
+from sidecar.parts.coverage import AWAITED_TABLE, settle_awaited
 from sidecar.parts.database import all_or_nothing, connect, new_file_id, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread
 from sidecar.parts.paths import storable
@@ -71,6 +72,7 @@ class KnownFile:
     settled: bool
     buffered: bool
     sha256: bytes
+    collection: Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ class Manifest:
         """
         manifest = cls(path)
         with manifest.transaction() as connection:
-            for statement in filter(str.strip, _SCHEMA.split(";")):
+            for statement in (*filter(str.strip, _SCHEMA.split(";")), AWAITED_TABLE):
                 connection.execute(statement)
             for create in more_tables:
                 create(connection)
@@ -159,6 +161,12 @@ class Manifest:
             row = self.connection.execute("SELECT value FROM meta WHERE key = 'kept_releases'").fetchone()
         return int(row[0]) if row else 0
 
+    def begin(self) -> None:
+        """Records that it is being written, so that an unclean end shows. A transaction of its own."""
+        with self.transaction() as connection:
+            connection.execute(AWAITED_TABLE)
+            self.set_meta(clean=0)
+
     def set_meta(self, **facts: Any) -> None:
         """Writes entries of the meta table. Inside a transaction."""
         self.connection.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", list(facts.items()))
@@ -169,9 +177,9 @@ class Manifest:
         """All indexed files by path."""
         with self.lock, translated(self.path):
             rows = self.connection.execute(
-                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files"
+                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection FROM files"
             ).fetchall()
-        return {r[1]: KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8]) for r in rows}
+        return {r[1]: _known(r) for r in rows}
 
     def known_file(self, path: str) -> KnownFile | None:
         """The indexed file with this path as of the last commit; None when it is not indexed.
@@ -180,10 +188,11 @@ class Manifest:
         """
         with self._look_up_lock, translated(self.path):
             r = self._look_ups.execute(
-                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256 FROM files WHERE path = ?",
+                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection FROM files"
+                " WHERE path = ?",
                 (path,),
             ).fetchone()
-        return r and KnownFile(r[0], r[1], Stat(*r[2:6]), bool(r[6]), bool(r[7]), r[8])
+        return r and _known(r)
 
     def known_below(self, folder: str) -> list[str]:
         """Paths of the indexed files in this folder, at any depth."""
@@ -201,6 +210,11 @@ class Manifest:
                 "SELECT path, size, mtime_ns, ctime_ns, inode, settled FROM skipped"
             ).fetchall()
         return {r[0]: (Stat(*r[1:5]), bool(r[5])) for r in rows}
+
+    def first_beyond(self) -> str | None:
+        """The first path, in order, that the limit on the number of files left out; None if it left out none."""
+        with self.lock, translated(self.path):
+            return read_first_beyond(self.connection)
 
     def failures(self) -> dict[str, str]:
         """The error message of each file that could not be indexed, by path."""
@@ -251,6 +265,7 @@ class Manifest:
         self.connection.executemany("INSERT OR REPLACE INTO pending_slots VALUES(?, ?)", ready)
         self.connection.execute("DELETE FROM skipped WHERE path = ?", (new.path,))
         self.connection.execute("DELETE FROM failures WHERE path = ?", (new.path,))
+        settle_awaited(self.connection, [new.path])
         return file_id, chunk_ids, old[0] if old else None
 
     def put_skip(self, skipped: SkippedPath, stat: Stat, settled: bool) -> list[int]:
@@ -269,6 +284,7 @@ class Manifest:
             ),
         )
         self.connection.execute("DELETE FROM failures WHERE path = ?", (skipped.path,))
+        settle_awaited(self.connection, [skipped.path])
         return self.remove_files([skipped.path])
 
     def put_failure(self, path: str, message: str) -> None:
@@ -276,6 +292,7 @@ class Manifest:
         self.connection.execute(
             "INSERT OR REPLACE INTO failures VALUES(?, ?, ?)", (path, storable(message), time.time())
         )
+        settle_awaited(self.connection, [path])
 
     def touch(self, path: str, stat: Stat, settled: bool) -> None:
         """Records a new stat for a file whose content is unchanged."""
@@ -312,6 +329,7 @@ class Manifest:
         rows = [(p,) for p in paths]
         for table in ("skipped", "failures", "dirty"):
             self.connection.executemany(f"DELETE FROM {table} WHERE path = ?", rows)
+        settle_awaited(self.connection, paths)
         return self.remove_files(paths)
 
     def set_vectors(self, chunk_vectors: Sequence[tuple[int, int]], path_vectors: Sequence[tuple[int, int]]) -> None:
@@ -440,6 +458,17 @@ def read_failures(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
     """(path, number of hidden values) of each file in whose stored text values are hidden, in path order."""
     return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()
+
+
+def read_first_beyond(connection: sqlite3.Connection) -> str | None:
+    """See `Manifest.first_beyond`."""
+    (path,) = connection.execute("SELECT min(path) FROM left_out WHERE rule = ?", (Rule.TOO_MANY.value,)).fetchone()
+    return path if path is None else str(path)
+
+
+def _known(row: Sequence[Any]) -> KnownFile:
+    id_, path, *stat, settled, buffered, sha256, collection = row
+    return KnownFile(id_, path, Stat(*stat), bool(settled), bool(buffered), sha256, COLLECTIONS[collection])
 
 
 def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:

@@ -33,9 +33,11 @@ from sidecar.parts.paths import normalise_root, storable
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, TooManyRules
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.secrets.names import secret_name
-from sidecar.settings.values import DEFAULTS
+from sidecar.settings.declare import DECLARATIONS
+from sidecar.settings.values import DEFAULTS, written
 
 _INDEXED = Decision(Rule.INDEXED)
+_LARGEST = next(one.high for one in DECLARATIONS if one.key == "maxFileSize")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,17 @@ class DiskWalker:
         self._include = _Globs(self._options.include)
         self._exclude = _Globs(self._options.exclude)
         self._rules = IgnoreRules(self._root, self._options.respect_gitignore, self._options.global_ignore)
-        self._last_kept: str | None = None
+        self._first_beyond: str | None = None
 
     @property
     def options(self) -> WalkOptions:
         """The options that the walker was made with."""
         return self._options
+
+    def leave_out_from(self, path: str | None) -> None:
+        """Applies the limit on the number of files as an earlier whole walk did, whose first path beyond it this is;
+        None if that walk left out none."""
+        self._first_beyond = path
 
     # ------------------------------------------------------------ many
 
@@ -154,7 +161,7 @@ class DiskWalker:
             harvest = _Harvest()
             harvest.leave_unread("", True, error)
         files, kept = sorted(harvest.files, key=_path_of), self._options.max_files
-        self._last_kept = files[kept - 1].path if len(files) > kept else None
+        self._first_beyond = files[kept].path if len(files) > kept else None
         return self._result(files, harvest)
 
     def subtree(self, path: str, cancelled: IsCancelled = never_cancelled) -> WalkResult:
@@ -176,16 +183,21 @@ class DiskWalker:
         return self._result(sorted(harvest.files, key=_path_of), harvest)
 
     def _result(self, files: list[FoundFile], harvest: _Harvest) -> WalkResult:
-        last, skipped = self._last_kept, harvest.skipped
-        if last is not None:
-            skipped = skipped + [SkippedPath(file.path, self._too_many()) for file in files if file.path > last]
-            files = [file for file in files if file.path <= last]
+        first, skipped = self._first_beyond, harvest.skipped
+        if first is not None:
+            skipped = skipped + [SkippedPath(file.path, self._too_many()) for file in files if file.path >= first]
+            files = [file for file in files if file.path < first]
         return WalkResult(tuple(files), tuple(sorted(skipped, key=_path_of)), frozenset(harvest.unread))
 
     def _too_many(self) -> Decision:
         return Decision(
-            Rule.TOO_MANY, f"only the first {shown.count(self._options.max_files, 'file')} in path order are indexed"
+            Rule.TOO_MANY,
+            f"the setting maxFiles allows {self._options.max_files:,}, which are the first in path order; raise it, or"
+            " leave out other files with the setting exclude",
         )
+
+    def _is_beyond(self, path: str) -> bool:
+        return self._first_beyond is not None and path >= self._first_beyond
 
     def _descend(self, start: _Folder, cancelled: IsCancelled) -> _Harvest:
         harvest, pending = _Harvest(), [start]
@@ -234,7 +246,7 @@ class DiskWalker:
     def decide(self, path: str) -> Decision:
         """The decision on one relative path and the folders above it; for a missing path, what its name decides."""
         decision, entry, folder = self._trace(path.strip("/"))
-        if decision.indexed and folder is None and self._last_kept is not None and entry.path > self._last_kept:
+        if decision.indexed and folder is None and self._is_beyond(entry.path):
             return self._too_many()
         return decision
 
@@ -250,7 +262,7 @@ class DiskWalker:
             raise errors.FileNotFound(f"{shown.place(path)} does not exist.")
         if decision.indexed and folder is not None:
             return SkippedPath(f"{entry.path}/", Decision(Rule.FOLDER, "a folder"))
-        if decision.indexed and self._last_kept is not None and entry.path > self._last_kept:
+        if decision.indexed and self._is_beyond(entry.path):
             decision = self._too_many()
         if not decision.indexed:
             return SkippedPath(path.strip("/"), decision)
@@ -334,7 +346,7 @@ class DiskWalker:
         return (_INDEXED if entry.is_folder else self._judge_file(entry)), own is not None
 
     def _judge_file(self, entry: Entry) -> Decision:
-        for rule in (self._special, _secret, _binary, self._size, self._collection):
+        for rule in (self._special, self._collection, _secret, _binary, self._size):
             decision = rule(entry)
             if decision is not None:
                 return decision
@@ -366,7 +378,12 @@ class DiskWalker:
             return None
         if entry.name == ".gitattributes" and entry.stat.st_size > MAX_RULES_BYTES:
             return Decision(Rule.TOO_MANY_RULES, f"its lines are not applied: {entry.stat.st_size} bytes")
-        return Decision(Rule.TOO_LARGE, f"{entry.stat.st_size} bytes; the limit is {limit}")
+        help_with_it = "raise it" if limit < _LARGEST else "it cannot be raised further"
+        return Decision(
+            Rule.TOO_LARGE,
+            f"{entry.stat.st_size:,} bytes; the setting maxFileSize allows {limit:,} ({written('size', limit)});"
+            f" {help_with_it}",
+        )
 
     def _collection(self, entry: Entry) -> Decision | None:
         if not self._include.includes(entry.path):
@@ -375,7 +392,7 @@ class DiskWalker:
         if limit is not None and not limit.names(entry.path):
             return Decision(Rule.NOT_IN_PATTERNS, only_patterns(limit))
         if not self._options.index_docs and self._is_documentation(entry.path):
-            return Decision(Rule.DOCS_OFF, "indexDocs is off")
+            return Decision(Rule.DOCS_OFF, "the setting indexDocs is false")
         return None
 
     def _is_documentation(self, path: str) -> bool:

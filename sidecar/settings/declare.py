@@ -6,12 +6,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["boolean", "integer", "number", "text", "choice", "patterns", "size"]
 Scope: TypeAlias = Literal["workspace", "user"]
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
+Effect: TypeAlias = Literal["call", "files", "upgrade", "rebuild", "connect"]
+Decider: TypeAlias = Literal["workspace", "session", "process"]
+
+EFFECTS: Mapping[Effect, str] = MappingProxyType(
+    {
+        "call": "at once",
+        "files": "at once; the files are looked over again",
+        "upgrade": "at once; the vectors are made again in the background, or without twoStage by reindex_project",
+        "rebuild": "when the index is rebuilt (reindex_project)",
+        "connect": "for clients that connect afterwards",
+    }
+)
+"""When a changed value takes effect in an index that is open. An open index looks at its settings with every call, and
+every half minute."""
 
 ENVIRONMENT_PREFIX = "SIDECAR_"
 
@@ -27,6 +43,9 @@ class Declaration:
     such a setting from the loosest on: an index's config.json and the editor may make it stricter than the other layers
     do. `low` and `high` are inclusive (bytes
     for "size", characters for "text").
+
+    `effect` is a key of `EFFECTS`. `decided_by` says whose value holds where several sessions share one process: that
+    of one of the workspace's sessions, each session's own, or the process's.
     """
 
     key: str
@@ -34,6 +53,8 @@ class Declaration:
     kind: Kind
     default: Value
     description: str
+    effect: Effect
+    decided_by: Decider = "workspace"
     scope: Scope = "workspace"
     choices: tuple[str, ...] = ()
     low: float = 0
@@ -70,6 +91,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="patterns",
         default=("**/*",),
         description="Globs of the files to index, relative to the workspace.",
+        effect="files",
         may_be_empty=False,
     ),
     Declaration(
@@ -78,6 +100,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="patterns",
         default=(),
         description="Globs of files to leave out, besides the built-in list of dependencies, build output and secrets.",
+        effect="files",
     ),
     Declaration(
         key="respectGitignore",
@@ -85,6 +108,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="boolean",
         default=True,
         description="Leave out what git ignores (nested .gitignore, .git/info/exclude and the global ignore file).",
+        effect="files",
     ),
     Declaration(
         key="maxFileSize",
@@ -92,6 +116,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="size",
         default="1MB",
         description="Files larger than this are left out.",
+        effect="files",
         low=1024,
         high=100 * 1024**2,
     ),
@@ -101,6 +126,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=50_000,
         description="At most this many files are indexed.",
+        effect="files",
         low=1,
         high=1_000_000,
     ),
@@ -110,6 +136,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="patterns",
         default=("**/*.md", "**/*.txt"),
         description="Globs of the files that are documentation, which search_docs finds.",
+        effect="files",
     ),
     Declaration(
         key="indexDocs",
@@ -117,6 +144,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="boolean",
         default=True,
         description="Index documentation as well.",
+        effect="files",
     ),
     Declaration(
         key="indexingStrategy",
@@ -125,6 +153,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="realtime",
         choices=("realtime", "lazy", "git"),
         description="When changes are indexed: at once, before the next search, or on commit, checkout and merge.",
+        effect="call",
     ),
     Declaration(
         key="chunkingStrategy",
@@ -133,13 +162,16 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="code-aware",
         choices=("code-aware", "character"),
         description="Split files at definitions and headings, or into windows of lines regardless of their content.",
+        effect="rebuild",
     ),
     Declaration(
         key="hybridSearch.enabled",
         attribute="hybrid_enabled",
         kind="boolean",
         default=True,
-        description="Combine search by meaning and by word unless a search says otherwise.",
+        description="Combine search by meaning and by word; if false, search_code compares meanings alone, unless "
+        "the search names its mode or alpha.",
+        effect="call",
     ),
     Declaration(
         key="hybridSearch.defaultAlpha",
@@ -147,6 +179,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="number",
         default=0.5,
         description="Weight of meaning against words unless a search says otherwise: 1 is meaning only, 0 words only.",
+        effect="call",
         high=1,
     ),
     Declaration(
@@ -155,6 +188,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="text",
         default="static-code-256",
         description="Embedding model: a name of the catalog, or a folder with model.onnx and tokenizer.json.",
+        effect="upgrade",
         scope="user",
         low=1,
         high=4096,
@@ -166,6 +200,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default=True,
         description="If the model is slow (a transformer), a quick one answers at once, and the slow one's vectors "
         "replace its vectors in the background.",
+        effect="upgrade",
     ),
     Declaration(
         key="device",
@@ -174,6 +209,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="auto",
         choices=("auto", "cpu", "cuda"),
         description="Device for bulk embedding; auto uses a CUDA card if one works, else the processor.",
+        effect="call",
     ),
     Declaration(
         key="threads",
@@ -181,6 +217,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=0,
         description="Threads for embedding; 0 lets sidecar choose.",
+        effect="call",
         high=256,
     ),
     Declaration(
@@ -191,6 +228,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         choices=("auto", "always", "never"),
         description="Whether to ask before an index is created, rebuilt or deleted; auto asks if somebody can answer. "
         "A workspace and an agent's environment may only make it stricter.",
+        effect="call",
+        decided_by="session",
         scope="user",
         strictness=("never", "auto", "always"),
     ),
@@ -200,6 +239,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=120,
         description="How long a question in an editor waits for an answer; no answer means no.",
+        effect="call",
+        decided_by="session",
         scope="user",
         low=1,
         high=3600,
@@ -210,6 +251,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="boolean",
         default=False,
         description="Never use the network; sidecar models download, the only command that does, then refuses.",
+        effect="call",
+        decided_by="session",
         scope="user",
     ),
     Declaration(
@@ -218,6 +261,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="text",
         default="https://huggingface.co",
         description="Where sidecar models download gets models from: the Hugging Face hub, or a mirror over https.",
+        effect="call",
+        decided_by="session",
         scope="user",
         low=8,
         high=500,
@@ -229,6 +274,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default="code",
         description="Toolsets offered to agents and scripts: code, documents, inline, memory, semantic (with commas "
         "between), or all; the shell has all.",
+        effect="connect",
+        decided_by="session",
         scope="user",
         low=1,
         high=200,
@@ -239,6 +286,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=15,
         description="A workspace that nobody has used for this many minutes gives back its memory; 0: never.",
+        effect="call",
         scope="user",
         high=10_080,
     ),
@@ -249,6 +297,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         default=2048,
         description="Up to this many megabytes of vectors that no index uses any more are kept, so that switching "
         "branches embeds nothing twice.",
+        effect="call",
         scope="user",
         low=16,
         high=1_000_000,
@@ -259,6 +308,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         kind="integer",
         default=500,
         description="How many calls the activity list remembers, in memory; 0 turns it off.",
+        effect="call",
+        decided_by="process",
         scope="user",
         high=10_000,
     ),

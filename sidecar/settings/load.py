@@ -2,6 +2,7 @@
 editor < flag.
 
 A wrong value is named in `problems` and skipped, so that the layer below applies; the rest of its layer still counts.
+A default in the index's config.json overrides nothing: sidecar writes them all there, for a person to see.
 Nothing inside the workspace is read: neither of the two files is in it.
 """
 
@@ -94,7 +95,7 @@ def default_config_text() -> str:
     """The config.json written when a workspace is first indexed: the specification's keys with their defaults."""
     declared = {key: _BY_KEY[key] for key in INDEX_CONFIG_KEYS}
     content: dict[str, object] = {
-        "_comment": "Settings of this index. Edits take effect at the next indexing. Keys that begin with _ are notes.",
+        "_comment": "Settings of this index. Edits take effect in an open index. Keys that begin with _ are notes.",
         **_nest({key: written("text", d.default) for key, d in declared.items()}),
         "_availableOptions": {key: f"{d.description} Allowed: {d.allowed}." for key, d in declared.items()},
     }
@@ -168,10 +169,14 @@ class _Loader:
                 self._floors.append((declaration, origin, source, value))
                 continue
             try:
-                self._values[key] = parsed(declaration, value, textual=origin in ("environment", "flag"))
-                self._origins[key] = origin
+                read = parsed(declaration, value, textual=origin in ("environment", "flag"))
             except ValueError:
-                self._problems.append(f"{key} in {source} is {_shown(value)}; allowed: {declaration.allowed}.")
+                place = f"{source} ({declaration.environment})" if origin == "environment" else source
+                self._problems.append(f"{key} in {place} is {_shown(value)}; allowed: {declaration.allowed}.")
+                continue
+            # A new index's file lists every default, which must not hide what the user's own file says.
+            if origin != "index config" or read != DEFAULTS[key]:
+                self._values[key], self._origins[key] = read, origin
 
     def _raise_to_floors(self) -> None:
         """Applies what a workspace may say about the user's settings: only what makes them stricter."""

@@ -179,10 +179,10 @@ class Call:
 
 @dataclass
 class ActivityLog:
-    """The latest `capacity` calls; none when `capacity` is 0. Thread-safe. `changed` is called after every change,
-    outside the lock."""
+    """The latest calls, as many as `most` allows; none while it allows none. Thread-safe. `changed` is called after
+    every change, outside the lock."""
 
-    capacity: int = DEFAULT_CAPACITY
+    most: Callable[[], int] = lambda: DEFAULT_CAPACITY
     changed: Callable[[], None] = lambda: None
     now: Callable[[], float] = time.time
     revision: int = field(default=0, init=False)
@@ -191,16 +191,22 @@ class ActivityLog:
     _made: int = field(default=0, init=False)
     _lock: Lock = field(default_factory=partial(make_lock, Rank.CALL_LOG), init=False)
 
+    @property
+    def capacity(self) -> int:
+        """How many calls are kept at present."""
+        return self.most()
+
     def begin(self, session: int, agent: str, door: Door, tool: str, workspace: str, asked: str) -> int:
         """Records a call and returns its id, for `update`. Returns 0 when the log is off."""
-        if not self.capacity:
+        capacity = self.capacity
+        if not capacity:
             return 0
         with self._lock:
             self._made += 1
             self.revision += 1
             made = Call(self._made, self.revision, session, agent, door, tool, workspace, asked, self.now())
             self._calls[made.id] = made
-            while len(self._calls) > self.capacity:
+            while len(self._calls) > capacity:
                 self._calls.popitem(last=False)
                 self.forgotten += 1
         self.changed()

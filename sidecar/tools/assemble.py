@@ -15,6 +15,7 @@ from sidecar.locks import Rank, make_lock
 from sidecar.model import Workspace
 from sidecar.settings.home import with_paths_of
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
+from sidecar.settings.remembered import RememberedSettings
 from sidecar.tools.context import Workspaces
 from sidecar.tools.registry import DEFAULT_TOOLSETS, tools_of
 from sidecar.tools.service import Service
@@ -86,7 +87,9 @@ def config_of(home: Path, root: str) -> Path:
 def make_sessions(env: Mapping[str, str] | None = None) -> Sessions:
     """The sessions of this process. The setting `activityLog` gives the capacity of their activity log."""
     environment = os.environ if env is None else env
-    return Sessions(load_settings(None, user_config_file(environment), environment, {}, {}).activity_log)
+    user_file = user_config_file(environment)
+    remembered = RememberedSettings(user_file, lambda _: load_settings(None, user_file, environment, {}, {}))
+    return Sessions(lambda: remembered(user_file).activity_log)
 
 
 def own_environment() -> Mapping[str, str]:
@@ -110,6 +113,11 @@ class LazyWorkspaces:
                 self._opened = self._open_engine()
             opened = self._opened
         return opened.get(root)
+
+    def problems(self, root: str) -> tuple[str, ...] | None:
+        """As `Workspaces.problems`; None while the engine is not open."""
+        opened = self._opened
+        return None if opened is None else opened.problems(root)
 
     def close(self) -> None:
         """Closes the engine if it is open. A later `get` opens it again."""

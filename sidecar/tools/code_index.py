@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import Field
@@ -12,6 +13,7 @@ from pydantic import Field
 from sidecar import shown
 from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
 from sidecar.model import BuildReport, StatusAnswer
+from sidecar.settings.declare import DECLARATIONS, EFFECTS
 from sidecar.shown import count
 from sidecar.tools.code_search import FAMILY
 from sidecar.tools.context import Context
@@ -208,31 +210,38 @@ def delete_declined(context: Context, params: NoParams, answer: Answer) -> Delet
 
 def get_index_status(context: Context, params: NoParams) -> IndexStatus:
     """The state of the workspace's index."""
-    return index_status(context.workspace.status())
+    answer = context.workspace.status()
+    return index_status(replace(answer, problems=tuple(context.problems_of(answer.problems))))
 
 
-_WHEN_APPLIED = "Changes take effect at the next indexing; indexingStrategy at the next call or within half a minute."
+def _when_applied() -> str:
+    later: dict[str, list[str]] = {}
+    for one in DECLARATIONS:
+        if not EFFECTS[one.effect].startswith("at once"):
+            later.setdefault(EFFECTS[one.effect], []).append(one.key)
+    return "; ".join(["Changes take effect at once", *(f"{', '.join(keys)} {when}" for when, keys in later.items())])
 
 
 def get_config(context: Context, params: NoParams) -> ConfigResult:
     """The settings in force, where their config file is and which of its values cannot be used."""
     answer = context.workspace.config()
     if answer.exists:
-        message = f"The config file is {answer.config_path}. {_WHEN_APPLIED}"
+        message = f"The config file is {answer.config_path}. {_when_applied()}."
     else:
         message = (
             "There is no config file yet: `create_index` writes one with the defaults."
             f" It will be {answer.config_path}."
         )
-    if answer.problems:
-        message += f" {len(answer.problems)} of its values cannot be used; see problems."
+    problems = context.problems_of(answer.problems)
+    if problems:
+        message += f" {len(problems)} of the settings cannot be used; see problems."
     return ConfigResult(
         exists=answer.exists,
         config_path=answer.config_path,
         index_path=answer.index_path,
         config=answer.config if answer.exists else None,
         message=message,
-        problems=list(answer.problems),
+        problems=problems,
         origins=answer.origins or None,
     )
 

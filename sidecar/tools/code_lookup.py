@@ -31,12 +31,13 @@ class SimilarParams(Params):
 
 class SimilarResult(CamelResult):
     """Scores are (1 + cosine) / 2, so 0.5 means unrelated. `total_results` counts the chunks found that score at least
-    0.5, before the limit."""
+    0.5, before the limit. `reason`: why there are none."""
 
     results: list[SearchHit]
     total_results: int
     search_time_ms: float
     notice: str | None = None
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """The path of each row."""
@@ -48,7 +49,7 @@ class SimilarResult(CamelResult):
 
     def as_text(self) -> str:
         """What a language model reads of it."""
-        return search_text(self.notice, [hit.as_text() for hit in self.results], len(self.results))
+        return search_text(self.notice, [hit.as_text() for hit in self.results], len(self.results), self.reason)
 
 
 class SymbolsParams(Params):
@@ -79,12 +80,13 @@ class Symbol(CamelResult):
 
 
 class SymbolsResult(CamelResult):
-    """Definitions, best first. `total_symbols` is their number before the limit."""
+    """Definitions, best first. `total_symbols` is their number before the limit. `reason`: why there are none."""
 
     symbols: list[Symbol]
     total_symbols: int
     search_time_ms: float
     notice: str | None = None
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """The path of each row."""
@@ -117,6 +119,7 @@ def find_similar(context: Context, params: SimilarParams) -> SimilarResult:
         total_results=answer.total,
         search_time_ms=round(answer.took_ms, 2),
         notice=answer.notice or None,
+        reason=answer.reason or None,
     )
 
 
@@ -129,6 +132,7 @@ def search_symbols(context: Context, params: SymbolsParams) -> SymbolsResult:
         total_symbols=answer.total,
         search_time_ms=round((time.perf_counter() - start) * 1000, 2),
         notice=answer.notice or None,
+        reason=answer.reason or None,
     )
 
 

@@ -5,7 +5,7 @@ This module defines names, limits and shapes. Ranking, matching and the rule for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictFloat
@@ -126,31 +126,33 @@ class SearchHit(CamelResult):
         yield ""
 
 
-def search_text(notice: str | None, hits: Sequence[str], total: int) -> str:
+def search_text(notice: str | None, hits: Sequence[str], total: int, reason: str | None = None) -> str:
     """The text of a search for a language model: the notice, the hits, and how many there are if not all are here.
+
+    `reason`: why there are no hits.
 
     Each line of a file stands behind its number and a bar, `12| `, and no other line begins like that. Whatever a file
     contains, the reader can tell that it comes from the file, and count the hits by the lines `path:start-end score`.
     """
     head = [shown.sentence(notice)] if notice else []
     if not hits:
-        return "\n".join([*head, "No results."])
+        return "\n".join([*head, f"No results. {shown.sentence(reason or '')}".rstrip()])
     tail = [f"{len(hits):,} of {count(total, 'result')}."] if total > len(hits) else []
     return "\n\n".join([*head, *hits, *tail])
 
 
-def search_notes(notice: str | None, hits: Sequence[object]) -> Iterator[str]:
-    """What a shell says beside a search."""
+def search_notes(notice: str | None, hits: Sequence[object], reason: str | None) -> Iterator[str]:
+    """What a shell says beside a search; `reason` is why it found nothing."""
     yield notice or ""
-    yield "" if hits else "Nothing found."
+    yield "" if hits else f"Nothing found. {reason or ''}".rstrip()
 
 
 class SearchResult(CamelResult):
     """`total_results` counts the results returned; `available`, how many there are to page through, is set only if
     larger.
 
-    `notice` is set only when the answer is partial or stale; `stages_ms` and `model` (the model that compared the
-    meanings) only with `explain`.
+    `notice` is set only when the answer is partial or stale, `reason` (why there are no results) only when there are
+    none; `stages_ms` and `model` (the model that compared the meanings) only with `explain`.
     """
 
     results: list[SearchHit]
@@ -160,6 +162,7 @@ class SearchResult(CamelResult):
     search_time_ms: float
     search_mode: str
     notice: str | None = None
+    reason: str | None = None
     stages_ms: dict[str, float] | None = None
     model: str | None = None
 
@@ -174,7 +177,7 @@ class SearchResult(CamelResult):
     def as_text(self) -> str:
         """What a language model reads of it."""
         total = len(self.results) if self.available is None else self.available
-        return search_text(self.notice, [hit.as_text() for hit in self.results], total)
+        return search_text(self.notice, [hit.as_text() for hit in self.results], total, self.reason)
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -190,7 +193,7 @@ class SearchResult(CamelResult):
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
-        return search_notes(self.notice, self.results)
+        return search_notes(self.notice, self.results, self.reason)
 
 
 class CompactHit(CamelResult):
@@ -219,12 +222,13 @@ class CompactHit(CamelResult):
 
 
 class CompactResult(CamelResult):
-    """`r`: results, `n`: their number, `ms`: time taken in milliseconds."""
+    """`r`: results, `n`: their number, `ms`: time taken in milliseconds. `notice` and `reason` as in `SearchResult`."""
 
     r: list[CompactHit]
     n: int
     ms: float
     notice: str | None = None
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """The path of each row."""
@@ -236,7 +240,7 @@ class CompactResult(CamelResult):
 
     def as_text(self) -> str:
         """What a language model reads of it."""
-        return search_text(self.notice, [hit.as_text() for hit in self.r], len(self.r))
+        return search_text(self.notice, [hit.as_text() for hit in self.r], len(self.r), self.reason)
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -245,7 +249,7 @@ class CompactResult(CamelResult):
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
-        return search_notes(self.notice, self.r)
+        return search_notes(self.notice, self.r, self.reason)
 
 
 class SearchByPathParams(Params):
@@ -262,12 +266,13 @@ class SearchByPathParams(Params):
 
 class PathMatches(CamelResult):
     """Matching paths in alphabetical order. `total_matches` is their number before the limit; `notice` is set only when
-    the index is behind the files."""
+    the answer is partial or stale, `reason` only when nothing matches: why."""
 
     matches: list[str]
     pattern: str
     total_matches: int
     notice: str | None = None
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """The path of each row."""
@@ -283,8 +288,10 @@ class PathMatches(CamelResult):
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
+        yield self.notice or ""
         rest = self.total_matches - len(self.matches)
         yield f"{rest} more; raise --limit" if rest else ""
+        yield "" if self.matches else f"Nothing found. {self.reason or ''}".rstrip()
 
 
 def search_code(context: Context, params: SearchCodeParams) -> SearchResult | CompactResult:
@@ -304,18 +311,23 @@ def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
     """Finds indexed paths that match a glob."""
     answer = context.workspace.find_paths(params.pattern, params.limit)
     return PathMatches(
-        matches=list(answer.paths), pattern=params.pattern, total_matches=answer.total, notice=answer.notice or None
+        matches=list(answer.paths),
+        pattern=params.pattern,
+        total_matches=answer.total,
+        notice=answer.notice or None,
+        reason=answer.reason or None,
     )
 
 
 def _search(context: Context, params: SearchCodeParams, collection: Collection) -> SearchResult | CompactResult:
     if not params.query.strip():
         raise InvalidQuery("Say in a few words what to look for.")
+    mode = _mode(context, params)
     request = SearchRequest(
         query=params.query,
         collection=collection,
-        mode=params.mode,
-        alpha=params.alpha if "alpha" in params.model_fields_set else _default_alpha(context, params),
+        mode=mode,
+        alpha=_alpha(context, params, mode),
         top_k=params.top_k,
         offset=params.offset,
         paths=tuple(params.paths),
@@ -328,13 +340,26 @@ def _search(context: Context, params: SearchCodeParams, collection: Collection) 
     return _compact(answer) if params.compact else _full(answer, params)
 
 
-def _default_alpha(context: Context, params: SearchCodeParams) -> float:
-    """The workspace's `hybridSearch.defaultAlpha` in hybrid mode, else the parameter's default."""
-    if params.mode != "hybrid":
+def _mode(context: Context, params: SearchCodeParams) -> Mode:
+    """The mode that the call names. If it names neither mode nor alpha and the setting `hybridSearch.enabled` is false,
+    `vector` in place of `hybrid`."""
+    said = params.model_fields_set & {"mode", "alpha"}
+    if params.mode != "hybrid" or said or _hybrid_settings(context).get("enabled") is not False:
+        return params.mode
+    return "vector"
+
+
+def _alpha(context: Context, params: SearchCodeParams, mode: Mode) -> float:
+    """The alpha that the call names; else `hybridSearch.defaultAlpha` in hybrid mode, else the parameter's default."""
+    if "alpha" in params.model_fields_set or mode != "hybrid":
         return params.alpha
-    hybrid = context.workspace.config().config.get("hybridSearch")
-    alpha = hybrid.get("defaultAlpha") if isinstance(hybrid, dict) else None
+    alpha = _hybrid_settings(context).get("defaultAlpha")
     return float(alpha) if isinstance(alpha, int | float) else params.alpha
+
+
+def _hybrid_settings(context: Context) -> Mapping[str, object]:
+    found = context.workspace.config().config.get("hybridSearch")
+    return found if isinstance(found, dict) else {}
 
 
 def _full(answer: SearchAnswer, params: SearchCodeParams) -> SearchResult:
@@ -346,6 +371,7 @@ def _full(answer: SearchAnswer, params: SearchCodeParams) -> SearchResult:
         search_time_ms=round(answer.took_ms, 2),
         search_mode=answer.mode,
         notice=answer.notice or None,
+        reason=answer.reason or None,
         stages_ms={stage: round(ms, 3) for stage, ms in answer.stages_ms.items()} if params.explain else None,
         model=(answer.model or None) if params.explain else None,
     )
@@ -373,7 +399,9 @@ def _compact(answer: SearchAnswer) -> CompactResult:
         CompactHit(l=f"{hit.path}:{hit.start_line}-{hit.end_line}", t=hit.content, s=round(hit.score, 2))
         for hit in answer.hits
     ]
-    return CompactResult(r=rows, n=len(rows), ms=round(answer.took_ms), notice=answer.notice or None)
+    return CompactResult(
+        r=rows, n=len(rows), ms=round(answer.took_ms), notice=answer.notice or None, reason=answer.reason or None
+    )
 
 
 SEARCH_CODE = ToolSpec(

@@ -54,7 +54,7 @@ async def call_with_questions(
     the answer that a repeated call brings with it, or None. `asked_by`: the caller's name as a person is shown it, if
     it differs from the session's name.
     """
-    caller = session or Sessions(0).attach("shell", asked_by)
+    caller = session or Sessions(lambda: 0).attach("shell", asked_by)
     tool = service.tool(name)
     note = _CallRecord(caller, shown.short(asked_by) or caller.name)
     title = f"sidecar: {tool.title.lower()} (for {shown.named(note.agent) if note.agent else 'a caller'})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +14,8 @@ class Context:
     """The context of one call: its workspace, how to report progress, how to learn that it is cancelled, and who asked.
 
     `asked_by` is the caller's name as a person is shown it (`Claude Code`, `the editor`); it may be empty. `goes_on`:
-    the process outlives the call, so that what it keeps in memory can be used by another one.
+    the process outlives the call, so that what it keeps in memory can be used by another one. `problems`: see
+    `Workspaces.problems`.
     """
 
     workspace: Workspace
@@ -21,6 +23,13 @@ class Context:
     cancelled: IsCancelled
     asked_by: str = ""
     goes_on: bool = True
+    problems: Callable[[], tuple[str, ...] | None] = lambda: None
+
+    def problems_of(self, found: tuple[str, ...]) -> list[str]:
+        """What is wrong with the caller's own settings. `found` is what the workspace found in those in force, which
+        are another session's if the caller's own are known."""
+        own = self.problems()
+        return list(found if own is None else own)
 
 
 class Workspaces(Protocol):
@@ -30,6 +39,12 @@ class Workspaces(Protocol):
         """The workspace of folder `root`; opens it if it is not open. Opening is cheap: heavy parts load on first use.
 
         Raises `WorkspaceNotFound` when `root` is not a folder.
+        """
+
+    def problems(self, root: str) -> tuple[str, ...] | None:
+        """What is wrong with the caller's own settings, one sentence each, where they may differ from those in force.
+
+        None where they are the same: then the workspace says it.
         """
 
     def close(self) -> None:

@@ -148,13 +148,15 @@ class SemanticHit(SnakeResult):
 
 
 class SemanticResult(SnakeResult):
-    """`total_results` is the number of results returned; `notice` is set only when the answer is partial or stale."""
+    """`total_results` is the number of results returned; `notice` is set only when the answer is partial or stale,
+    `reason` (why there are no results) only when there are none."""
 
     results: list[SemanticHit]
     query: str
     total_results: int
     execution_time_ms: int
     notice: str | None = None
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """The path of each row."""
@@ -173,6 +175,7 @@ class SemanticResult(SnakeResult):
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
         yield self.notice or ""
+        yield self.reason or ""
 
 
 def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResult:
@@ -264,6 +267,7 @@ def search_query(context: Context, params: QueryParams) -> SemanticResult:
         total_results=len(answer.hits),
         execution_time_ms=_ms_since(start),
         notice=answer.notice or None,
+        reason=answer.reason or None,
     )
 
 

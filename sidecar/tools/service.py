@@ -123,6 +123,10 @@ class Service:
         """The workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
         return self._workspaces.get(root)
 
+    def problems(self, root: str) -> tuple[str, ...] | None:
+        """See `Workspaces.problems`."""
+        return self._workspaces.problems(root)
+
     def call(
         self,
         name: str | ToolSpec,
@@ -217,8 +221,14 @@ class Service:
         tool = self.tool(call.name)
         params = validate(tool, call.arguments)
         meant = tool.meant_by(call.arguments)
-        workspace = self._workspaces.get(call.workspace)
-        context = Context(workspace, call.progress, call.cancelled, call.asked_by, self._goes_on)
+        context = Context(
+            self._workspaces.get(call.workspace),
+            call.progress,
+            call.cancelled,
+            call.asked_by,
+            self._goes_on,
+            lambda: self._workspaces.problems(call.workspace),
+        )
         question = tool.question(context, params) if tool.question else None
         if question is None:
             return _Gated(tool, meant, context, params, None, call.say)

@@ -21,6 +21,7 @@ from sidecar import shown
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Progress
 from sidecar.tools.activity import (
+    DEFAULT_CAPACITY,
     ActivityChanged,
     ActivityLog,
     ActivityParams,
@@ -157,11 +158,11 @@ class Answered:
 class Sessions:
     """Every client of this process. Thread-safe, except that questions are asked on an event loop."""
 
-    def __init__(self, log_capacity: int | None = None, now: Callable[[], float] = time.time) -> None:
-        """`log_capacity`: how many calls `activity` remembers; 0 turns the log off, None means the default."""
-        self.log = ActivityLog(changed=self.changed, now=now)
-        if log_capacity is not None:
-            self.log.capacity = log_capacity
+    def __init__(
+        self, log_capacity: Callable[[], int] = lambda: DEFAULT_CAPACITY, now: Callable[[], float] = time.time
+    ) -> None:
+        """`log_capacity` is asked how many calls `activity` remembers; 0 turns the log off."""
+        self.log = ActivityLog(log_capacity, changed=self.changed, now=now)
         self._now = now
         self._ids = itertools.count(1)
         self._attached: dict[int, Session] = {}

@@ -1,7 +1,7 @@
 """One engine for many sessions, each with its own settings. Decision: docs/decisions/0005-one-daemon.md.
 
-`toolsets` and `confirm` are always each session's own. The other settings shape the index, so one session decides them
-for each workspace: the first that sets any of them, and when it leaves, the next. A session without settings therefore
+The settings in `OWN` are always each session's own. The other settings shape the index, so one session decides them for
+each workspace: the first that sets any of them, and when it leaves, the next. A session without settings therefore
 never overrides an editor's, and two sessions never switch one index back and forth.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Workspace
+from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
 from sidecar.tools.context import Workspaces
@@ -21,8 +22,10 @@ from sidecar.tools.context import Workspaces
 if TYPE_CHECKING:
     from sidecar.engine.workspaces import OpenWorkspaces
 
-OWN = frozenset({"toolsets", "confirm"})
+OWN = frozenset(one.key for one in DECLARATIONS if one.decided_by == "session")
 """Keys of the settings that each session decides for itself."""
+OF_THE_PROCESS = frozenset(one.key for one in DECLARATIONS if one.decided_by == "process")
+"""Keys of the settings that no session decides."""
 
 
 @dataclass(eq=False)
@@ -52,7 +55,9 @@ class SharedEngine:
         """The workspaces as a session with these settings sees them. Closing the view leaves the engine open."""
         read = self._reader(flags, editor, env)
         alone = load_settings(None, None, env, editor, flags)
-        claim = _Claim(read, frozenset(key for key, origin in alone.origins.items() if origin != "default") - OWN)
+        claim = _Claim(
+            read, frozenset(key for key, origin in alone.origins.items() if origin != "default") - OWN - OF_THE_PROCESS
+        )
         return View(self, claim)
 
     def get(self, root: str) -> Workspace:
@@ -135,6 +140,23 @@ class View(Workspaces):
         config = self._shared.config_of(root)
         own, held = self._claim.read(config).as_config(), self._shared.settings(config).as_config()
         return {key: (_at(own, key), _at(held, key)) for key in self._claim.sets if _at(own, key) != _at(held, key)}
+
+    def problems(self, root: str) -> tuple[str, ...]:
+        """What is wrong with this session's own settings, and which of them have no effect."""
+        own = self._claim.read(self._shared.config_of(root))
+        held = "in the daemon, for an attached editor or agent"
+        return (
+            *own.problems,
+            *(
+                f"{key} is not {mine} here: the workspace is open with {other} {held}."
+                for key, (mine, other) in self.ignored(root).items()
+            ),
+            *(
+                f"{key} of this client has no effect: it is set for the whole daemon, in your own settings file."
+                for key in sorted(OF_THE_PROCESS)
+                if own.origins[key] not in ("default", "user file")
+            ),
+        )
 
     def close(self) -> None:
         """Gives up the session's claims on settings."""

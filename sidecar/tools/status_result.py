@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from sidecar import shown
-from sidecar.model import StatusAnswer, UpgradeProgress
+from sidecar.model import Lack, StatusAnswer, UpgradeProgress
 from sidecar.shown import count
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import BAD, Line, pairs
@@ -85,6 +85,12 @@ class StatusUpgrade(CamelResult):
 class IndexStatus(CamelResult):
     """The state of an index. Counts are left out while there is no index.
 
+    `ready`: it holds what it can hold, and searches work. `indexing`: this process or another one builds it.
+    `incomplete`: some of it has not been read, and nobody is at it. `failed`: it cannot be read, or searches fail.
+    `not_found`: there is none. `notice` is what a search would say of its answer now; null if it would say nothing.
+    `behind`: files have changed since, or may have, and the index does not have that yet. `workspace_files`: how many
+    files belong in the index; `missing` counts, by reason, those that are not in it.
+
     `coverage`: the share of chunks that have their vector, 0-1. `problems`: settings that cannot be used, each with the
     allowed values. `modelUpgrade`: a model upgrade in the background; `model` answers in the meantime and the index is
     complete. `patterns`: the index was made by search_index and holds only what these patterns name, at most 50 of
@@ -126,6 +132,10 @@ class IndexStatus(CamelResult):
     generation: int | None = None
     warning: str | None = None
     problems: list[str] | None = None
+    workspace_files: int | None = None
+    missing: dict[Lack, int] | None = None
+    notice: str | None = None
+    behind: bool | None = None
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -155,7 +165,8 @@ class IndexStatus(CamelResult):
             yield from self._facts_of_the_index()
 
     def _facts_of_the_index(self) -> Iterator[tuple[str, object]]:
-        yield "files", f"{self.total_files} ({self.docs_files} of documentation)"
+        of_all = f" of {self.workspace_files}" if self.missing else ""
+        yield "files", f"{self.total_files}{of_all} ({self.docs_files} of documentation)"
         yield "chunks", f"{self.total_chunks}, {self.coverage:.0%} of them embedded"
         yield "updated", self.last_updated or "never"
         yield "size", self.storage_size
@@ -166,6 +177,8 @@ class IndexStatus(CamelResult):
             yield "upgrade", self.model_upgrade.sentence()
         if self.device_note is not None:
             yield "device", self.device_note
+        if self.notice is not None:
+            yield "notice", self.notice
         if self.warning is not None:
             yield "warning", self.warning
         yield "languages", _counts(self.languages or {})
@@ -266,6 +279,10 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "errors": [FileError(path=path, error=error) for path, error in answer.errors[:MAX_LISTED]],
         "cut_by_lines": [CutFile(path=path, reason=why) for path, why in answer.cut_by_lines[:MAX_LISTED]] or None,
         "generation": answer.generation,
+        "workspace_files": answer.holds.total,
+        "missing": dict(answer.holds.missing) or None,
+        "notice": answer.notice or None,
+        "behind": answer.behind,
     }
 
 

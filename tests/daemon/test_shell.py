@@ -186,3 +186,28 @@ def test_a_wrong_idle_time_is_named(data_folder: DataFolder) -> None:
     assert done.returncode == 7
     assert 'SIDECAR_DAEMON_IDLE_MINUTES takes a number of minutes, not "soon"' in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_environment_is_named_to_the_caller_at_a_daemon_as_without_one(served: DataFolder, work: Path) -> None:
+    wrong = {"SIDECAR_MAX_FILES": "many", "SIDECAR_INDEXING_STRATEGY": "now", "SIDECAR_MAX_FILE_SIZE": "2 GB"}
+    caller = DataFolder(served.home, **wrong)
+    said = ("(SIDECAR_MAX_FILES)", "(SIDECAR_INDEXING_STRATEGY)", "(SIDECAR_MAX_FILE_SIZE)")
+    for command in ("config", "status"):
+        told_to_caller = caller.run(command, cwd=work).stdout
+        assert all(part in told_to_caller for part in said)
+        assert not any(part in served.run(command, cwd=work).stdout for part in said)
+
+
+def test_hybrid_search_that_is_off_is_off_at_every_door(data_folder: DataFolder, work: Path) -> None:
+    (data_folder.home / "config.json").write_text('{"hybridSearch": {"enabled": false}}')
+    assert data_folder.run("index", cwd=work).returncode == 0
+    for start in ((), ("daemon", "start")):
+        if start:
+            assert data_folder.run(*start).returncode == 0
+        for words, mode in (
+            (("search", "convert"), "vector"),
+            (("search", "convert", "--mode", "hybrid"), "hybrid"),
+            (("search", "convert", "--alpha", "0.3"), "hybrid"),
+            (("search", "convert", "--mode", "fts"), "fts"),
+        ):
+            assert json.loads(data_folder.run(*words, "--json", cwd=work).stdout)["searchMode"] == mode

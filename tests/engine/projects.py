@@ -179,6 +179,9 @@ class _Within:
         with self._around():
             return self._walker.walk(cancelled)
 
+    def leave_out_from(self, path: str | None) -> None:
+        self._walker.leave_out_from(path)
+
     def subtree(self, path: str) -> WalkResult:
         with self._around():
             return self._walker.subtree(path)

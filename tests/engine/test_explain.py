@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.projects import Project, index
+from sidecar.errors import FileExcluded
+from tests.daemon.data_folder import eventually
+from tests.engine.projects import Project, find, index
 
 pytestmark = pytest.mark.process
 
@@ -54,3 +56,63 @@ def test_status_names_the_settings_that_cannot_be_used_and_what_is_allowed(proje
     assert unknown.startswith('"nonsense" in ')
     index(workspace)
     assert workspace.status().docs.files == 1
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_file_beyond_the_number_of_files_names_the_limit_and_what_to_set(project: Project, indexed: bool) -> None:
+    project.flags["maxFiles"] = 2
+    workspace = project.open()
+    if indexed:
+        index(workspace)
+    told = workspace.explain("src/retry.py")
+    assert (told.decision.rule.value, told.in_index, told.stale) == ("too-many-files", False, False)
+    assert "the setting maxFiles allows 2" in told.decision.detail
+    assert "raise it, or leave out other files with the setting exclude" in told.decision.detail
+    assert workspace.explain("README.md").decision.indexed
+
+
+def test_a_file_beyond_the_number_of_files_stays_out_when_it_changes_or_is_asked_for(project: Project) -> None:
+    project.flags["maxFiles"] = 2
+    project.watcher = True
+    workspace = project.open()
+    index(workspace)
+    assert eventually(lambda: workspace.status().watcher_active)
+    project.write("src/retry.py", "def changed():\n    return 1\n")
+    project.write("docs/guide.md", "# Guide\n\nanother_word_of_the_guide\n")
+    assert eventually(lambda: find(workspace, "another_word_of_the_guide", collection="docs", mode="fts"))
+    assert workspace.find_paths("**", 10).paths == ("README.md", "docs/guide.md")
+    with pytest.raises(FileExcluded, match="maxFiles"):
+        workspace.reindex_file("src/retry.py")
+
+
+@pytest.mark.parametrize(
+    ("size", "limit", "said"),
+    [
+        (3000, "1KB", "3,000 bytes; the setting maxFileSize allows 1,024 (1KB); raise it"),
+        (2_000_000, "1MB", "2,000,000 bytes; the setting maxFileSize allows 1,048,576 (1MB); raise it"),
+        (105_000_000, "100MB", "allows 104,857,600 (100MB); it cannot be raised further"),
+    ],
+)
+def test_a_file_that_is_too_large_names_the_limit_and_what_to_set(
+    project: Project, size: int, limit: str, said: str
+) -> None:
+    project.flags["maxFileSize"] = limit
+    with (project.root / "large.py").open("wb") as file:
+        file.truncate(size)
+    workspace = project.open()
+    assert said in workspace.explain("large.py").decision.detail
+
+
+def test_documentation_that_is_turned_off_names_the_setting(project: Project) -> None:
+    project.flags["indexDocs"] = False
+    assert project.open().explain("README.md").decision.detail == "the setting indexDocs is false"
+
+
+def test_a_file_cut_by_lines_names_the_limit(project: Project) -> None:
+    project.flags["maxFileSize"] = "2MB"
+    project.write("long.py", "value = 1\n" * 150_000)
+    workspace = project.open()
+    index(workspace)
+    told = workspace.explain("long.py")
+    assert told.in_index
+    assert told.parser == "lines: it is longer than 1,000,000 bytes, which no setting raises"

@@ -16,7 +16,7 @@ import pytest
 
 from sidecar.engine.update.applier import ChangeApplier
 from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
-from sidecar.engine.update.staleness import RunningJob, Staleness, stale_notice
+from sidecar.engine.update.staleness import Staleness, stale_notice
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DiskFull, IndexLocked
 from sidecar.model import IsCancelled, SearchRequest, Workspace, never_cancelled
@@ -96,7 +96,7 @@ def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> 
         applier.add(["a.py"])
         assert applier.flush(30) is False
         assert queue.pending().count() == 1
-        line = stale_notice(RunningJob(), Staleness(queue.pending().count(), True, applier.last_error), "")
+        line = stale_notice(Staleness(queue.pending().count(), True, applier.last_error))
         assert line.startswith("1 changed path could not be indexed (There is no space left on the disk. No room)")
         broken.clear()
         assert applier.flush(30) is True
@@ -143,11 +143,9 @@ def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> N
         applier.add(rescan=[EVERYTHING])
         assert applier.flush(0.01) is False
         assert queue.pending() == Pending(rescan={EVERYTHING})
-        assert "still being checked" in stale_notice(RunningJob(), Staleness(queue.pending().count(), True), "")
+        assert "still being checked" in stale_notice(Staleness(queue.pending().count(), True))
         applier.add(["a.py", "b.py"])
-        assert "2 changed paths are not indexed yet" in stale_notice(
-            RunningJob(), Staleness(queue.pending().count()), ""
-        )
+        assert "2 changed paths are not indexed yet" in stale_notice(Staleness(queue.pending().count()))
     finally:
         go_on.set()
         applier.stop()

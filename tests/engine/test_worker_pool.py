@@ -179,7 +179,9 @@ def test_a_file_that_ends_the_process_by_lines_too_is_left_out_until_it_changes(
     left_out = outcomes[1]
     assert isinstance(left_out, LeftOut)
     assert left_out.skipped.decision.rule is Rule.UNREADABLE
-    assert left_out.skipped.decision.detail == "reading it ended its process (status 11)"
+    assert left_out.skipped.decision.detail == (
+        "reading it ended its process (status 11); no setting changes the limits of one file"
+    )
     assert (left_out.stat, left_out.settled) == (Stat(1, 1, 1, 1), True)
     pool.rest()
 

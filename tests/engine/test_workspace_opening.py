@@ -18,6 +18,7 @@ from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
 from sidecar.model import Collection, SearchRequest, never_cancelled, no_progress
+from sidecar.parts.git_head import read_checkout
 from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
@@ -345,7 +346,7 @@ def test_an_end_for_good_amid_a_start_leaves_no_thread_behind() -> None:
 
     generation = SimpleNamespace(writer=SimpleNamespace(manifest=SimpleNamespace(dirty=dirty)))
     index: Any = SimpleNamespace(gate=threading.RLock(), written=lambda: generation)
-    parts, upgrade = cast(Any, None), cast(Any, None)
+    parts, upgrade = cast(Any, SimpleNamespace(read_checkout=read_checkout)), cast(Any, None)
     files = WorkspaceFiles("/nowhere", {}, parts, Settings)
     live_update = LiveUpdate(files, index, FakeTarget(), upgrade, Activity(lambda: None), LiveTimes(stay=0.0))
     before = threading.enumerate()

@@ -66,6 +66,9 @@ class FolderWorkspaces:
         with self._lock:
             return self._open.setdefault(root, FolderWorkspace(root))
 
+    def problems(self, root: str) -> None:
+        """The workspace says what is wrong with its settings."""
+
     def close(self) -> None:
         sys.stderr.write("the engine is closed\n")
 

@@ -51,6 +51,9 @@ class ByRoot:
             self._opened[root] = self._open(root)
         return self._opened[root]
 
+    def problems(self, root: str) -> None:
+        """The workspace says what is wrong with its settings."""
+
     def close(self) -> None:
         for workspace in self._opened.values():
             workspace.close()

@@ -117,3 +117,56 @@ def test_a_second_process_may_search_an_index_and_is_told_that_it_may_not_write(
         assert "Another process" in second.request("sidecar/getIndexStatus")["warning"]
         assert second.stop() == 0
     assert first(client, "parse a header")["path"] == "headers.py"
+
+
+def test_what_is_wrong_with_the_settings_is_shown_to_the_person_once_wherever_it_is_set(
+    home: Path, folder: Path
+) -> None:
+    env = {"SIDECAR_HOME": str(home), "SIDECAR_INDEXING_STRATEGY": "sometimes"}
+    with LspClient(COMMAND, env=env, on_request=ACCEPT) as client:
+        client.start(folder, initializationOptions={"maxFiles": "[many](command:evil)", "exclud": ["a"]})
+        client.request("sidecar/createIndex", {})
+        for part in (
+            'maxFiles in the editor\'s settings is "[many] (command:evil)"; allowed: a whole number',
+            '"exclud" in the editor\'s settings is not a setting. Did you mean exclude?',
+            'indexingStrategy in the environment (SIDECAR_INDEXING_STRATEGY) is "sometimes"; allowed: realtime',
+        ):
+            expect_said(client, part)
+        assert len(client.all_of("window/showMessage")) == 3
+
+
+def test_a_setting_that_only_a_rebuild_applies_is_said_in_the_editor(client: LspClient, folder: Path) -> None:
+    client.start(folder)
+    client.request("sidecar/createIndex", {})
+    config = Path(client.request("sidecar/getConfig", {})["configPath"])
+    config.write_text('{"chunkingStrategy": "character", "maxFiles": 0}')
+    notice = first_answer(client, "parse a header")["notice"]
+    assert "The setting chunkingStrategy is now character, but the index was made with code-aware" in notice
+    expect_said(client, notice)
+    expect_said(client, "maxFiles in ")
+
+
+def expect_said(client: LspClient, part: str) -> None:
+    client.expect_method("window/showMessage", lambda params: part in params["message"])
+
+
+def first_answer(client: LspClient, query: str) -> dict[str, Any]:
+    answer: dict[str, Any] = client.request("sidecar/searchCode", {"query": query})
+    return answer
+
+
+def test_an_editor_with_several_folders_is_told_why_none_of_them_has_a_result(
+    client: LspClient, folder: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    client.start(folder, other)
+    client.request("sidecar/createIndex", {"workspace": str(folder)})
+    client.request("sidecar/createIndex", {"workspace": str(other)})
+    answer = client.request("sidecar/searchCode", {"query": "x", "kinds": ["clas"]})
+    for said in (
+        '/work": There is no kind "clas"; did you',
+        '/other": Nothing is indexed: the workspace has no files.',
+    ):
+        assert said in answer["reason"]
+    assert "reason" not in client.request("sidecar/searchCode", {"query": "header"})

@@ -30,6 +30,9 @@ class OneWorkspace:
             raise WorkspaceNotFound(root)
         return self._workspace
 
+    def problems(self, root: str) -> None:
+        """The workspace says what is wrong with its settings."""
+
     def close(self) -> None:
         self._workspace.close()
 

@@ -120,7 +120,7 @@ async def test_an_editor_on_another_loop_is_asked_on_its_own() -> None:
 
 
 def test_the_log_is_bounded_and_counts_what_it_forgot() -> None:
-    log = ActivityLog(capacity=3)
+    log = ActivityLog(lambda: 3)
     for number in range(10):
         call = log.begin(1, "Agent", "mcp", "search_code", ROOT, f"query {number}")
         log.update(call, state="done")
@@ -132,7 +132,7 @@ def test_the_log_is_bounded_and_counts_what_it_forgot() -> None:
 
 
 async def test_with_a_capacity_of_nothing_no_call_is_remembered() -> None:
-    sessions = Sessions(log_capacity=0)
+    sessions = Sessions(lambda: 0)
     workspace = FakeWorkspace({"a.py": "def a():\n    pass\n"})
     workspace.refresh(lambda *_: None, lambda: False)
     service = Service(FakeWorkspaces(workspace))

@@ -29,12 +29,17 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
   return status === undefined ? "starting" : conditionOfIndex(status);
 }
 
-function conditionOfIndex({ status, coverage = 1, pendingFiles = 0, modelUpgrade }: Facts): Condition {
+function conditionOfIndex(facts: Facts): Condition {
+  const { status, coverage = 1, modelUpgrade } = facts;
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
-  if (pendingFiles > 0) return "stale";
+  if (isBehind(facts)) return "stale";
   return modelUpgrade === undefined ? "ready" : "upgrading";
+}
+
+function isBehind({ pendingFiles = 0, behind = false }: Facts): boolean {
+  return behind || pendingFiles > 0;
 }
 
 interface Look {
@@ -64,9 +69,9 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
   },
   stale: {
     icon: "history",
-    text: ({ pendingFiles = 0 }) => `${grouped(pendingFiles)} changed`,
+    text: ({ pendingFiles = 0 }) => (pendingFiles > 0 ? `${grouped(pendingFiles)} changed` : "Checking"),
     severity: "none",
-    says: "Files have changed since they were indexed. They are indexed before the next search.",
+    says: "Files have changed since they were indexed, or may have. They are indexed before the next search.",
   },
   failed: {
     icon: "error",
@@ -78,9 +83,9 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     icon: "check",
     text: ({ modelUpgrade }) => `Model upgrade ${modelUpgrade?.percent ?? 0} %`,
     severity: "none",
-    says: "The index is complete and up to date. A better model takes over in the background.",
+    says: "The index is up to date. A better model takes over in the background.",
   },
-  ready: { icon: "check", text: () => "Sidecar", severity: "none", says: "The index is complete and up to date." },
+  ready: { icon: "check", text: () => "Sidecar", severity: "none", says: "The index is up to date." },
 };
 
 /** `problem`: why the sidecar is not running. `now` in milliseconds since the epoch. */
@@ -89,7 +94,9 @@ export function shown(state: State, status: Facts | undefined, problem: string |
   const look = LOOKS[condition];
   const facts = status ?? {};
   const text = look.text(facts);
-  const says = [look.says, problem, facts.warning].flatMap((part = "") => (part === "" ? [] : [visible(part)]));
+  const says = [look.says, problem, facts.notice, facts.warning].flatMap((part = "") =>
+    part === "" ? [] : [visible(part)],
+  );
   return {
     condition,
     text: `$(${look.icon}) ${text}`,

@@ -141,7 +141,7 @@ export class ResultsView implements vscode.Disposable {
 /** What is shown, how much of it, and what is amiss with it. */
 function messageFor({ asked, found }: Kept, shown: number, filter: Filter): string {
   if (found.hits.length === 0) {
-    const { title, detail } = adviceForNothing(asked);
+    const { title, detail } = adviceForNothing(asked, found.reason);
     return `${title}. ${detail}`;
   }
   const all = found.hits.length;

@@ -65,11 +65,12 @@ const HINTS: Readonly<Record<Asked["subject"], string>> = {
   path: "A pattern such as src/**/*.py finds more; upper and lower case are different.",
 };
 
-export function adviceForNothing(asked: Asked): Advice {
+/** `reason`: why there is nothing, as the sidecar says it. */
+export function adviceForNothing(asked: Asked, reason?: string): Advice {
   const how = asked.subject === "code" ? ` by ${modeOf(asked.mode).title}` : "";
   const what =
     asked.subject === "similar" ? "Nothing like it was found" : `Nothing found for ${quoted(asked.query)}${how}`;
-  return { icon: "circle-slash", title: what, detail: HINTS[asked.subject] };
+  return { icon: "circle-slash", title: what, detail: reason ?? HINTS[asked.subject] };
 }
 
 /** A failure's message, and its detail where that tells more. */

@@ -3,7 +3,7 @@ import type { CancellationToken } from "vscode";
 import type { PathMatches, SearchHit } from "../protocol.gen";
 import type { Place, PlacedHit, PlacedResult, Sidecar } from "../sidecar";
 import { SYMBOL_KINDS, baseName } from "./kinds";
-import { type ModeId, modeOf, toolMode } from "./modes";
+import { type ModeId, modeOf, toolMode, usualMode } from "./modes";
 
 export type Subject = "code" | "docs" | "symbol" | "similar" | "path";
 
@@ -29,6 +29,8 @@ export interface Found {
   available?: number;
   /** Why the answer is partial or stale. */
   notice?: string;
+  /** Why there are no hits. */
+  reason?: string;
   tookMs?: number;
 }
 
@@ -45,7 +47,8 @@ export function find(sidecar: Sidecar, asked: Asked, token: CancellationToken): 
 async function search(sidecar: Sidecar, { subject, query, mode }: Asked, token: CancellationToken): Promise<Found> {
   const kinds = subject === "symbol" ? { kinds: [...SYMBOL_KINDS] } : {};
   const method = isAboutDocs({ subject, mode }) ? "sidecar/searchDocs" : "sidecar/searchCode";
-  const params = { query, mode: toolMode(subject === "code" ? mode : "hybrid"), top_k: SHOWN, explain: true, ...kinds };
+  const way = subject === "code" && mode !== "docs" ? toolMode(mode) : usualMode(sidecar);
+  const params = { query, mode: way, top_k: SHOWN, explain: true, ...kinds };
   const result = (await sidecar.call(method, params, token)) as PlacedResult;
   return found(result.results, result);
 }
@@ -69,16 +72,26 @@ async function findPaths(sidecar: Sidecar, query: string, token: CancellationTok
   const params: { pattern: string; limit: number } & Place = { pattern: globOf(query), limit: PATHS_SHOWN };
   const result: PathMatches & { workspaces?: string[] } = await sidecar.call("sidecar/searchByPath", params, token);
   const hits = result.matches.map((path, at) => fileHit(path, result.workspaces?.[at]));
-  return { hits, ...(result.totalMatches > hits.length ? { available: result.totalMatches } : {}) };
+  const { notice, reason } = result;
+  return {
+    hits,
+    ...(result.totalMatches > hits.length ? { available: result.totalMatches } : {}),
+    ...(notice === undefined ? {} : { notice }),
+    ...(reason === undefined ? {} : { reason }),
+  };
 }
 
-function found(hits: PlacedHit[], told: { available?: number; notice?: string; searchTimeMs: number }): Found {
-  const { available, notice, searchTimeMs } = told;
+function found(
+  hits: PlacedHit[],
+  told: { available?: number; notice?: string; reason?: string; searchTimeMs: number },
+): Found {
+  const { available, notice, reason, searchTimeMs } = told;
   return {
     hits,
     tookMs: searchTimeMs,
     ...(available === undefined ? {} : { available }),
     ...(notice === undefined ? {} : { notice }),
+    ...(reason === undefined ? {} : { reason }),
   };
 }
 

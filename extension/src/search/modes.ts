@@ -1,5 +1,7 @@
 // The ways of searching that a person switches between, and what each asks of the sidecar.
 
+import type { Sidecar } from "../sidecar";
+
 export type ModeId = "hybrid" | "words" | "meaning" | "docs";
 
 export interface Mode {
@@ -24,6 +26,12 @@ export const MODES: readonly Mode[] = [
 ];
 
 const TOOL_MODES = { hybrid: "hybrid", words: "fts", meaning: "vector", docs: "hybrid" } as const;
+
+/** Where nobody has said how: by words and meaning, or by meaning alone where the setting turns the former off. */
+export function usualMode({ statuses }: Pick<Sidecar, "statuses">): "hybrid" | "vector" {
+  const told = [...statuses.values()].map((status) => status.hybridSearch?.enabled);
+  return told.length > 0 && told.every((enabled) => enabled === false) ? "vector" : "hybrid";
+}
 
 export function toolMode(id: ModeId): "hybrid" | "fts" | "vector" {
   return TOOL_MODES[id];

@@ -164,7 +164,8 @@ export class Palette implements vscode.Disposable {
     if (outcome.state === "asking") return;
     this.answered = undefined;
     if (outcome.state === "failed") this.put(adviceItems(adviceForError(outcome.error)));
-    else if (outcome.answer.hits.length === 0) this.put(adviceItems(adviceForNothing(outcome.question)));
+    else if (outcome.answer.hits.length === 0)
+      this.put(adviceItems(adviceForNothing(outcome.question, outcome.answer.reason)));
     else {
       this.answered = { asked: outcome.question, found: outcome.answer };
       this.put(hitItems(outcome.answer, this.opening.subject, this.isNarrowing));

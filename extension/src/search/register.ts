@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import type { Features } from "../features";
 import { register as registerResults } from "../results/register";
 import { Shelf, type Past } from "../results/shelf";
-import { modeOf, type ModeId } from "./modes";
+import { modeOf, usualMode, type ModeId } from "./modes";
 import { baseName } from "./kinds";
 import { type Opening, Palette } from "./palette";
 import type { Spot } from "./find";
@@ -22,7 +22,7 @@ export function register(features: Features): vscode.Disposable[] {
   let palette: Palette | undefined;
   const open = (opening: Omit<Opening, "mode">): void => {
     const opened = new Palette(
-      { ...opening, mode: modeOf(globalState.get<string>(MODE)).id },
+      { ...opening, mode: modeOf(globalState.get<string>(MODE) ?? usualId(sidecar)).id },
       {
         sidecar,
         shelf,
@@ -52,6 +52,10 @@ export function register(features: Features): vscode.Disposable[] {
     command("sidecar.palette.keep", () => palette?.keep()),
     ...registerResults(features, shelf),
   ];
+}
+
+function usualId(sidecar: Features["sidecar"]): ModeId {
+  return usualMode(sidecar) === "vector" ? "meaning" : "hybrid";
 }
 
 const CODE = {

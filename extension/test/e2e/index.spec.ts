@@ -26,7 +26,7 @@ async function isIndexed(window: Window): Promise<void> {
   if (window.timesStarted() === 0) await trust(window);
   indexWorkspace(window.editor.program, window.editor.folder, window.editor.env);
   const item = window.page.locator(".statusbar-item[id*='sidecar']");
-  await expect(item.getByRole("button")).toHaveAccessibleName(/Sidecar: The index is complete and up to date/);
+  await expect(item.getByRole("button")).toHaveAccessibleName(/Sidecar: The index is up to date/);
 }
 
 test("in a folder that is not trusted nothing is started, and what is asked for says so", async ({ window }) => {

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
+from sidecar.engine.ports import Walker
 from sidecar.errors import FileNotFound
-from sidecar.model import Decision, Explanation, FoundFile, Rule
+from sidecar.model import Decision, Explanation, FoundFile, Rule, never_cancelled
+from sidecar.parts.manifest import read_first_beyond
 
 _UNREAD = (Rule.BINARY, Rule.ENCODING)
 
@@ -19,7 +21,7 @@ def explain_path(files: WorkspaceFiles, path: str, generation: Generation | None
 
     Reads the file, because its content may be the reason to leave it out. `generation` is None if there is no index.
     """
-    walker, has_buffer = files.walker(), path in files.buffers
+    walker, has_buffer = _walker(files, generation), path in files.buffers
     try:
         found = walker.found(path)
         exists = True
@@ -39,6 +41,18 @@ def explain_path(files: WorkspaceFiles, path: str, generation: Generation | None
         sha256, encoding = judged.sha256, "" if judged.decision.rule in _UNREAD else judged.encoding
     answer = Explanation(path, decision, exists, in_index=False, stale=False, encoding=encoding)
     return answer if generation is None else _add_indexed(answer, generation, sha256, has_buffer)
+
+
+def _walker(files: WorkspaceFiles, generation: Generation | None) -> Walker:
+    """A walker that knows which files are beyond the limit on their number: from the index, or without one from a walk
+    over all files."""
+    walker = files.walker()
+    if generation is None:
+        walker.walk(never_cancelled)
+    else:
+        with generation.snapshots.open() as snapshot:
+            walker.leave_out_from(read_first_beyond(snapshot.connection))
+    return walker
 
 
 def _held(folder: str, generation: Generation | None) -> str:

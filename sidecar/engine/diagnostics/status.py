@@ -14,7 +14,8 @@ from sidecar.engine.index.generation import Generation, read_meta
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.prepare import BY_LINES
 from sidecar.engine.update.activity import Activity
-from sidecar.engine.update.staleness import limit_notice, one_line, unread_notice
+from sidecar.engine.update.staleness import Standing, limit_notice, one_line, unread_notice
+from sidecar.engine.update.standing import Standings
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Rule, SkippedPath, StatusAnswer, UpgradeProgress
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
@@ -29,8 +30,14 @@ class Reporter:
     """Makes the `StatusAnswer`s of one workspace."""
 
     def __init__(
-        self, root: str, directory: IndexLayout, activity: Activity, limit: Callable[[], PatternLimit | None]
+        self,
+        root: str,
+        directory: IndexLayout,
+        activity: Activity,
+        standings: Standings,
+        limit: Callable[[], PatternLimit | None],
     ) -> None:
+        self._standings = standings
         self._root = root
         self._directory = directory
         self._activity = activity
@@ -71,6 +78,7 @@ class Reporter:
         generation: Generation | None,
         settings: Settings,
         problem: str,
+        failing: str,
         pending: int,
         watching: bool,
         embedder: Embedder | None,
@@ -78,8 +86,8 @@ class Reporter:
     ) -> StatusAnswer:
         """The status of the index as `generation` has it.
 
-        `generation` is None if the index is not open; `problem` then says why. `embedder` is None if the model is not
-        loaded. Raises IndexCorrupt and other storage errors.
+        `generation` is None if the index is not open; `problem` then says why. `failing`: why searches fail, if they
+        do. `embedder` is None if the model is not loaded. Raises IndexCorrupt and other storage errors.
         """
         answer = StatusAnswer(
             status="not_found",
@@ -109,16 +117,17 @@ class Reporter:
         answer = replace(answer, patterns=limit.texts if limit is not None else ())
         if generation is None:
             return replace(answer, status="failed", warning=problem)
-        described = self._describe(answer, generation, problem)
+        described = self._describe(answer, generation, problem, failing)
         return replace(described, warning=one_line(described.warning, limit_notice(limit)))
 
-    def _describe(self, answer: StatusAnswer, generation: Generation, problem: str) -> StatusAnswer:
+    def _describe(self, answer: StatusAnswer, generation: Generation, problem: str, failing: str) -> StatusAnswer:
         meta = read_meta(self._directory.manifest(generation.number))
         with generation.snapshots.open() as snapshot:
             # A chunk's vector is final only if its file's path has one too.
             embedded = int(((snapshot.chunk_vector != 0) & (snapshot.file_vector[snapshot.chunk_file] != 0)).sum())
             files = np.bincount(snapshot.file_collection, minlength=2)
             chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
+            standing = self._standings.now(generation, snapshot)
             languages = Counter(snapshot.languages)
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
@@ -130,7 +139,7 @@ class Reporter:
         last = float(str(meta.get("last_updated") or 0))
         return replace(
             answer,
-            status=self._state(bool(meta.get("complete")), embedded == total),
+            status="failed" if failing else self._state(standing, bool(meta.get("complete")), embedded == total),
             files=int(files.sum()),
             chunks=total,
             code=CollectionCounts(int(files[0]), int(chunks[0])),
@@ -148,17 +157,21 @@ class Reporter:
             errors=(*failures, *((s.path, s.decision.detail) for s in skips if s.decision.rule in COULD_NOT_BE)),
             cut_by_lines=tuple((path, parser.removeprefix("lines: ")) for path, parser in cut),
             warning=one_line(
+                failing,
                 problem or self._warning(generation),
                 _lost_vectors(total - embedded, total) if generation.relinked else "",
                 unread_notice(_unread(skips)),
             ),
             generation=generation.number,
+            holds=standing.coverage,
+            notice=standing.notice(),
+            behind=standing.behind,
         )
 
-    def _state(self, complete: bool, embedded: bool) -> _State:
-        if self._activity.kind:
+    def _state(self, standing: Standing, complete: bool, embedded: bool) -> _State:
+        if standing.builds or (standing.job.kind and not embedded):
             return "indexing"
-        if complete and embedded:
+        if complete and embedded and not standing.coverage.lacks("not-read-yet"):
             return "ready"
         return "failed" if self._activity.failure else "incomplete"
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 from unicodedata import normalize
 
 from sidecar import shown
@@ -46,6 +47,8 @@ class Generation:
     read_only_reason: str = ""
     preloaded: set[Collection] = field(default_factory=set, init=False, compare=False)
     """The collections whose vectors are already in memory. The first search of a collection reads them."""
+    chunking: Literal["code-aware", "character"] = "code-aware"
+    """How its files are cut into chunks."""
     relinked: bool = False
     """Whether the embedding cache had been replaced when the generation was opened, so that vectors may be missing."""
 
@@ -82,10 +85,10 @@ class Writer:
                 self.manifest.set_meta(clean=1)
         self.manifest.close()
 
-    def finish(self) -> None:
-        """Records that a whole pass has ended: the index is complete from now on."""
+    def finish(self, head: str) -> None:
+        """Records that a whole pass has ended: the index is complete from now on. `head`: see `Checkout.head`."""
         with self.manifest.transaction():
-            self.manifest.set_meta(complete=1, last_updated=time.time())
+            self.manifest.set_meta(complete=1, last_updated=time.time(), head=head)
 
     def note_update(self) -> None:
         """Records that known changes were applied. It does not mark the index as complete."""
@@ -120,6 +123,7 @@ class Generations:
         facts = {
             "root": self._root,
             **_facts_of(model),
+            "chunking": settings.chunking_strategy,
             "kept_uuid": kept.store_uuid,
             "kept_releases": kept.releases(),
             "created": time.time(),
@@ -242,7 +246,8 @@ class Generations:
             return self._embedder(model)
 
         writer = None if read_only_reason else self._writer(number, settings, model, kept, embedder, cache, was_clean)
-        return Generation(number, model, kept, snapshots, embedder, writer, read_only_reason)
+        chunking = chunking_of(read_meta(path), settings)
+        return Generation(number, model, kept, snapshots, embedder, writer, read_only_reason, chunking)
 
     def _writer(
         self,
@@ -255,9 +260,9 @@ class Generations:
         was_clean: bool,
     ) -> Writer:
         manifest = Manifest(self._directory.manifest(number))
+        chunking = chunking_of(read_meta(manifest.path), settings)
         try:
-            with manifest.transaction():
-                manifest.set_meta(clean=0)
+            manifest.begin()
         except BaseException:
             manifest.close()
             raise
@@ -276,7 +281,12 @@ class Generations:
             store_sync.wake()
             self._on_commit()
 
-        source = Source(self._root, settings, self._buffers)
+        def settings_now() -> Settings:
+            now = self._parts.load_settings(self._directory.config)
+            # All chunks of a generation are cut in one way, so a change waits for the next generation.
+            return replace(now, chunking_strategy=chunking)
+
+        source = Source(self._root, settings_now, self._buffers)
         indexer = Indexer(manifest, kept, embedder, source, self._parts, on_commit, slow=model.slow)
         return Writer(manifest, indexer, store_sync)
 
@@ -299,6 +309,12 @@ def read_meta(path: Path) -> dict[str, object]:
             return dict(connection.execute("SELECT key, value FROM meta"))
         finally:
             connection.close()
+
+
+def chunking_of(meta: Mapping[str, object], settings: Settings) -> Literal["code-aware", "character"]:
+    """How a manifest's files are cut into chunks. Manifests of earlier versions do not say: then as the settings
+    say."""
+    return "character" if meta.get("chunking", settings.chunking_strategy) == "character" else "code-aware"
 
 
 def model_of(meta: Mapping[str, object]) -> ModelFacts:

@@ -6,7 +6,7 @@ Not here: writing into a generation (`update/builder.py`) and keeping it in step
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +15,15 @@ from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.models.facts import ModelFacts
-from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, IndexNotFound, PermissionDenied, SidecarError
+from sidecar.errors import (
+    DiskFull,
+    IndexCorrupt,
+    IndexLocked,
+    IndexNotFound,
+    ModelLoadFailed,
+    PermissionDenied,
+    SidecarError,
+)
 from sidecar.locks import Rank, make_rlock
 from sidecar.model import IsCancelled, never_cancelled
 from sidecar.settings.load import Settings
@@ -30,12 +38,20 @@ class LeaseLike(Protocol):
     def release(self) -> None:
         """Gives the lease up."""
 
+    def tell(self, job: str) -> None:
+        """Lets other processes know what this one is doing while it has the lease."""
+
+    def told(self) -> str:
+        """What the process that has the lease is doing; empty if it did not say."""
+
 
 class IndexHandle:
     """Opens the index at first use: for writing if this process gets the lease, otherwise for searching only.
 
     `gate` is held while a generation is opened, swapped or closed; long work is done outside of it.
-    `kept_up_elsewhere` is True if another process held the lease when this one last tried to open the index.
+    `kept_up_elsewhere` is True if another process held the lease when this one last used the index. `doing` is the job
+    of this process that writes the index or a successor of it: create, refresh, rebuild, delete, or update for a look
+    over the whole workspace in the background; empty if none does.
     """
 
     def __init__(
@@ -58,6 +74,7 @@ class IndexHandle:
         self._default_config = default_config
         self._lease: LeaseLike | None = None
         self.kept_up_elsewhere = False
+        self.doing = ""
 
     def exists(self) -> bool:
         """Whether there is an index on disk."""
@@ -72,6 +89,9 @@ class IndexHandle:
             self._leave_outdated()
             if self.generation is None:
                 self.generation = self._open_current()
+            elif self.kept_up_elsewhere:
+                self._take_over()
+                self.generation = self.generation or self._open_current()
             return self.generation
 
     def written(self) -> Generation | None:
@@ -84,6 +104,34 @@ class IndexHandle:
         """Yields `written()`, which no swap by `alone` replaces within the block. Raises Cancelled while waiting."""
         with self._writers.writing(cancelled):
             yield self.written()
+
+    @contextmanager
+    def telling(self, job: str) -> Iterator[None]:
+        """Within the block, this process is `doing` this job, and other processes can know it."""
+        self._tell(job)
+        try:
+            yield
+        finally:
+            self._tell("")
+
+    def _tell(self, job: str) -> None:
+        self.doing, lease = job, self._lease
+        if lease is not None:
+            lease.tell(job)
+
+    def doing_elsewhere(self) -> str:
+        """What the other process is `doing` that has the lease; empty if this one has it."""
+        if self._lease is not None or not self.kept_up_elsewhere:
+            return ""
+        return self._make_lease(self._directory.path).told()
+
+    def problem_of_model(self, generation: Generation) -> str:
+        """Why searches fail, or find words only, because of the model; empty if nothing is known against it."""
+        try:
+            self.check_model(generation)
+        except SidecarError as error:
+            return error.message
+        return self._choice.failure(generation.model)
 
     def alone(self, cancelled: IsCancelled) -> AbstractContextManager[None]:
         """Nobody else is `writing` within the block. Raises Cancelled while waiting."""
@@ -162,6 +210,26 @@ class IndexHandle:
         """Raises IndexCorrupt if its model is not the one the settings ask for and no upgrade will replace it."""
         self._choice.check(generation.model)
 
+    def unapplied(self, generation: Generation) -> str:
+        """One sentence if a setting has changed that only a rebuild applies to this generation; empty if none has."""
+        wanted = self._settings().chunking_strategy
+        if wanted == generation.chunking:
+            return ""
+        return (
+            f"The setting chunkingStrategy is now {wanted}, but the index was made with {generation.chunking}; run"
+            " reindex_project to apply it."
+        )
+
+    def missing_model(self, generation: Generation) -> str:
+        """What `check_model` would raise, as a sentence; empty if nothing."""
+        try:
+            self.check_model(generation)
+        except IndexCorrupt as error:
+            return error.detail
+        except ModelLoadFailed:  # a search says so, and answers by words
+            return ""
+        return ""
+
     def take_lease(self) -> None:
         """Takes the lease if this process does not have it. Raises IndexLocked, PermissionDenied or DiskFull.
 
@@ -172,7 +240,9 @@ class IndexHandle:
         self._directory.make()
         lease = self._make_lease(self._directory.path)
         lease.acquire()
-        self._lease = lease
+        self._lease, self.kept_up_elsewhere = lease, False
+        if self.doing:
+            lease.tell(self.doing)
         self._directory.sweep()
         if self.generation is not None and self.generation.writer is None:
             self._close_generation()
@@ -228,6 +298,11 @@ class IndexHandle:
                 f"{self._directory.path} cannot be written, so the index is not kept up to date; results may be stale."
             )
         return ""
+
+    def _take_over(self) -> None:
+        """Takes the lease if the process that kept the index up to date has ended; the generation is then closed."""
+        with suppress(IndexLocked, PermissionDenied, DiskFull):
+            self.take_lease()
 
     def _release(self) -> None:
         lease, self._lease = self._lease, None

@@ -28,6 +28,7 @@ class ModelChoice:
         self._settings = settings
         self._embedder = embedder
         self._facts = facts
+        self._failures: dict[str, str] = {}
 
     @property
     def name(self) -> str:
@@ -79,6 +80,19 @@ class ModelChoice:
 
         Raises ModelLoadFailed if that model is no longer available.
         """
+        try:
+            embedder = self._load(model)
+        except ModelLoadFailed as error:
+            self._failures[model.model_id] = error.message
+            raise
+        self._failures.pop(model.model_id, None)
+        return embedder
+
+    def failure(self, model: ModelFacts) -> str:
+        """Why the last attempt to load a model failed, by `embedder`; empty if it succeeded or there was none."""
+        return self._failures.get(model.model_id, "")
+
+    def _load(self, model: ModelFacts) -> Embedder:
         settings = self.settings_for(model)
         if self._facts(settings).model_id != model.model_id:
             raise ModelLoadFailed(

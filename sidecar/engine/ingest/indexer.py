@@ -24,6 +24,7 @@ from sidecar.engine.ports import Kept, Parts
 from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
+from sidecar.parts.coverage import put_awaited
 from sidecar.parts.left_out import put_left_out
 from sidecar.parts.manifest import KnownFile, Manifest
 from sidecar.settings.load import Settings
@@ -90,11 +91,11 @@ class _Steps:
 
 @dataclass(frozen=True)
 class Source:
-    """What is indexed: the files of the workspace at `root` under its settings. `buffers` maps paths to the unsaved
-    text of open editors."""
+    """What is indexed: the files of the workspace at `root`. `settings` reads those in force for this generation;
+    `buffers` maps paths to the unsaved text of open editors."""
 
     root: str
-    settings: Settings
+    settings: Callable[[], Settings]
     buffers: Mapping[str, str]
 
 
@@ -215,6 +216,7 @@ class Indexer:
         with self._manifest.transaction():
             put_left_out(self._manifest.connection, plan.left_out, plan.unread)
             tally.removed = self._forget_as_known(plan.removed)
+            put_awaited(self._manifest.connection, plan.new, all_of_them=plan.whole)
         self._on_commit()
 
     def _run(self, files: Sequence[FoundFile], steps: _Steps, cancelled: IsCancelled) -> Iterator[_Batch]:
@@ -233,7 +235,7 @@ class Indexer:
         source = self._source
         received = partial(_received, self._forgotten.now())
         prepared = self._parts.preparers.prepare_all(
-            source.root, source.settings, (self._jobs(some) for some in pieces())
+            source.root, source.settings(), (self._jobs(some) for some in pieces())
         )
         with _old_objects_left_alone() if sum(f.stat.size for f in files) >= _MUCH_BYTES else nullcontext():
             yield from run_stages(prepared, [received, self._write_and_merge, embed])
@@ -249,7 +251,9 @@ class Indexer:
         began = self._forgotten.now()
         jobs = self._jobs(files)
         asked = [replace(job, known=None) for job in jobs] if force else jobs
-        return _received(began, (jobs, self._parts.preparers.prepare(self._source.root, self._source.settings, asked)))
+        return _received(
+            began, (jobs, self._parts.preparers.prepare(self._source.root, self._source.settings(), asked))
+        )
 
     def _write_new(self, batch: _Batch) -> _Batch:
         """Writes what can be written without embedding: new files, removals, files left out, and failures. Files that

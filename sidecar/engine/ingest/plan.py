@@ -19,7 +19,8 @@ class Plan:
     no reading. `removed` maps each path to forget to what the manifest knew of it; a path whose row has changed since
     then is not forgotten, because an overlapping run may have found the file again. `left_out` are the paths that the
     rules exclude. `unread` are paths that could not be examined: what is known of them and of everything below them
-    stays.
+    stays. `new` are those of `changed` of which nothing is known yet. `whole`: all files of the workspace were
+    compared.
     """
 
     changed: tuple[FoundFile, ...]
@@ -27,6 +28,8 @@ class Plan:
     left_out: tuple[SkippedPath, ...]
     unchanged: int
     unread: Sized[str] = frozenset()
+    new: Sized[str] = frozenset()
+    whole: bool = True
 
 
 def make_plan(
@@ -41,7 +44,8 @@ def make_plan(
     `known` are the indexed files. `skips` are the files that preparation left out, each with its stat and whether that
     is settled. `failures` are the paths whose preparation failed, and `buffers` those with unsaved text in an editor. A
     file is unchanged if its recorded stat is settled and equals the one on disk, or if it was indexed from an editor's
-    text and the editor still has it open. Files that failed are always read again.
+    text and the editor still has it open. Files that failed, and files that belong in the other collection now, are
+    always read again.
     """
     changed: list[FoundFile] = []
     present: set[str] = set()
@@ -55,7 +59,8 @@ def make_plan(
     missing = {p: known.get(p) for p in (*known, *skips, *failures) if p not in present}
     removed = {p: file for p, file in missing.items() if not is_at_or_below(p, walked.unread)}
     left_out = tuple(tried_again(walked, [p for p in missing if p not in removed]))
-    return Plan(tuple(changed), removed, left_out, unchanged, walked.unread)
+    new = frozenset(f.path for f in changed if f.path not in known and f.path not in skips and f.path not in failures)
+    return Plan(tuple(changed), removed, left_out, unchanged, walked.unread, new)
 
 
 def tried_again(walked: WalkResult, kept: Iterable[str]) -> Iterator[SkippedPath]:
@@ -81,6 +86,8 @@ def _is_unchanged(
     found: FoundFile, known: KnownFile | None, skips: Mapping[str, tuple[Stat, bool]], has_buffer: bool
 ) -> bool:
     if known is not None:
+        if known.collection != found.collection:
+            return False
         if known.buffered or has_buffer:
             return known.buffered and has_buffer
         return known.settled and known.stat == found.stat

@@ -149,7 +149,8 @@ class Preparer:
         found, known, buffered = job.found, job.known, job.text is not None
         content = self._read(job)
         settled = not buffered and is_settled(content.stat)
-        if known is not None and known.sha256 == content.sha256 and known.buffered == buffered:
+        same_place = known is not None and known.collection == found.collection and known.buffered == buffered
+        if known is not None and same_place and known.sha256 == content.sha256:
             return Touched(found.path, content.stat, settled)
         judged = self._check_content(found.path, content)
         if not judged.decision.indexed:

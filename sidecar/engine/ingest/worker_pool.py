@@ -294,7 +294,7 @@ class _Crew:
 def _hopeless_answer(task: Task, deed: str) -> Answer:
     """The answer for a file that cannot even be read within the limits: it is left out, and looked at again when it
     changes."""
-    decision = Decision(Rule.UNREADABLE, f"reading it {deed}")
+    decision = Decision(Rule.UNREADABLE, f"reading it {deed}; no setting changes the limits of one file")
     if isinstance(task, Look):
         return Judgement(decision, b"")
     stat = task.found.stat if task.text is None else Stat(len(task.text), 0, 0, 0)

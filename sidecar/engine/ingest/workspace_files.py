@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sidecar.engine.ports import Parts, Walker, Watching
 from sidecar.errors import FileNotFound
-from sidecar.model import FoundFile, SkippedPath, Stat
+from sidecar.model import Checkout, FoundFile, SkippedPath, Stat
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
 
@@ -36,6 +36,10 @@ class WorkspaceFiles:
     def watcher(self) -> Watching:
         """A watcher with the current settings, not yet started."""
         return self.parts.make_watcher(self.root, self.settings())
+
+    def checkout(self) -> Checkout:
+        """What git says now of these files. It costs a few system calls."""
+        return self.parts.read_checkout(self.root)
 
     def find(self, path: str, walker: Walker | None = None) -> FoundFile | SkippedPath | None:
         """The file if the walk would offer it, the reason if it would not, or None if it does not exist.

@@ -28,13 +28,13 @@ class Models:
     def __init__(self, make: Callable[[Settings], Embedder], home: Path | None = None) -> None:
         self._make = make
         self._home = home
-        self._loaded: dict[tuple[str, str], Embedder] = {}
+        self._loaded: dict[tuple[str, str, int], Embedder] = {}
         self._facts: dict[str, ModelFacts] = {}
         self._lock = make_lock(Rank.MODELS)
 
     def embedder(self, settings: Settings) -> Embedder:
         """The model that the settings name, loaded if necessary. Raises ModelLoadFailed."""
-        key = (settings.model, settings.device)
+        key = (settings.model, settings.device, settings.threads)
         with self._lock:
             if key not in self._loaded:
                 self._loaded[key] = self._make(settings)
@@ -42,7 +42,7 @@ class Models:
 
     def loaded(self, settings: Settings) -> Embedder | None:
         """The model that the settings name if it is already in memory, else None."""
-        return self._loaded.get((settings.model, settings.device))
+        return self._loaded.get((settings.model, settings.device, settings.threads))
 
     def facts(self, settings: Settings) -> ModelFacts:
         """What an index records about the model that the settings name. Loads the model only if the catalog does not

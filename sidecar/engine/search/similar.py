@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar import shown
+from sidecar.engine.search.absent import why_not_indexed
 from sidecar.engine.search.excerpt import excerpt
+from sidecar.engine.search.nothing import why_nothing_close, why_nothing_similar
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.source import Flags, SearchedSnapshot, SearchSource
 from sidecar.engine.search.vector_search import VectorSearch
@@ -39,7 +42,10 @@ def find_closest(
     start = time.perf_counter()
     vector = source.embedder().embed_query(query)
     allowed = np.ones(len(source.snapshot.chunk_ids), bool)
-    return _answer(source, vector, allowed, limit, threshold, cancelled, start, query_terms(query))
+    answer, closest = _answer(source, vector, allowed, limit, threshold, cancelled, start, query_terms(query))
+    if answer.hits:
+        return answer
+    return replace(answer, reason=why_nothing_close(source.snapshot, closest, threshold))
 
 
 def find_similar(
@@ -68,7 +74,10 @@ def find_similar(
         if not text.strip():
             raise InvalidParams(f"{shown.place(path)}:{line}-{end_line} is empty: there is nothing to compare.")
         vector = source.embedder().embed_documents([text])[0]
-    return _answer(source, vector, allowed, limit, 0.5, cancelled, start)
+    answer, closest = _answer(source, vector, allowed, limit, 0.5, cancelled, start)
+    if answer.hits:
+        return answer
+    return replace(answer, reason=why_nothing_similar(COLLECTIONS[collections[row]], closest))
 
 
 def _kept_vector(snapshot: SearchedSnapshot, row: int, place: str) -> NDArray[np.float32]:
@@ -87,7 +96,8 @@ def _answer(
     cancelled: IsCancelled,
     start: float,
     terms: Sequence[str] | None = None,
-) -> SearchAnswer:
+) -> tuple[SearchAnswer, float | None]:
+    """The answer, and the similarity of the closest chunk that was compared, whether or not it is in the answer."""
     snapshot = source.snapshot
     near: list[tuple[float, int]] = []
     for number, collection in enumerate(COLLECTIONS):
@@ -96,6 +106,7 @@ def _answer(
         nearest.begin(source.store, collection, allowed & columns.in_collection)
         rows = nearest.closest()
         near += zip(nearest.similarities.chunks[rows].tolist(), rows.tolist(), strict=True)
+    closest = max((similarity_of(cosine) for cosine, _ in near), default=None)
     close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)
     page = [(row, -similarity) for similarity, row in close[:limit]]
     hits = tuple(
@@ -113,7 +124,7 @@ def _answer(
         )
         for (row, similarity), stored in zip(page, snapshot.stored_chunks([row for row, _ in page]), strict=True)
     )
-    return SearchAnswer(hits, len(close), "vector", (time.perf_counter() - start) * 1000)
+    return SearchAnswer(hits, len(close), "vector", (time.perf_counter() - start) * 1000), closest
 
 
 def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int, end_line: int) -> str:
@@ -131,7 +142,7 @@ def chunk_at(snapshot: SearchedSnapshot, path: str, line: int) -> int:
     first chunk. Raises FileNotFound if the path is not in the index, InvalidParams if the file is empty or ends before
     the line."""
     if path not in snapshot.paths:
-        raise FileNotFound(f"{shown.place(path)} is not in the index; `explain_path` says why.")
+        raise FileNotFound(why_not_indexed(snapshot, path))
     rows = np.flatnonzero(snapshot.chunk_file == snapshot.paths.index(path))
     if not len(rows):
         raise InvalidParams(f"{shown.place(path)} is empty: there is nothing to compare.")

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from sidecar.engine.search.nothing import why_no_symbols
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.errors import InvalidQuery
 from sidecar.model import Ids, SymbolHit, SymbolsAnswer
@@ -43,11 +44,11 @@ def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], li
     definitions, path, line. Raises InvalidQuery if the name has no letter or digit.
     """
     wanted = _understand(name)
-    found: dict[tuple[int, int, str], tuple[DefinitionRow, Match]] = {}
-    for match, rows in _candidates(snapshot, wanted):
-        for row in rows:
-            if _fits(row, wanted, kinds):
-                found.setdefault((row.file_id, row.start_line, row.name), (row, match))
+    found = _found(snapshot, wanted, kinds)
+    if not found:
+        others = _found(snapshot, wanted, ()) if kinds else {}
+        reason = why_no_symbols(snapshot, name, kinds, [row.kind for row, _ in others.values()])
+        return SymbolsAnswer((), 0, reason=reason)
     files = snapshot.file_rows(_ids([row.file_id for row, _ in found.values()]))
     placed = [(row, match, snapshot.paths[file]) for (row, match), file in zip(found.values(), files, strict=True)]
     placed.sort(
@@ -70,6 +71,18 @@ def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], li
         ),
         len(placed),
     )
+
+
+def _found(
+    snapshot: SearchedSnapshot, wanted: _Wanted, kinds: Sequence[str]
+) -> dict[tuple[int, int, str], tuple[DefinitionRow, Match]]:
+    """The definitions that match, by file, line and name, each with its best match."""
+    found: dict[tuple[int, int, str], tuple[DefinitionRow, Match]] = {}
+    for match, rows in _candidates(snapshot, wanted):
+        for row in rows:
+            if _fits(row, wanted, kinds):
+                found.setdefault((row.file_id, row.start_line, row.name), (row, match))
+    return found
 
 
 def _understand(name: str) -> _Wanted:

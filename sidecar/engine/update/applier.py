@@ -115,6 +115,12 @@ class ChangeApplier:
         """Notes what a watcher has noticed; see `add`."""
         self.add(changes.paths, [EVERYTHING] if changes.head_moved else changes.rescan)
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether changes are being applied, or are going to be without a search."""
+        with self._lock:
+            return self._busy or (self._wanted and bool(self._queue))
+
     def go_on(self) -> None:
         """Has changes that `apply` left over applied now, because what prevented it may have ended."""
         with self._lock:

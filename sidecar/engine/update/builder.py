@@ -21,7 +21,7 @@ from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
 from sidecar.engine.update.change_queue import EVERYTHING, Pending
 from sidecar.engine.update.jobs import Jobs
-from sidecar.engine.update.staleness import Unread, unread_notice
+from sidecar.engine.update.staleness import Unread, coverage_notice, unread_notice
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
 from sidecar.model import (
     COULD_NOT_BE,
@@ -38,6 +38,7 @@ from sidecar.model import (
     WalkResult,
     no_progress,
 )
+from sidecar.parts.coverage import read_coverage
 from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
 from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips
@@ -85,6 +86,7 @@ class Builder:
         writer = _writer(generation)
         stop = self._activity.or_stopped(cancelled)
         manifest = writer.manifest
+        head = self._files.checkout().head
         # Read before the walk: a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
         walked = self._files.walker().walk(stop)
@@ -93,7 +95,7 @@ class Builder:
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
-        writer.finish()
+        writer.finish(head)
         # The store takes a second to open, so a run that changed nothing does not open it.
         if wait_for_store and writer.store_sync.is_behind():
             writer.store_sync.keep_up()
@@ -116,7 +118,8 @@ class Builder:
             if EVERYTHING in pending.rescan:
                 with self._jobs.in_background(cancelled) as stop:
                     if stop is not None:
-                        self.bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
+                        with self._index.telling("update"):
+                            self.bring_up_to_date(generation, no_progress, stop, wait_for_store=False)
                         return pending
             known = Pending(pending.paths, pending.rescan - {EVERYTHING})
             if known:
@@ -152,7 +155,7 @@ class Builder:
         It records no time of an update, because the generation may lack other changes.
         """
         writer = _writer(generation)
-        seen = self._look_at(pending, writer.manifest, self._files.walker())
+        seen = self._look_at(pending, writer.manifest, self._walker(writer.manifest))
         with writer.manifest.transaction() as connection:
             for folder, walked in seen.walked.items():
                 put_left_out(
@@ -190,7 +193,7 @@ class Builder:
         PermissionDenied or Internal if it cannot be indexed, and IndexLocked.
         """
         indexer = _writer(generation).indexer
-        found = self._files.find(path)
+        found = self._files.find(path, self._walker(_writer(generation).manifest))
         if found is None:
             if not indexer.remove(path) and not indexer.notice_removed(path):
                 raise FileNotFound(f"{shown.place(path)} is neither on disk nor in the index.")
@@ -199,6 +202,12 @@ class Builder:
             indexer.remove(path)
             raise _not_indexable(path or ".", found.decision)
         return FileReport("reindexed", path, self.index_one(generation, found))
+
+    def _walker(self, manifest: Manifest) -> Walker:
+        """A walker that limits the number of files as the last whole walk did."""
+        walker = self._files.walker()
+        walker.leave_out_from(manifest.first_beyond())
+        return walker
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:
         """Indexes one file even if it seems unchanged; returns its number of chunks.
@@ -237,7 +246,16 @@ class Builder:
             removed=tally.removed,
             withheld=count_withheld(generation),
             masked=count_masked(generation),
+            notice=_limits_notice(generation),
         )
+
+
+def _limits_notice(generation: Generation) -> str:
+    """What a limit of the settings left out, in one line; empty if nothing. The report counts everything else."""
+    with generation.snapshots.open() as snapshot:
+        coverage = read_coverage(snapshot.connection)
+    limited = coverage.lacks("maxFiles") or coverage.lacks("maxFileSize")
+    return coverage_notice(coverage) if limited else ""
 
 
 def count_withheld(generation: Generation) -> int:

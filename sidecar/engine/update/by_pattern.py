@@ -81,13 +81,12 @@ def index_matched(
     force: bool,
     progress: Progress,
     cancelled: IsCancelled,
-    *,
-    completes: bool,
+    completed_at: str | None,
 ) -> PatternReport:
     """Indexes the matched files, pattern by pattern.
 
-    A file that two patterns name counts twice, the second time as skipped unless `force`. `completes`: the index then
-    holds all that it may hold. Raises IndexLocked if the
+    A file that two patterns name counts twice, the second time as skipped unless `force`. `completed_at`: where git's
+    HEAD was before the walk, if the index then holds all that it may hold; else None. Raises IndexLocked if the
     generation is read-only, and Cancelled, after which committed work stays.
     """
     if generation.writer is None:
@@ -96,8 +95,8 @@ def index_matched(
     counts = _Counts(failed=len(matched.failures))
     for files in matched.files:
         _index(writer, files, matched.walked, buffers, force, counts, progress, cancelled)
-    if completes:
-        writer.finish()
+    if completed_at is not None:
+        writer.finish(completed_at)
     else:
         writer.note_update()
     named = {found.path for files in matched.files for found in files}
@@ -130,7 +129,7 @@ def _index(
             manifest.failures(),
             buffers.keys(),
         )
-        only = Plan(plan.changed, {}, walked.skipped, plan.unchanged, walked.unread)
+        only = Plan(plan.changed, {}, walked.skipped, plan.unchanged, walked.unread, plan.new, whole=False)
         tally = writer.indexer.carry_out(only, progress, cancelled)
     counts.done |= {found.path for found in files}
     counts.indexed += tally.files

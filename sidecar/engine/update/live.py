@@ -7,7 +7,8 @@ generation here, so that none is open that nobody keeps in step.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,6 +23,9 @@ from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.staleness import Staleness, one_line
 from sidecar.errors import IndexCorrupt, IndexNotFound
 from sidecar.locks import Rank, make_lock
+from sidecar.model import Checkout
+from sidecar.settings.declare import DECLARATIONS
+from sidecar.settings.load import Settings
 
 T = TypeVar("T")
 
@@ -31,12 +35,14 @@ class LiveTimes:
     """How long live update waits, in seconds.
 
     The vector store and the watcher start after `stay`: a shell command usually ends before that and needs neither. A
-    search waits up to `freshness` for changes that are known but not yet applied; then it answers and says that it is
-    stale.
+    watcher reports a change within `lag`, usually within half a second; what git has changed since is looked for
+    without it. A search waits up to `freshness` for changes that are known but not yet applied; then it answers and
+    says that it is stale.
     """
 
     stay: float = 1.0
     freshness: float = 2.0
+    lag: float = 5.0
 
 
 class LiveUpdate:
@@ -68,7 +74,10 @@ class LiveUpdate:
         self._stay: threading.Timer | None = None
         self._ended = False
         self._paused = False
+        self._applied: tuple[object, ...] = ()
+        """The settings about files that the last look over them had, or the coming one will have."""
         self._changing = make_lock(Rank.LIVE_UPDATE)
+        self._seen: Checkout | None = None
 
     # ------------------------------------------------------------ the index, kept in step
 
@@ -116,6 +125,7 @@ class LiveUpdate:
                 return
             if applier is None:
                 applier = self._make_applier()
+                self._seen = self._files.checkout()
                 self._queue.note(Pending.of(generation.writer.manifest.dirty()))
                 # Covers changes that nobody saw, or that went into a generation that has since been replaced.
                 self._queue.note(Pending(rescan={EVERYTHING}))
@@ -128,7 +138,8 @@ class LiveUpdate:
                 applier.add(rescan=[EVERYTHING], now=applier.strategy != "lazy")
 
     def _make_applier(self) -> ChangeApplier:
-        strategy = self._files.settings().indexing_strategy
+        settings = self._files.settings()
+        strategy, self._applied = settings.indexing_strategy, _about_files(settings)
         return ChangeApplier(self._files.root, self._queue, self._target, strategy, self._activity.changed)
 
     def _begin(self, applier: ChangeApplier) -> bool:
@@ -145,16 +156,21 @@ class LiveUpdate:
             return True
 
     def reload_settings(self) -> None:
-        """Switches to the strategy in the current settings. Cheap if it has not changed."""
-        strategy, applier = self._files.settings().indexing_strategy, self._applier
-        if applier is None or applier.strategy == strategy:
+        """Switches to the strategy in the current settings, and has the files looked over if the settings about files
+        have changed. Cheap if nothing has changed."""
+        settings, applier = self._files.settings(), self._applier
+        strategy, about_files = settings.indexing_strategy, _about_files(settings)
+        if applier is None or (applier.strategy == strategy and self._applied == about_files):
             return
         with self._index.gate:
             if applier is not self._applier:
                 return
+            looks_over, self._applied = self._applied != about_files, about_files
             applier.strategy = strategy
             if self._watcher is not None:
                 self._watch(applier)
+            if looks_over:
+                applier.add(rescan=[EVERYTHING], now=True)
         self._activity.changed()
 
     def end(self, *, for_good: bool = False) -> None:
@@ -232,15 +248,57 @@ class LiveUpdate:
         return applier.flush(self._times.freshness)
 
     def _look(self, applier: ChangeApplier) -> None:
-        """Looks for changes itself if there is no watcher, or if the watcher only polls."""
+        """Looks for changes itself if there is no watcher, or if the watcher only polls.
+
+        A watcher reports a change up to half a second late, so git is asked whether it has touched the files since.
+        """
         watcher = self._watcher
         if watcher is not None:
+            if (moved := self._moved(applier)) is not None:
+                self._seen = moved
+                applier.add(rescan=[EVERYTHING], now=True)
             if changes := watcher.look():
                 applier.note(changes)
         elif applier.strategy != "git":
             applier.add(rescan=[EVERYTHING], now=True)
 
+    def _moved(self, applier: ChangeApplier) -> Checkout | None:
+        """What git says now if it has touched the files since the last look; None if not, as far as the strategy
+        cares."""
+        now, seen = self._files.checkout(), self._seen
+        if seen is None or now.head != seen.head:
+            return now
+        touched = now.index_time != seen.index_time and applier.strategy != "git"
+        # By then the watcher has reported it, and looking over a large workspace takes a second.
+        return now if touched and time.time() - now.index_time < self._times.lag else None
+
+    def take_in(self, paths: Collection[str]) -> bool:
+        """Applies the changes of these paths, and waits a bounded time. False if they are not in the index after that,
+        or if the strategy leaves them to the next commit."""
+        applier = self._applier
+        if applier is None or applier.strategy == "git":
+            return False
+        applier.add(paths, now=True)
+        return applier.flush(self._times.freshness)
+
     # ------------------------------------------------------------ what a status and a notice say
+
+    @property
+    def waits_for_commits(self) -> bool:
+        """Whether saved files wait for the next commit, checkout or merge."""
+        applier = self._applier
+        return applier is not None and applier.strategy == "git"
+
+    def known_shortfall(self) -> Staleness | None:
+        """What the index lacks if something is known to have changed, is being applied or has failed; else None. Waits
+        for nothing."""
+        applier = self._applier
+        if applier is None:
+            return None
+        if self._queue.pending().count() or applier.last_error or applier.is_at_work:
+            return self.shortfall()
+        moved = self._watcher is not None and self._moved(applier) is not None
+        return Staleness(looks_over=True) if moved else None
 
     def pending(self) -> int:
         """How many paths and folders are known to have changed; 0 while it does not run."""
@@ -284,3 +342,11 @@ class LiveUpdate:
             f"Changes could not be indexed ({failed}); sidecar will try again." if failed else "",
             watcher.note if watcher is not None else "",
         )
+
+
+_ABOUT_FILES = tuple(one.attribute for one in DECLARATIONS if one.effect == "files")
+
+
+def _about_files(settings: Settings) -> tuple[object, ...]:
+    """The values that decide which files are indexed, and in which collection."""
+    return tuple(getattr(settings, name) for name in _ABOUT_FILES)

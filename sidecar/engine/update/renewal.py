@@ -15,6 +15,7 @@ from sidecar.engine.concurrency.background import beside
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import fault_of
+from sidecar.engine.update.staleness import one_line
 from sidecar.errors import IndexCorrupt
 from sidecar.model import BuildReport
 
@@ -39,7 +40,8 @@ def up_to_date_or_anew(index: IndexHandle, build: Build, end_live_update: Callab
         if index.generation is not None:
             index.check_model(index.generation)  # raises if the model is not the wanted one: a person decides on that
         notice = f"{damage.message} The index has been rebuilt; nothing is lost but time."
-        return replace(make_anew(index, build, end_live_update), notice=notice)
+        report = make_anew(index, build, end_live_update)
+        return replace(report, notice=one_line(notice, report.notice))
 
 
 def _fault_of(generation: Generation) -> str:

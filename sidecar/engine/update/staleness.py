@@ -1,11 +1,13 @@
-"""The one line that a result carries if it may be stale or partial."""
+"""How an index stands to the files of its workspace, and the one line that a result carries if it may be stale or
+partial."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sidecar import shown
+from sidecar.model import Coverage, Lack
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.shown import count
 
@@ -25,11 +27,16 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """The job that runs, with its progress; `kind` is empty if none does."""
+    """The job that runs, with its progress in files; `kind` is empty if none does.
+
+    `kind` is create, refresh, rebuild or delete, or update for a look over the whole workspace in the background.
+    `elsewhere`: another process runs it, and its progress is not known.
+    """
 
     kind: str = ""
     done: int = 0
     total: int = 0
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +50,99 @@ class Unread:
     names: tuple[str, ...] = ()
 
 
-def stale_notice(job: RunningJob, short: Staleness, read_only_reason: str) -> str:
-    """The line for a result that may be stale or partial.
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an index stands to the files of its workspace at one moment. Notices and status words come from it alone.
 
-    `read_only_reason`: why this process cannot update the index, if that matters for the answer; else empty.
+    `short` is None if nothing is known to have changed. `reader_reason`: why this process cannot update the index, if
+    that matters for the answer. `moved`: the checkout has moved since the index was last looked over, and this process
+    cannot do that. `changed`: how many of the files shown have changed since they were indexed. `next_commit`: saved
+    changes wait for one. `unread`: one line on what could not be read. `unapplied`: one sentence on a changed setting
+    that only a rebuild applies. `limit`: the patterns that the index is limited to.
     """
-    if job.kind == "rebuild":
-        return "The index is being rebuilt; these results come from the previous one."
-    if job.kind in ("create", "refresh"):
-        so_far = f" ({job.done:,} of {count(job.total, 'file')} so far)" if job.total else ""
-        return f"The index is being built{so_far}; results are partial."
-    if read_only_reason:
-        return read_only_reason
+
+    coverage: Coverage
+    job: RunningJob = RunningJob()
+    short: Staleness | None = None
+    reader_reason: str = ""
+    moved: bool = False
+    changed: int = 0
+    next_commit: bool = False
+    unread: str = ""
+    unapplied: str = ""
+    limit: PatternLimit | None = None
+
+    @property
+    def builds(self) -> bool:
+        """Whether the index is being built: by a job, or in the background while files have never been read."""
+        return self.job.kind not in ("", "update") or (
+            self.job.kind == "update" and self.coverage.lacks("not-read-yet") > 0
+        )
+
+    @property
+    def behind(self) -> bool:
+        """Whether the index is known to lack changes of the files, or may lack them."""
+        return self.short is not None or self.moved or self.changed > 0 or bool(self.reader_reason)
+
+    def notice(self) -> str:
+        """The line that an answer carries if it may be stale or partial, or lacks what a changed setting asks for;
+        else empty."""
+        state = self._job_notice() if self.builds else self._stale_notice()
+        holds = "" if self.builds and self.job.kind != "rebuild" else coverage_notice(self.coverage)
+        return one_line(state, self._changed_notice(), holds, self.unread, self.unapplied, limit_notice(self.limit))
+
+    def _job_notice(self) -> str:
+        by = " by another process" if self.job.elsewhere else ""
+        if self.job.kind == "rebuild":
+            return f"The index is being rebuilt{by}; these results come from the previous one."
+        if self.job.kind == "delete":
+            return f"The index is being deleted{by}."
+        done, total = self.job.done, self.job.total
+        if self.coverage.lacks("not-read-yet"):
+            done, total = self.coverage.indexed, self.coverage.total
+        so_far = f" ({done:,} of {count(total, 'file')} so far)" if total else ""
+        return f"The index is being built{by}{so_far}; results are partial."
+
+    def _stale_notice(self) -> str:
+        if self.reader_reason:
+            return self.reader_reason
+        if self.short is not None:
+            return stale_notice(self.short)
+        if self.moved:
+            return "The checkout has moved and is still to be checked for changes; results may be stale."
+        return ""
+
+    def _changed_notice(self) -> str:
+        if not self.changed:
+            return ""
+        verb = "has changed since it was" if self.changed == 1 else "have changed since they were"
+        when = "; the next commit brings them in" if self.next_commit else ""
+        return f"{self.changed} of the files shown {verb} indexed{when}."
+
+
+def coverage_notice(coverage: Coverage) -> str:
+    """How many of the files that belong in an index it holds, and why others are missing; empty if none are."""
+    if not coverage.missing:
+        return "" if coverage.whole else "The workspace has not been read as a whole yet; results are partial."
+    reasons = ", ".join(_SAYS[reason](missing) for reason, missing in coverage.missing)
+    return f"{coverage.indexed:,} of {coverage.total:,} files are indexed: {reasons}."
+
+
+def _is(what: str) -> Callable[[int], str]:
+    return lambda number: f"{number:,} {'is' if number == 1 else 'are'} {what}"
+
+
+_SAYS: dict[Lack, Callable[[int], str]] = {
+    "not-read-yet": _is("not read yet"),
+    "maxFiles": _is("beyond the setting maxFiles"),
+    "maxFileSize": _is("larger than the setting maxFileSize"),
+    "secrets": lambda number: f"{number:,} may hold secrets",
+    "unreadable": lambda number: f"{number:,} could not be read",
+}
+
+
+def stale_notice(short: Staleness) -> str:
+    """The line for a result that lacks changes."""
     what = count(short.pending, "changed path") if short.pending else "Changes"
     if short.error:
         return f"{what} could not be indexed ({short.error.rstrip('.')}); results may be stale."

@@ -20,6 +20,7 @@ MAX_BYTES = 1_000_000
 """A longer text is cut into windows of lines: a grammar may need seconds for it, and such a file is rarely written by
 hand.
 """
+_TOO_LONG = f"lines: it is longer than {MAX_BYTES:,} bytes, which no setting raises"
 MAX_ERRORS = 0.4
 """The share of a text that the grammar may fail to understand; with more, the text is cut into windows of lines."""
 
@@ -32,7 +33,7 @@ _TYPED = re.compile(r"lang=[\"']?tsx?\b")
 def parse_code(text: str, language: str, path: str = "") -> ParsedFile:
     """The chunks, definitions and comments of one file of program text.
 
-    Without a usable tree there are only chunks, and `parser` of the result is `lines` instead of `tree-sitter`.
+    Without a usable tree there are only chunks, and `parser` of the result begins with `lines`.
     """
     lines = Lines(text)
     table = _table_for(path, language)
@@ -40,16 +41,17 @@ def parse_code(text: str, language: str, path: str = "") -> ParsedFile:
     grammar = load_grammar(table.module, table.function, query_for(table), table.query) if table else None
     root = grammar.parse(source) if grammar and _is_parsable(source) else None
     if table is None or grammar is None or root is None or grammar.error_share(root) > MAX_ERRORS:
-        return lines_only(lines, language)
+        too_long = table is not None and len(source) > MAX_BYTES
+        return lines_only(lines, language, _TOO_LONG if too_long else "lines")
     found = outline(table, grammar.captures(root), source)
     spans = tree_spans(root, lines, table)
     return ParsedFile(language, "tree-sitter", label(spans, found), found.definitions, found.comments)
 
 
-def lines_only(lines: Lines, language: str) -> ParsedFile:
-    """Windows of lines as chunks, without definitions and comments."""
+def lines_only(lines: Lines, language: str, parser: str = "lines") -> ParsedFile:
+    """Windows of lines as chunks, without definitions and comments. `parser`: see `ParsedFile`."""
     spans = cut_to_fit(lambda target: to_spans(lines, windows(lines, 1, len(lines), target), target))
-    return ParsedFile(language, "lines", label(spans, Outline()))
+    return ParsedFile(language, parser, label(spans, Outline()))
 
 
 def tree_spans(root: Node, lines: Lines, table: Table) -> list[Span]:

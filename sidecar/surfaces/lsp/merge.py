@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from sidecar import shown
 
+_SAID = ("notice", "reason")
 Answered: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
 """Each folder's path and its tool result, in the client's order of folders."""
 
@@ -28,13 +29,20 @@ def merge_searches(answers: Answered, offset: int, page: int) -> dict[str, Any]:
     """Returns the page of `page` results that begins at `offset`. Equal scores keep the order of the folders."""
     if all("r" in answer for _, answer in answers):
         rows = _by_score(answers, "r", "s", "w")[offset : offset + page]
-        return {**_notice(answers), "r": rows, "n": len(rows), "ms": max(answer["ms"] for _, answer in answers)}
+        return {
+            **_notice(answers),
+            **_reason(answers, rows, offset),
+            "r": rows,
+            "n": len(rows),
+            "ms": max(answer["ms"] for _, answer in answers),
+        }
     first = answers[0][1]
     rows = _by_score(answers, "results", "score", "workspace")[offset : offset + page]
     available = sum(answer.get("available", answer["totalResults"]) for _, answer in answers)
     return {
-        **first,
+        **{key: value for key, value in first.items() if key not in _SAID},
         **_notice(answers),
+        **_reason(answers, rows, offset),
         "results": rows,
         "totalResults": len(rows),
         **({"available": available} if available > len(rows) else {}),
@@ -47,8 +55,9 @@ def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
     pairs = chain.from_iterable(((path, folder) for path in answer["matches"]) for folder, answer in answers)
     found = sorted(pairs, key=lambda pair: pair[0])[:limit]
     return {
-        **{key: value for key, value in answers[0][1].items() if key != "notice"},
+        **{key: value for key, value in answers[0][1].items() if key not in _SAID},
         **_notice(answers),
+        **_reason(answers, found, 0),
         "matches": [path for path, _ in found],
         "workspaces": [folder for _, folder in found],
         "totalMatches": sum(answer["totalMatches"] for _, answer in answers),
@@ -64,6 +73,16 @@ def noting_left_out(merged: dict[str, Any], folders: Sequence[str]) -> dict[str,
         *(f"{shown.quoted(one)}: not searched, no index." for one in folders),
     ]
     return {**merged, "notice": " ".join(said)}
+
+
+def _reason(answers: Answered, rows: Sequence[Any], offset: int) -> dict[str, str]:
+    """Joins the folders' reasons for having found nothing, each behind the name of its folder, if there are no rows."""
+    if rows:
+        return {}
+    reasons = [f"{shown.quoted(folder)}: {answer['reason']}" for folder, answer in answers if answer.get("reason")]
+    if reasons and len(reasons) == len(answers):
+        return {"reason": " ".join(reasons)}
+    return {"reason": f"The offset {offset} is past the end of what the folders have found."}
 
 
 def _by_score(answers: Answered, rows: str, score: str, workspace: str) -> list[dict[str, Any]]:

@@ -106,7 +106,7 @@ class SidecarServer(JsonRPCServer):
         self.known_client = asyncio.Event()
         self.folders = Folders()
         self.buffers = Buffers(self.folders, self._workspace, debounce_s)
-        self.status = StatusFeed(self._workspace, self.protocol.notify, self._say)
+        self.status = StatusFeed(self._workspace, self.protocol.notify, self._say, self._problems)
         self.stops = Stops()
         self._editor = EditorClient(
             self.protocol,
@@ -155,9 +155,14 @@ class SidecarServer(JsonRPCServer):
         )
 
     def client_ready(self) -> None:
-        """Logs problems in the client's settings and begins to watch its folders."""
-        for problem in load_settings(None, None, {}, self._settings, {}).problems:
+        """Says what is wrong with the client's settings and begins to watch its folders.
+
+        What is wrong in other places, such as the environment, is said with the first status of a folder.
+        """
+        problems = load_settings(None, None, {}, self._settings, {}).problems
+        for problem in problems:
             client_log("sidecar.lsp", self.protocol).warning("%s", problem)
+        self.status.say(problems)
         for folder in self.folders.paths:
             self._start_watching(folder)
 
@@ -215,6 +220,9 @@ class SidecarServer(JsonRPCServer):
 
     def _say(self, sentence: str) -> str:
         return self._shared.service.wordings["lsp"](sentence)
+
+    def _problems(self, root: str) -> tuple[str, ...] | None:
+        return self._shared.service.problems(root)
 
     def _start_watching(self, folder: str) -> None:
         task = asyncio.get_running_loop().create_task(self.status.watch(folder))

@@ -6,8 +6,11 @@ The last state always arrives; states between may be left out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
+
+from lsprotocol.types import MessageType
 
 from sidecar.errors import SidecarError
 from sidecar.logs import workspace_log
@@ -28,9 +31,12 @@ class StatusFeed:
         workspace: Callable[[str], Workspace],
         notify: Callable[[str, Any], None],
         say: Callable[[str], str],
+        problems: Callable[[str], tuple[str, ...] | None] = lambda _: None,
         interval_s: float = INTERVAL_S,
     ) -> None:
-        """`say` puts a sentence into the words of the client."""
+        """`say` puts a sentence into the words of the client. `problems`: see `tools.context.Workspaces.problems`."""
+        self._problems = problems
+        self._said: set[str] = set()
         self._workspace = workspace
         self._notify = notify
         self._say = say
@@ -95,6 +101,19 @@ class StatusFeed:
         if latest is not None and latest is not sent:
             self._arrived(folder, latest)
 
+    def say(self, sentences: Iterable[str]) -> None:
+        """Shows the person each of these sentences about the settings, once in this session."""
+        for sentence in sentences:
+            if sentence and sentence not in self._said:
+                self._said.add(sentence)
+                self._notify(
+                    "window/showMessage", {"type": MessageType.Warning, "message": f"Sidecar: {self._say(sentence)}"}
+                )
+
     def _send(self, folder: str, answer: StatusAnswer) -> None:
+        own = self._problems(folder)
+        if own is not None:
+            answer = replace(answer, problems=own)
+        self.say((*answer.problems, answer.unapplied))
         place = {"workspace": folder, "uri": uri_of(folder)}
         self._notify("sidecar/status", {**place, **CODE_SEARCH.shape(index_status(answer).worded(self._say))})

@@ -39,6 +39,7 @@ test.each<[string, State, Partial<IndexStatus> | undefined]>([
   ["partial", "running", { ...READY, status: "incomplete", coverage: 0.4 }],
   ["partial", "running", { ...READY, coverage: 0.99 }],
   ["stale", "running", { ...READY, pendingFiles: 3 }],
+  ["stale", "running", { ...READY, behind: true }],
   ["failed", "running", { ...READY, status: "failed" }],
   ["upgrading", "running", { ...READY, modelUpgrade: UPGRADE }],
   ["stale", "running", { ...READY, pendingFiles: 3, modelUpgrade: UPGRADE }],

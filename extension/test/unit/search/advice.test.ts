@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { Failure } from "../../../src/failure";
 import { adviceForError, adviceForNothing, whatHelps } from "../../../src/search/advice";
-import { modeAfter, modeOf, MODES } from "../../../src/search/modes";
+import { modeAfter, modeOf, MODES, usualMode } from "../../../src/search/modes";
+import type { FolderStatus, Sidecar } from "../../../src/sidecar";
 
 test.each([
   ["INDEX_NOT_FOUND", "sidecar.createIndex"],
@@ -32,6 +33,24 @@ test("an answer without results says how it was searched and what to try", () =>
   const { title, detail } = adviceForNothing({ subject: "code", query: "zzz", mode: "words" });
   expect(title).toBe('Nothing found for "zzz" by words only');
   expect(detail).toMatch(/buttons/);
+});
+
+test("the sidecar's reason for an answer without results comes before our hints", () => {
+  const reason = 'There is no kind "clas"; did you mean class?';
+  expect(adviceForNothing({ subject: "code", query: "zzz", mode: "words" }, reason).detail).toBe(reason);
+});
+
+test("where words and meaning together are turned off, meaning alone is the usual way", () => {
+  const told = (...enabled: boolean[]): Pick<Sidecar, "statuses"> => ({
+    statuses: new Map(
+      enabled.map((one, at) => [
+        String(at),
+        { hybridSearch: { enabled: one, ftsEngine: "native", ftsChunks: 1, defaultAlpha: 0.5 } } as FolderStatus,
+      ]),
+    ),
+  });
+  expect([told(), told(true), told(false, true)].map(usualMode)).toEqual(["hybrid", "hybrid", "hybrid"]);
+  expect(usualMode(told(false, false))).toBe("vector");
 });
 
 test("the ways of searching follow one another, and an unknown one is the first", () => {

@@ -13,7 +13,7 @@ function noting(answer: object): { sidecar: Sidecar; calls: { method: string; pa
     calls.push({ method, params });
     return Promise.resolve(answer);
   };
-  return { sidecar: { call } as unknown as Sidecar, calls };
+  return { sidecar: { call, statuses: new Map() } as unknown as Sidecar, calls };
 }
 
 const ANSWER = { results: [hit()], searchTimeMs: 12, notice: "Partial.", available: 40 };

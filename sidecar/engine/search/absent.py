@@ -1,0 +1,173 @@
+"""Why something is not in the index: everything, a path, or whatever a glob means; and what may have been meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import get_close_matches
+
+from sidecar import shown
+from sidecar.engine.search.source import SearchedSnapshot
+from sidecar.model import SkippedPath
+from sidecar.parts.globs import compile_glob
+from sidecar.parts.manifest import read_skips
+
+_WILD = frozenset("*?[{")
+_NEAR = 0.7
+
+
+def counted(number: int, noun: str, more: str = "") -> str:
+    """`1 file`, `1,665 files`. `more` is the plural where it is not the noun with an s."""
+    return f"{number:,} {noun if number == 1 else more or noun + 's'}"
+
+
+def why_nothing_is_indexed(snapshot: SearchedSnapshot) -> str:
+    """The reason for an index without files: it is still being built, everything is left out, or there are no files."""
+    if not is_complete(snapshot):
+        return "Nothing is indexed yet: the index is still being built."
+    rules = Counter(skip.decision.rule.value for skip in read_skips(snapshot.connection))
+    (failed,) = snapshot.connection.execute("SELECT count(*) FROM failures").fetchone()
+    if failed:
+        rules["could-not-be-indexed"] = failed
+    if not rules:
+        return "Nothing is indexed: the workspace has no files."
+    by = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
+    return (
+        f"Nothing is indexed: everything is left out ({by}). get_index_status counts it, and explain_path says why for"
+        " each path."
+    )
+
+
+def is_complete(snapshot: SearchedSnapshot) -> bool:
+    """Whether the index has been brought up to date with the whole workspace once."""
+    row = snapshot.connection.execute("SELECT value FROM meta WHERE key = 'complete'").fetchone()
+    return row is not None and bool(row[0])
+
+
+def why_not_indexed(snapshot: SearchedSnapshot, path: str) -> str:
+    """One or two sentences about a path that is not in the index."""
+    left_out = _what_leaves_out(snapshot, path)
+    if left_out:
+        return left_out
+    near = _near_path(snapshot.paths, path)
+    if near:
+        return f"{shown.place(path)} is not in the index. Did you mean {shown.place(near)}?"
+    return f"{shown.place(path)} is not in the index; explain_path says why."
+
+
+def why_no_match(snapshot: SearchedSnapshot, patterns: Sequence[str], paths: Sequence[str], of: str) -> str:
+    """The reason why none of these globs matches any of `paths`, the indexed files; `of` says which files they are."""
+    names = ", ".join(shown.place(pattern) for pattern in patterns)
+    verb = "matches" if len(patterns) == 1 else "match"
+    said = f"{names} {verb} none of the {counted(len(paths), 'indexed file')}{of}."
+    helps = (_what_leaves_out(snapshot, _fixed_part(one)) or _meant(paths, one) for one in patterns)
+    return " ".join([said, next(filter(None, helps), "")]).rstrip()
+
+
+def _what_leaves_out(snapshot: SearchedSnapshot, path: str) -> str:
+    """Which rule leaves out this path or a folder above it; empty if none does."""
+    wanted = {path.rstrip("/"), *(f"{folder}/" for folder in _lineage(path.rstrip("/")))}
+    for skip in read_skips(snapshot.connection):
+        if skip.path in wanted:
+            return _left_out(skip)
+    row = snapshot.connection.execute("SELECT message FROM failures WHERE path = ?", (path,)).fetchone()
+    return f"{shown.place(path)} could not be indexed: {shown.reason(row[0])}" if row is not None else ""
+
+
+def _left_out(skip: SkippedPath) -> str:
+    detail = f" ({shown.reason(skip.decision.detail)})" if skip.decision.detail else ""
+    return f"{shown.place(skip.path)} is left out: {skip.decision.rule.value}{detail}."
+
+
+def _lineage(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _fixed_part(glob: str) -> str:
+    """The path before a glob's first wildcard: `a/b` of `a/b/*.py`, and all of a glob that has none."""
+    fixed: list[str] = []
+    for segment in glob.split("/"):
+        if _WILD & set(segment):
+            break
+        fixed.append(segment)
+    return "/".join(fixed)
+
+
+# ---------------------------------------------------------------- what may have been meant
+
+
+def _near_path(paths: Sequence[str], path: str) -> str:
+    """An indexed path that is spelled nearly like this one, or has the same name; empty if there is none."""
+    name = path.rpartition("/")[2]
+    same_name = [known for known in paths if known.rpartition("/")[2] == name]
+    near = get_close_matches(path, same_name or paths, 1, 0.0 if same_name else 0.85)
+    return near[0] if near else ""
+
+
+def _meant(paths: Sequence[str], glob: str) -> str:
+    """A question that names a glob like this one which finds something; empty if there is none."""
+    for candidate in _like(paths, glob):
+        matches = _compiled(candidate)
+        if candidate != glob and any(matches(path) for path in paths):
+            return f"Did you mean {shown.place(candidate)}?"
+    return ""
+
+
+def _like(paths: Sequence[str], glob: str) -> Iterator[str]:
+    bare = glob.removeprefix("./").lstrip("/")
+    yield bare
+    respelled = _respelled(paths, bare)
+    yield respelled
+    if "/" not in bare:
+        yield f"**/{respelled}"
+    if not _WILD & set(bare):
+        yield f"{respelled.rstrip('/')}/**"
+    yield f"**/{bare}"
+
+
+def _respelled(paths: Sequence[str], glob: str) -> str:
+    """The glob with each fixed segment, and the extension, as the indexed paths spell it."""
+    known = [path.split("/") for path in paths]
+    spelled: list[str] = []
+    for segment in glob.split("/"):
+        if _WILD & set(segment):
+            break
+        at = len(spelled)
+        beside = {path[at] for path in known if path[:at] == spelled and len(path) > at}
+        spelled.append(_near(segment, beside) or segment)
+    rest = glob.split("/")[len(spelled) :]
+    if rest:
+        rest[-1] = _with_known_extension(paths, rest[-1])
+    return "/".join([*spelled, *rest])
+
+
+def _with_known_extension(paths: Sequence[str], name: str) -> str:
+    stem, dot, extension = name.rpartition(".")
+    if not dot or not extension or _WILD & set(extension):
+        return name
+    known = {path.rpartition("/")[2].rpartition(".")[2] for path in paths}
+    return f"{stem}.{_near(extension, known) or extension}"
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    """The known word that is this one or most like it, regardless of case; empty if none is like it."""
+    by_fold = {one.casefold(): one for one in sorted(known, reverse=True)}
+    near = get_close_matches(word.casefold(), sorted(by_fold), 1, 0.6)
+    return word if word in by_fold.values() else by_fold[near[0]] if near else ""
+
+
+def _compiled(glob: str) -> Callable[[str], bool]:
+    from sidecar.errors import InvalidPattern
+
+    try:
+        return compile_glob(glob)
+    except InvalidPattern:
+        return lambda _: False
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The known word that a person may have meant; empty if none is like it."""
+    near = get_close_matches(word.casefold(), sorted(known), 1, _NEAR)
+    return near[0] if near else ""

@@ -1,0 +1,62 @@
+"""Whether the files of an answer are still those that were indexed, by their stat: what no event has reported yet.
+
+It costs some microseconds per file. A file that was only touched is told from a changed one by its digest.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from sidecar.engine.ingest.prepare import Look
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
+from sidecar.model import Stat
+
+_MOST = 500
+"""At most so many files of an answer are looked at."""
+_MOST_READ = 20
+"""At most so many are read; further ones count as changed."""
+
+
+class ShownFiles:
+    """Compares files with the index of one workspace."""
+
+    def __init__(self, files: WorkspaceFiles) -> None:
+        self._files = files
+
+    def seem_changed(self, connection: sqlite3.Connection, paths: Iterable[str]) -> dict[str, bytes]:
+        """Those of these indexed paths whose file on disk has another stat than the index, or is gone, with the digest
+        of what was indexed. Paths with unsaved text are left out."""
+        wanted = [path for path in dict.fromkeys(paths) if path not in self._files.buffers][:_MOST]
+        rows = connection.execute(
+            "SELECT path, sha256, size, mtime_ns, ctime_ns, inode FROM files"
+            f" WHERE buffered = 0 AND path IN ({', '.join('?' * len(wanted))})",
+            wanted,
+        )
+        root = self._files.root
+        return {path: bytes(digest) for path, digest, *stat in rows if not _has(root, path, Stat(*stat))}
+
+    def count_changed(self, seeming: dict[str, bytes]) -> int:
+        """How many of what `seem_changed` returned are gone, or have other bytes than were indexed."""
+        beyond = max(0, len(seeming) - _MOST_READ)
+        return beyond + sum(self._digest(path) != digest for path, digest in islice(seeming.items(), _MOST_READ))
+
+    def _digest(self, path: str) -> bytes:
+        try:
+            size = (Path(self._files.root) / path).lstat().st_size
+        except OSError:
+            return b""
+        return self._files.parts.preparers.judge(self._files.root, self._files.settings(), Look(path, size)).sha256
+
+
+def _has(root: str, path: str, stat: Stat) -> bool:
+    try:
+        return Stat.of(os.lstat(f"{root}/{path}")) == stat  # a Path would take ten times as long
+    except (FileNotFoundError, NotADirectoryError):
+        # The index has composed names, and the disk may have decomposed ones.
+        return not path.isascii()
+    except OSError:
+        return True

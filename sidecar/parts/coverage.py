@@ -1,0 +1,71 @@
+"""How much of a workspace an index holds, as the manifest stores it: what is indexed, and what is missing for which
+reason.
+
+The functions that write must be called inside a transaction.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+
+from sidecar.model import Coverage, Lack, Rule
+
+AWAITED_TABLE = "CREATE TABLE IF NOT EXISTS awaited(path TEXT PRIMARY KEY) WITHOUT ROWID"
+"""The files that a pass has found and not read yet. Manifests of earlier versions get the table when they are opened
+for writing."""
+
+_REASONS: dict[Rule, Lack] = {
+    Rule.TOO_MANY: "maxFiles",
+    Rule.TOO_LARGE: "maxFileSize",
+    Rule.SECRET_NAME: "secrets",
+    Rule.SECRET_CONTENT: "secrets",
+    Rule.NOT_READ: "unreadable",
+    Rule.UNREADABLE: "unreadable",
+    Rule.TOO_MANY_RULES: "unreadable",
+}
+
+
+def put_awaited(connection: sqlite3.Connection, paths: Iterable[str], *, all_of_them: bool) -> None:
+    """Records files that are going to be read for the first time. `all_of_them`: no other file is awaited."""
+    if all_of_them:
+        connection.execute("DELETE FROM awaited")
+    connection.executemany("INSERT OR IGNORE INTO awaited VALUES(?)", [(path,) for path in paths])
+
+
+def settle_awaited(connection: sqlite3.Connection, paths: Iterable[str]) -> None:
+    """Records that these files were read or are gone."""
+    connection.executemany("DELETE FROM awaited WHERE path = ?", [(path,) for path in paths])
+
+
+def read_coverage(connection: sqlite3.Connection) -> Coverage:
+    """What the index holds and lacks at this commit. A folder that was left out counts as nothing: nobody knows how
+    many files are in it."""
+    counts: dict[Lack, int] = {"not-read-yet": _awaited(connection)}
+    left_out = connection.execute(
+        "SELECT rule, count(*) FROM (SELECT path, rule FROM skipped UNION ALL SELECT path, rule FROM left_out)"
+        f" WHERE rule IN ({', '.join('?' * len(_REASONS))}) AND substr(path, -1) <> '/'"
+        " AND path NOT IN (SELECT path FROM files) GROUP BY rule",
+        [rule.value for rule in _REASONS],
+    )
+    for rule, count in left_out:
+        reason = _REASONS[Rule(rule)]
+        counts[reason] = counts.get(reason, 0) + count
+    counts["unreadable"] = counts.get("unreadable", 0) + _failed(connection)
+    (indexed,) = connection.execute("SELECT count(*) FROM files").fetchone()
+    (whole,) = connection.execute("SELECT coalesce(max(value), 0) FROM meta WHERE key = 'complete'").fetchone()
+    missing = tuple((reason, count) for reason, count in counts.items() if count)
+    return Coverage(indexed, missing, bool(whole) or bool(counts["not-read-yet"]))
+
+
+def _awaited(connection: sqlite3.Connection) -> int:
+    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'awaited'").fetchone()
+    return int(connection.execute("SELECT count(*) FROM awaited").fetchone()[0]) if known else 0
+
+
+def _failed(connection: sqlite3.Connection) -> int:
+    (count,) = connection.execute(
+        "SELECT count(*) FROM failures WHERE path NOT IN (SELECT path FROM files)"
+        " AND path NOT IN (SELECT path FROM left_out)"
+    ).fetchone()
+    return int(count)

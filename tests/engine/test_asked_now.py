@@ -1,0 +1,225 @@
+"""No answer is older than the files were when it was asked for, unless it says so: in any strategy, in any process."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+import pytest
+
+from sidecar.engine.models.loader import Models
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import ModelLoadFailed
+from sidecar.model import Embedder, SearchRequest, StatusAnswer, never_cancelled
+from sidecar.parts.watch import WatchedChanges
+from sidecar.settings.load import Settings
+from tests.engine.projects import FILES, Project, index
+from tests.patience import PATIENCE_S
+
+pytestmark = pytest.mark.process
+
+STRATEGIES = ["realtime", "lazy", "git"]
+JAR, NEWER = "src/cookies.py", "def brew_espresso(beans):\n    return beans.ground\n"
+
+
+class DeafWatcher:
+    """A watcher whose events have not arrived yet: it runs and reports nothing."""
+
+    note = ""
+    active = True
+
+    def __init__(self, *_: object) -> None:
+        self._stopped = threading.Event()
+
+    def start(self) -> None: ...
+
+    def next(self) -> WatchedChanges | None:
+        self._stopped.wait()
+        return None
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def refresh(self) -> None: ...
+
+    def look(self) -> WatchedChanges:
+        return WatchedChanges()
+
+
+@pytest.fixture
+def watched(project: Project) -> Project:
+    """A repository with the branches `main` and `other`, under a watcher whose events are late."""
+    project.git("init", "-q", "-b", "main")
+    project.git("add", ".")
+    project.git("commit", "-qm", "one")
+    project.git("checkout", "-qb", "other")
+    project.write(JAR, NEWER)
+    project.git("commit", "-qam", "two")
+    project.git("checkout", "-q", "main")
+    project.make_watcher = DeafWatcher
+    project.watcher = True
+    return project
+
+
+def opened(project: Project, strategy: str) -> IndexedWorkspace:
+    project.flags["indexingStrategy"] = strategy
+    workspace = project.open(lag=1e6)
+    states: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(states.put)
+    index(workspace)
+    # The watcher's start has everything looked over, which would find what the tests change next.
+    while project.watcher and not ((state := states.get(timeout=PATIENCE_S)).watcher_active and not state.behind):
+        pass
+    assert workspace.find_paths("**/*", 1).notice == ""
+    return workspace
+
+
+def espresso(workspace: IndexedWorkspace) -> tuple[bool, str]:
+    """Whether the text that only `other` has is found, and what the answer says of itself."""
+    answer = workspace.search(SearchRequest("brew_espresso", mode="fts"), never_cancelled)
+    return any("brew_espresso" in hit.content for hit in answer.hits), answer.notice
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_search_right_after_a_checkout_answers_from_the_new_tree(watched: Project, strategy: str) -> None:
+    workspace = opened(watched, strategy)
+    watched.git("checkout", "-q", "other")
+    assert espresso(workspace) == (True, "")
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_search_right_after_a_checkout_that_cannot_wait_says_that_it_is_stale(
+    watched: Project, strategy: str
+) -> None:
+    opened(watched, strategy)
+    watched.close()
+    workspace = watched.open(freshness=0.0)
+    workspace.find_paths("**/*", 1)
+    watched.git("checkout", "-q", "other")
+    found, said = espresso(workspace)
+    assert found or "checked for changes" in said
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_status_right_after_a_checkout_says_that_the_index_is_behind(watched: Project, strategy: str) -> None:
+    workspace = opened(watched, strategy)
+    assert not workspace.status().behind
+    watched.git("checkout", "-q", "other")
+    status = workspace.status()
+    assert status.behind and "changes" in status.notice
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+def test_a_stash_is_seen_by_the_next_search(watched: Project, strategy: str) -> None:
+    watched.write(JAR, NEWER)
+    workspace = opened(watched, strategy)
+    assert espresso(workspace) == (True, "")
+    watched.git("stash", "-q")
+    assert espresso(workspace) == (False, "")
+    watched.git("stash", "pop", "-q")
+    assert espresso(workspace) == (True, "")
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+def test_a_shown_file_that_has_changed_is_read_before_it_is_shown(project: Project, strategy: str) -> None:
+    project.make_watcher, project.watcher = DeafWatcher, True
+    workspace = opened(project, strategy)
+    project.write(JAR, FILES[JAR].replace("cookies", "biscuits"))
+    answer = workspace.search(SearchRequest("set_cookie", mode="fts"), never_cancelled)
+    assert answer.notice == ""
+    assert any("biscuits" in hit.content for hit in answer.hits)
+
+
+def test_under_git_an_answer_with_an_edited_file_says_so(project: Project) -> None:
+    project.make_watcher, project.watcher = DeafWatcher, True
+    workspace = opened(project, "git")
+    project.write(JAR, FILES[JAR].replace("cookies", "biscuits"))
+    answer = workspace.search(SearchRequest("set_cookie", mode="fts"), never_cancelled)
+    assert "1 of the files shown has changed since it was indexed" in answer.notice
+    assert "next commit" in answer.notice
+
+
+def test_a_file_that_was_only_touched_is_not_called_changed(project: Project) -> None:
+    project.make_watcher, project.watcher = DeafWatcher, True
+    workspace = opened(project, "git")
+    (project.root / JAR).touch()
+    assert workspace.search(SearchRequest("set_cookie", mode="fts"), never_cancelled).notice == ""
+
+
+def test_a_shown_file_that_is_gone_is_not_shown(project: Project) -> None:
+    project.make_watcher, project.watcher = DeafWatcher, True
+    workspace = opened(project, "realtime")
+    (project.root / JAR).unlink()
+    assert (workspace.find_paths(JAR, 5).paths, workspace.find_paths(JAR, 5).notice) == ((), "")
+
+
+# ---------------------------------------------------------------- a process that only reads
+
+
+def test_a_reader_beside_a_lazy_writer_says_what_the_writer_has_not_applied(watched: Project) -> None:
+    writer = opened(watched, "lazy")
+    reader = watched.open()
+    assert reader.find_paths("**/*", 1).notice == ""
+    watched.git("checkout", "-q", "other")
+    found, said = espresso(reader)
+    assert not found and "checked for changes" in said and reader.status().behind
+    assert espresso(writer) == (True, "")
+    assert espresso(reader) == (True, "")
+    assert not reader.status().behind
+
+
+def test_a_reader_says_that_a_shown_file_has_changed(project: Project) -> None:
+    project.make_watcher, project.watcher = DeafWatcher, True
+    opened(project, "lazy")
+    reader = project.open()
+    project.write(JAR, FILES[JAR].replace("cookies", "biscuits"))
+    answer = reader.search(SearchRequest("set_cookie", mode="fts"), never_cancelled)
+    assert "1 of the files shown has changed since it was indexed" in answer.notice
+
+
+def test_a_reader_takes_over_when_the_writer_is_gone(project: Project, models: Models) -> None:
+    writer = opened(project, "realtime")
+    reader = project.open()
+    assert reader.find_paths("**/*", 1).notice == ""
+    assert reader.index.generation is not None and reader.index.generation.writer is None
+    writer.close()
+    project.write("src/coffee.py", NEWER)
+    assert espresso(reader) == (True, "")
+
+
+# ---------------------------------------------------------------- what the words of a status mean
+
+
+def test_a_status_is_not_ready_while_the_model_of_the_settings_cannot_be_loaded(project: Project) -> None:
+    index(project.open())
+    project.close()
+    project.flags["model"] = "no-such-model"
+    status = project.open().status()
+    assert status.status == "failed"
+    assert "no-such-model" in status.warning
+
+
+class Unloadable:
+    """Models that are known and that nobody can load."""
+
+    def __init__(self, known: Models) -> None:
+        self.facts = known.facts
+
+    def embedder(self, settings: Settings) -> Embedder:
+        raise ModelLoadFailed("The model's file is missing.")
+
+    def loaded(self, settings: Settings) -> None:
+        """None is."""
+
+
+def test_a_status_is_not_ready_after_a_search_whose_model_could_not_be_loaded(project: Project, models: Models) -> None:
+    index(project.open())
+    project.close()
+    workspace = project.open(models=Unloadable(models))
+    assert "by word only" in workspace.search(SearchRequest("cookies"), never_cancelled).notice
+    status = workspace.status()
+    assert status.status == "failed" and "The model's file is missing." in status.warning
+    project.close()
+    workspace = project.open()
+    assert workspace.search(SearchRequest("cookies"), never_cancelled).notice == ""
+    assert workspace.status().status == "ready"

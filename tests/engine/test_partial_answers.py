@@ -1,0 +1,182 @@
+"""An answer from part of the workspace says from which part, whatever the reason; a status says the same."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import Cancelled
+from sidecar.model import SearchRequest, never_cancelled
+from tests.engine.projects import FILES, Project, index
+
+pytestmark = pytest.mark.process
+
+MANY = 600
+
+
+def notices(workspace: IndexedWorkspace) -> set[str]:
+    """What answers of every kind say of themselves."""
+    return {
+        workspace.search(SearchRequest("expire cookies"), never_cancelled).notice,
+        workspace.search(SearchRequest("cookies", mode="fts", collection="docs"), never_cancelled).notice,
+        workspace.find_paths("**/*", 3).notice,
+        workspace.find_symbols("function", (), 3).notice,
+        workspace.find_closest("cookies", 3, 0.0, never_cancelled).notice,
+    }
+
+
+def whole_answers(workspace: IndexedWorkspace) -> set[str]:
+    """As `notices`, also of answers that need the vectors of a certain file."""
+    similar = workspace.find_similar("src/cookies.py", 1, 0, 3, never_cancelled).notice
+    return {*notices(workspace), similar}
+
+
+def said_by_all(workspace: IndexedWorkspace) -> str:
+    (said,) = notices(workspace)
+    assert "\n" not in said
+    return said
+
+
+@pytest.fixture
+def large(project: Project) -> Project:
+    """A workspace of MANY files, more than one batch."""
+    for number in range(MANY - len(FILES)):
+        project.write(f"zmore/module_{number:03}.py", f"def function_{number}():\n    return {number}\n")
+    return project
+
+
+def interrupt(workspace: IndexedWorkspace) -> int:
+    """Cancels a build after its first batch; returns how many files were indexed by then."""
+    stop = threading.Event()
+    with pytest.raises(Cancelled):
+        workspace.create(lambda done, total, message: stop.set() if done else None, stop.is_set)
+    generation = workspace.index.readable()
+    with generation.snapshots.open() as snapshot:
+        return len(snapshot.paths)
+
+
+def test_what_an_interrupted_build_has_not_read_is_counted(large: Project) -> None:
+    done = interrupt(large.open())
+    assert 0 < done < MANY
+    large.close()
+    reader = large.open(freshness=0.0)
+    said = reader.find_paths("**/*", 3).notice
+    assert f"{done} of {MANY} files" in said
+
+
+def test_what_another_process_builds_is_counted_by_this_one(large: Project) -> None:
+    builder, told, states = large.open(), list[str](), list[str]()
+
+    def look(done: int, total: int, message: str) -> None:
+        if 0 < done < total and not told:
+            reader = large.open()
+            told.extend(notices(reader))
+            states.append(reader.status().status)
+
+    builder.refresh(look, never_cancelled)
+    assert told and all(re.search(rf"being built by another process \(\d+ of {MANY} files", said) for said in told)
+    assert states == ["indexing"]
+
+
+def test_what_another_process_rebuilds_is_said_by_this_one(large: Project) -> None:
+    builder = large.open()
+    index(builder)
+    reader, told, states = large.open(), list[str](), list[str]()
+
+    def look(done: int, total: int, message: str) -> None:
+        if done and not told:
+            told.append(said_by_all(reader))
+            states.append(reader.status().status)
+
+    builder.rebuild(look, never_cancelled)
+    assert "being rebuilt" in told[0] and states == ["indexing"]
+    assert notices(reader) == {""} and reader.status().status == "ready"
+
+
+def test_files_beyond_the_limit_are_counted(large: Project) -> None:
+    large.flags["maxFiles"] = 100
+    workspace = large.open()
+    index(workspace)
+    assert said_by_all(workspace) == f"100 of {MANY} files are indexed: {MANY - 100} are beyond the setting maxFiles."
+
+
+def test_files_that_are_too_large_are_counted(project: Project) -> None:
+    project.flags["maxFileSize"] = "2KB"
+    project.write("src/large.py", "x = 1\n" * 1000)
+    workspace = project.open()
+    index(workspace)
+    total = len(FILES) + 1
+    said = f"{total - 1} of {total} files are indexed: 1 is larger than the setting maxFileSize."
+    assert said_by_all(workspace) == said
+
+
+def test_files_with_secrets_are_counted(project: Project) -> None:
+    project.write(".env", "TOKEN=x\n")
+    project.write("id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----\n")
+    workspace = project.open()
+    index(workspace)
+    total = len(FILES) + 2
+    said = f"{total - 2} of {total} files are indexed: 2 may hold secrets."
+    assert whole_answers(workspace) == {said}
+    assert workspace.status().notice == said
+
+
+def test_a_status_says_how_many_files_belong_to_the_index_and_why_some_are_not_in_it(large: Project) -> None:
+    large.flags["maxFiles"] = 150
+    large.write(".env", "TOKEN=x\n")
+    workspace = large.open()
+    index(workspace)
+    status = workspace.status()
+    assert status.holds.total == MANY + 1 and status.holds.indexed == status.files == 150
+    assert dict(status.holds.missing) == {"maxFiles": MANY - 150, "secrets": 1}
+    assert (status.status, status.behind) == ("ready", False)
+    assert status.notice == said_by_all(workspace)
+
+
+def test_what_the_settings_exclude_is_not_missing(project: Project) -> None:
+    project.flags["exclude"], project.flags["include"] = ("docs/**",), ("src/**",)
+    project.flags["maxFileSize"] = "2KB"
+    project.write("notes/large.py", "x = 1\n" * 1000)
+    project.write("notes/.env", "TOKEN=x\n")
+    project.write("src/build.o", "binary")
+    workspace = project.open()
+    index(workspace)
+    assert workspace.find_paths("**/*", 3).notice == ""
+
+
+def test_a_build_that_goes_on_after_its_interruption_says_how_far_it_is(large: Project) -> None:
+    interrupt(large.open())
+    large.close()
+    reading, go_on = threading.Event(), threading.Event()
+
+    def hold(_: str) -> None:
+        reading.set()
+        assert go_on.wait(60)
+
+    large.before_reading = hold
+    workspace = large.open(freshness=0.0)
+    try:
+        assert re.search(rf"\b\d+ of {MANY} files", workspace.find_paths("**/*", 3).notice)
+        assert reading.wait(60)
+        assert re.search(rf"\b\d+ of {MANY} files", workspace.find_paths("**/*", 3).notice)
+        assert workspace.status().status == "indexing"
+    finally:
+        go_on.set()
+
+
+def test_a_whole_index_says_nothing(large: Project) -> None:
+    workspace = large.open()
+    index(workspace)
+    assert whole_answers(workspace) == {""}
+    status = workspace.status()
+    assert (status.status, status.notice, status.behind) == ("ready", "", False)
+    assert (status.holds.indexed, status.holds.total, status.holds.missing) == (MANY, MANY, ())
+
+
+def test_what_a_limit_leaves_out_is_said_when_the_index_is_made(large: Project) -> None:
+    large.flags["maxFiles"] = 100
+    report = index(large.open())
+    assert report.notice == f"100 of {MANY} files are indexed: {MANY - 100} are beyond the setting maxFiles."
