@@ -89,7 +89,7 @@ def update(**counts: int) -> UpdateResult:
     zero = dict.fromkeys(
         ("files", "chunks", "docs_files", "docs_chunks", "embedded", "upgraded", "unchanged", "removed", "withheld"), 0
     )
-    return UpdateResult(**{**zero, "masked": 0, "errors": 0, "seconds": 1.0, **counts})
+    return UpdateResult(project_path="/work", **{**zero, "masked": 0, "errors": 0, "seconds": 1.0, **counts})
 
 
 def test_one_of_everything_reads_as_one() -> None:

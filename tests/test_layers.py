@@ -64,7 +64,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
         "engine.update",
         ("engine.index", "engine.ingest", "engine.concurrency", "engine.ports", "engine.models.facts", *ENGINE_VALUES),
     ),
-    ("engine.diagnostics", ("engine.update", "engine.index", "engine.ingest", *ENGINE_VALUES)),
+    ("engine.diagnostics", ("engine.update", "engine.index", "engine.ingest", "engine.ports", *ENGINE_VALUES)),
     ("engine.extras", ("engine.ports", *ENGINE_VALUES)),
     ("engine.query_service", ("engine.search", "engine.update", "engine.index", *ENGINE_VALUES)),
     ("engine.workspace", ("engine", *ENGINE_VALUES)),

@@ -21,8 +21,8 @@ EFFECTS: Mapping[Effect, str] = MappingProxyType(
     {
         "call": "at once",
         "files": "at once; the files are looked over again",
-        "upgrade": "at once; the vectors are made again in the background, or without twoStage by reindex_project",
-        "rebuild": "when the index is rebuilt (reindex_project)",
+        "upgrade": "at once; the vectors are made again in the background, or without twoStage by `reindex_project`",
+        "rebuild": "when the index is rebuilt (`reindex_project`)",
         "connect": "for clients that connect afterwards",
     }
 )

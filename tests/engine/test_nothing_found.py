@@ -116,7 +116,7 @@ def test_a_workspace_of_only_withheld_files_says_by_what_they_are_left_out(
     assert said.startswith("Nothing is indexed: everything is left out (")
     for rule in ("secret-by-name 2", "secret-by-content 1", "deny-list 1"):
         assert rule in said
-    assert "explain_path says why for each path" in said
+    assert "`explain_path` says why for each path" in said
     with pytest.raises(DocsIndexNotFound) as none:
         find(workspace, "x", collection="docs")
     assert none.value.detail == said
@@ -130,7 +130,7 @@ def test_a_workspace_of_documentation_alone_says_where_to_search(emptied: Callab
 def test_documentation_that_is_not_there_is_said_to_be_turned_off_or_not_to_match(project: Project) -> None:
     for settings, said in (
         ({"indexDocs": False}, "The setting indexDocs is false: 2 files of documentation are left out."),
-        ({"docPatterns": ["**/*.rst"]}, "None of the 6 indexed files matches the setting docPatterns."),
+        ({"docPatterns": ["**/*.rst"]}, "The setting docPatterns matches none of the 6 indexed files."),
     ):
         project.flags.clear()
         project.flags.update(settings)
@@ -187,7 +187,7 @@ def test_code_without_a_like_says_that_there_is_no_other(emptied: Callable[..., 
         ("node_modules/left/pad.js", '"node_modules/" is left out: deny-list'),
         ("src/retri.py", '"src/retri.py" is not in the index. Did you mean "src/retry.py"?'),
         ("retry.py", '"retry.py" is not in the index. Did you mean "src/retry.py"?'),
-        ("a/b/c.zig", '"a/b/c.zig" is not in the index; explain_path says why.'),
+        ("a/b/c.zig", '"a/b/c.zig" is not in the index; `explain_path` says why.'),
     ],
 )
 def test_a_path_that_is_not_in_the_index_says_why(workspace: IndexedWorkspace, path: str, said: str) -> None:

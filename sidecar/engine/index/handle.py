@@ -217,7 +217,7 @@ class IndexHandle:
             return ""
         return (
             f"The setting chunkingStrategy is now {wanted}, but the index was made with {generation.chunking}; run"
-            " reindex_project to apply it."
+            " `reindex_project` to apply it."
         )
 
     def missing_model(self, generation: Generation) -> str:

@@ -11,14 +11,10 @@ from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.model import SkippedPath
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.manifest import read_skips
+from sidecar.shown import count
 
 _WILD = frozenset("*?[{")
 _NEAR = 0.7
-
-
-def counted(number: int, noun: str, more: str = "") -> str:
-    """`1 file`, `1,665 files`. `more` is the plural where it is not the noun with an s."""
-    return f"{number:,} {noun if number == 1 else more or noun + 's'}"
 
 
 def why_nothing_is_indexed(snapshot: SearchedSnapshot) -> str:
@@ -33,8 +29,8 @@ def why_nothing_is_indexed(snapshot: SearchedSnapshot) -> str:
         return "Nothing is indexed: the workspace has no files."
     by = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
     return (
-        f"Nothing is indexed: everything is left out ({by}). get_index_status counts it, and explain_path says why for"
-        " each path."
+        f"Nothing is indexed: everything is left out ({by}). `get_index_status` counts it, and `explain_path` says why"
+        " for each path."
     )
 
 
@@ -52,14 +48,14 @@ def why_not_indexed(snapshot: SearchedSnapshot, path: str) -> str:
     near = _near_path(snapshot.paths, path)
     if near:
         return f"{shown.place(path)} is not in the index. Did you mean {shown.place(near)}?"
-    return f"{shown.place(path)} is not in the index; explain_path says why."
+    return f"{shown.place(path)} is not in the index; `explain_path` says why."
 
 
 def why_no_match(snapshot: SearchedSnapshot, patterns: Sequence[str], paths: Sequence[str], of: str) -> str:
     """The reason why none of these globs matches any of `paths`, the indexed files; `of` says which files they are."""
     names = ", ".join(shown.place(pattern) for pattern in patterns)
     verb = "matches" if len(patterns) == 1 else "match"
-    said = f"{names} {verb} none of the {counted(len(paths), 'indexed file')}{of}."
+    said = f"{names} {verb} none of the {count(len(paths), 'indexed file')}{of}."
     helps = (_what_leaves_out(snapshot, _fixed_part(one)) or _meant(paths, one) for one in patterns)
     return " ".join([said, next(filter(None, helps), "")]).rstrip()
 

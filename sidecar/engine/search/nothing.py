@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from sidecar import shown
-from sidecar.engine.search.absent import counted, did_you_mean, why_no_match, why_nothing_is_indexed
+from sidecar.engine.search.absent import did_you_mean, why_no_match, why_nothing_is_indexed
 from sidecar.engine.search.filters import allowed_chunks
 from sidecar.engine.search.query import understand
 from sidecar.engine.search.rank.index_columns import columns_of
@@ -21,6 +21,7 @@ from sidecar.model import KINDS, Collection, Rule, SearchRequest
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.languages import LANGUAGES, language_of
 from sidecar.parts.manifest import COLLECTIONS, read_skips
+from sidecar.shown import count
 
 _CALLED = {"code": "code", "docs": "documentation"}
 _TOOL = {"code": "search_code", "docs": "search_docs"}
@@ -31,7 +32,7 @@ def why_no_hits(snapshot: SearchedSnapshot, request: SearchRequest, total: int) 
     """The reason why this search has no hits on its page; `total` counts the hits on all pages. Raises
     InvalidPattern."""
     if total:
-        return f"The offset {request.offset} is past the end, after {counted(total, 'result')}."
+        return f"The offset {request.offset} is past the end, after {count(total, 'result')}."
     return (
         _why_empty(snapshot, request.collection)
         or _why_no_language(snapshot, request)
@@ -85,11 +86,11 @@ def why_no_docs(snapshot: SearchedSnapshot) -> str:
     off = sum(skip.decision.rule is Rule.DOCS_OFF for skip in read_skips(snapshot.connection))
     if off:
         verb = "is" if off == 1 else "are"
-        files = counted(off, "file of documentation", "files of documentation")
+        files = count(off, "file of documentation", "files of documentation")
         return f"The setting indexDocs is false: {files} {verb} left out."
     if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
-    return f"None of the {counted(len(snapshot.paths), 'indexed file')} matches the setting docPatterns."
+    return f"The setting docPatterns matches none of the {count(len(snapshot.paths), 'indexed file')}."
 
 
 # ---------------------------------------------------------------- the causes, in the order in which they are looked at
@@ -101,10 +102,10 @@ def _why_empty(snapshot: SearchedSnapshot, collection: Collection) -> str:
     if len(_files_of(snapshot, collection)):
         return ""
     other: Collection = "docs" if collection == "code" else "code"
-    count, tool = len(snapshot.paths), _TOOL[other]
-    if count == 1:
+    number, tool = len(snapshot.paths), _TOOL[other]
+    if number == 1:
         return f"The only indexed file is {_CALLED[other]}; {tool} searches it."
-    return f"All {count:,} indexed files are {_CALLED[other]}; {tool} searches them."
+    return f"All {count(number, 'indexed file')} are {_CALLED[other]}; {tool} searches them."
 
 
 def _why_no_language(snapshot: SearchedSnapshot, request: SearchRequest) -> str:
@@ -156,7 +157,7 @@ def _why_no_path(snapshot: SearchedSnapshot, request: SearchRequest) -> str:
         return said
     other: Collection = "docs" if request.collection == "code" else "code"
     verb, them = ("matches", "it") if len(matching) == 1 else ("match", "them")
-    files_of = counted(len(matching), f"file of {_CALLED[other]}", f"files of {_CALLED[other]}")
+    files_of = count(len(matching), f"file of {_CALLED[other]}", f"files of {_CALLED[other]}")
     return f"{said} But {files_of} {verb}; {_TOOL[other]} searches {them}."
 
 

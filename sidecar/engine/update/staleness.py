@@ -125,7 +125,7 @@ def coverage_notice(coverage: Coverage) -> str:
     if not coverage.missing:
         return "" if coverage.whole else "The workspace has not been read as a whole yet; results are partial."
     reasons = ", ".join(_SAYS[reason](missing) for reason, missing in coverage.missing)
-    return f"{coverage.indexed:,} of {coverage.total:,} files are indexed: {reasons}."
+    return f"{coverage.indexed:,} of {count(coverage.total, 'file')} are indexed: {reasons}."
 
 
 def _is(what: str) -> Callable[[int], str]:
