@@ -602,7 +602,7 @@ export interface MemorySearchResult {
 }
 
 export interface FulltextParams {
-  /** Words or phrases: a list, or one comma-separated text. */
+  /** Words or phrases: a list, or one text, split at commas, else at spaces outside "quotes". */
   keywords: string[] | string;
   /** All keywords (AND) or any (OR). */
   operator?: "AND" | "OR";

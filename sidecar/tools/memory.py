@@ -7,6 +7,7 @@ This module defines names, limits and shapes; the engine stores and finds memori
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -43,7 +44,8 @@ Keywords = Annotated[
     Field(max_length=50, json_schema_extra={"minItems": 1, "contains": {"type": "string", "pattern": r"\S"}}),
 ]
 KeywordsAsText = Annotated[str, Field(max_length=2000, json_schema_extra={"minLength": 1, "pattern": r"[^\s,]"})]
-"""Commas separate the keywords."""
+"""Commas separate the keywords; without a comma, spaces do, and double quotes keep a phrase together."""
+_WORD_OR_PHRASE = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 
 # ---------------------------------------------------------------- parameters
@@ -116,7 +118,8 @@ class FulltextParams(SearchedAsElsewhere):
     """Parameters of `memory_fulltext_search`."""
 
     keywords: Keywords | KeywordsAsText = Field(
-        description="Words or phrases: a list, or one comma-separated text.", examples=[["clang", "make all"]]
+        description='Words or phrases: a list, or one text, split at commas, else at spaces outside "quotes".',
+        examples=[["clang", "make all"]],
     )
     operator: Annotated[Literal["AND", "OR"], BeforeValidator(upper)] = Field(
         "OR", description="All keywords (AND) or any (OR).", examples=["AND"]
@@ -199,7 +202,7 @@ class FoundMemory(SnakeResult):
 
 
 class SearchData(SnakeResult):
-    """One page of hits. `notice` is set only when part of the search could not be done."""
+    """One page of hits. `notice` says what part of the search could not be done, or why there are no hits."""
 
     results: list[FoundMemory]
     pagination: Pagination
@@ -314,17 +317,27 @@ def memory_search(context: Context, params: SearchParams) -> MemorySearchResult:
     page = context.workspace.memories.search(
         params.query, params.limit, params.offset, params.namespace, context.cancelled
     )
-    return _found(page, params.limit, params.offset)
+    return _found(context, params, page, "No memory comes near the query.")
 
 
 def memory_fulltext_search(context: Context, params: FulltextParams) -> MemorySearchResult:
     """Finds memories with all (AND) or any (OR) of the keywords."""
-    given = params.keywords.split(",") if isinstance(params.keywords, str) else params.keywords
-    keywords = [keyword.strip() for keyword in given if keyword.strip()]
+    keywords = [keyword.strip() for keyword in _separated(params.keywords) if keyword.strip()]
     page = context.workspace.memories.find_keywords(
         keywords, params.operator, params.limit, params.offset, params.namespace
     )
-    return _found(page, params.limit, params.offset)
+    none = "No memory holds any of these keywords."
+    if params.operator == "AND" and len(keywords) > 1:
+        none = "No memory holds all of these keywords; with the operator OR, one that holds any of them is found."
+    return _found(context, params, page, none)
+
+
+def _separated(keywords: str | list[str]) -> list[str]:
+    if not isinstance(keywords, str):
+        return keywords
+    if "," in keywords:
+        return keywords.split(",")
+    return [phrase or word for phrase, word in _WORD_OR_PHRASE.findall(keywords)]
 
 
 def _existing(context: Context, params: KeyParams) -> Memory:
@@ -349,7 +362,8 @@ def _head(memory: Memory) -> MemoryHead:
     )
 
 
-def _found(page: MemoryPage, limit: int, offset: int) -> MemorySearchResult:
+def _found(context: Context, params: SearchParams | FulltextParams, page: MemoryPage, none: str) -> MemorySearchResult:
+    """One page as the tools answer it. `none` says why nothing was found, unless there is a simpler reason."""
     results = [
         FoundMemory(
             key=hit.memory.key,
@@ -362,8 +376,21 @@ def _found(page: MemoryPage, limit: int, offset: int) -> MemorySearchResult:
         )
         for hit in page.hits
     ]
-    pagination = Pagination(total=page.total, limit=limit, offset=offset)
-    return MemorySearchResult(data=SearchData(results=results, pagination=pagination, notice=page.notice or None))
+    reason = "" if results else _why_nothing(context, params, page.total, none)
+    notice = " ".join(part for part in (page.notice, reason) if part)
+    pagination = Pagination(total=page.total, limit=params.limit, offset=params.offset)
+    return MemorySearchResult(data=SearchData(results=results, pagination=pagination, notice=notice or None))
+
+
+def _why_nothing(context: Context, params: SearchParams | FulltextParams, total: int, none: str) -> str:
+    if total:
+        return f"offset skips all that was found: {total}."
+    memories = context.workspace.memories
+    if memories.page(params.namespace, (), 1, 0)[1]:
+        return none
+    if memories.page("", (), 1, 0)[1]:
+        return f'No memory has a key that begins with "{params.namespace}".'
+    return "No memories are saved for this workspace yet."
 
 
 MEMORY_SAVE = ToolSpec(

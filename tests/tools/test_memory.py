@@ -71,6 +71,38 @@ def test_a_full_text_search_takes_a_list_or_one_text_and_marks_keywords(tools: R
     assert either["data"]["pagination"] == {"total": 2, "limit": 1, "offset": 1}
 
 
+def test_keywords_in_one_text_without_a_comma_are_its_words_and_quotes_keep_a_phrase(tools: RealTools) -> None:
+    def found(keywords: object, operator: str = "AND") -> Any:
+        return tools("memory_fulltext_search", keywords=keywords, operator=operator)["data"]["results"]
+
+    assert found("folder  clang") == found(["folder", "clang"]) != []
+    assert found('"make all" clang') == found(["make all", "clang"]) != []
+    assert found("clang kubernetes", "OR") == found(["clang", "kubernetes"], "OR") != []
+    assert found('"all make"') == []
+    assert found('"clang') == found(["clang"]) != []
+
+
+def test_a_search_of_memories_that_finds_nothing_says_why(tools: RealTools) -> None:
+    def why(tool: str, **arguments: object) -> str:
+        answer = tools(tool, **arguments)["data"]
+        assert answer["results"] == []
+        return str(answer["notice"])
+
+    assert why("memory_fulltext_search", keywords=["clang", "zebra"], operator="AND") == (
+        "No memory holds all of these keywords; with the operator OR, one that holds any of them is found."
+    )
+    assert why("memory_fulltext_search", keywords=["zebra"]) == "No memory holds any of these keywords."
+    assert why("memory_fulltext_search", keywords=["clang"], offset=5) == "offset skips all that was found: 1."
+    for tool, asked in (("memory_search", {"query": "clang"}), ("memory_fulltext_search", {"keywords": "clang"})):
+        assert why(tool, **asked, namespace="nowhere/") == 'No memory has a key that begins with "nowhere/".'
+
+
+def test_a_search_where_nothing_was_saved_says_so(real_tools: Callable[..., RealTools]) -> None:
+    empty = real_tools("memory")
+    for tool, asked in (("memory_search", {"query": "clang"}), ("memory_fulltext_search", {"keywords": "clang"})):
+        assert empty(tool, **asked)["data"]["notice"] == "No memories are saved for this workspace yet."
+
+
 def test_deleting_asks_first_and_a_no_keeps_the_memory(tools: RealTools) -> None:
     question = tools.answer("memory_delete", {"key": "deploy"}, {})
     assert isinstance(question, Question)
@@ -177,3 +209,10 @@ async def test_saving_does_not_wait_for_a_build_that_is_running(real_tools: Call
     assert not build.done()
     saved.set()
     assert isinstance(await build, Done)
+
+
+def test_a_text_of_a_thousand_keywords_is_searched(tools: RealTools) -> None:
+    for operator in ("AND", "OR"):
+        many = " ".join(["clang", *(f"x{n}" for n in range(400))])[:2000]
+        found = tools("memory_fulltext_search", keywords=many, operator=operator)["data"]["results"]
+        assert [hit["key"] for hit in found] == (["build/command"] if operator == "OR" else [])
