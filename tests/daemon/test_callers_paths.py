@@ -163,6 +163,8 @@ async def test_an_agent_and_a_shell_see_the_same_limit_and_a_restart_keeps_it(
         told = there.run("status", cwd=work).stdout
         assert "patterns   unit1.py\n" in told
         assert "files      1 (0 of documentation)\n" in told
+        config = there.run("config", cwd=work).stdout
+        assert "chunkingStrategy when the index is rebuilt (`sidecar reindex`)" in config
         explained = there.run("explain", "unit2.py", cwd=work).stdout
         assert "not-in-patterns (only unit1.py is indexed; `sidecar index` indexes the whole workspace)" in explained
         assert "It was limited to unit1.py until now." in there.run("index", cwd=work).stderr
