@@ -57,7 +57,7 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         "index",
         ("create_index",),
         "If there is one, bring it up to date: only what changed is read and embedded.\n"
-        "Asks only where the setting confirm is always, and only before it makes an index or ends a limit to patterns.\n"
+        "Asks only where the setting confirm is always, before it makes an index or ends a limit to patterns.\n"
         "An index that was made by search index then holds the whole workspace.\n"
         "Prints the workspace, how many files and chunks there are, what was embedded and what was unchanged.",
         "    sidecar index\n    sidecar index -w ~/src/project --json\n",
