@@ -57,6 +57,9 @@ class Walker(Protocol):
     def found(self, path: str) -> FoundFile | SkippedPath:
         """The file if a walk would offer it, else why not. Raises FileNotFound if it does not exist."""
 
+    def is_there(self, path: str) -> bool:
+        """Whether something has this path, left out or not. Links are not followed: behind one, nothing does."""
+
 
 class MakeWalker(Protocol):
     """Makes a walker over a workspace."""

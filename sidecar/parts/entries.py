@@ -76,6 +76,19 @@ def entry_at(path: str, folder: str, is_last: bool) -> Entry:
     return Entry(path, name, absolute, modes.S_ISDIR(result.st_mode) and not is_link(result), result)
 
 
+def is_there(root: str, path: str) -> bool:
+    """Whether something below `root` has this path. Links are not followed: behind one, nothing does."""
+    names, folder = path.strip("/").split("/"), root
+    for depth in range(1, len(names) + 1):
+        entry = entry_at("/".join(names[:depth]), folder, depth == len(names))
+        if entry.stat is None:
+            return entry.failure is not None
+        if depth < len(names) and not entry.is_folder:
+            return False
+        folder = entry.absolute
+    return True
+
+
 def failed(error: Exception, name: str = "") -> Decision:
     """The decision on an entry that could not be examined because of `error`.
 

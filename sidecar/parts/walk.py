@@ -25,7 +25,7 @@ from sidecar.model import (
 )
 from sidecar.parts import deny
 from sidecar.parts.data_folder import is_own_folder
-from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link
+from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_there
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdict
 from sidecar.parts.languages import is_documentation
@@ -267,6 +267,10 @@ class DiskWalker:
         if not decision.indexed:
             return SkippedPath(path.strip("/"), decision)
         return self._offer(entry)
+
+    def is_there(self, path: str) -> bool:
+        """Whether something has this path, left out or not. Links are not followed: behind one, nothing does."""
+        return is_there(self._root, path)
 
     def _trace(self, path: str) -> tuple[Decision, Entry, _Folder | None]:
         """Follows a path from the root: the decision, the entry at which it ended, and the folder if the

@@ -183,7 +183,7 @@ class IndexStatus(CamelResult):
             yield "device", self.device_note
         if self.notice is not None:
             yield "notice", self.notice
-        if self.warning is not None:
+        if self.warning is not None and self.warning != self.notice:
             yield "warning", self.warning
         yield "languages", _counts(self.languages or {})
         yield "left out", _counts(self.excluded or {})

@@ -163,8 +163,10 @@ async def test_an_agent_and_a_shell_see_the_same_limit_and_a_restart_keeps_it(
         told = there.run("status", cwd=work).stdout
         assert "patterns   unit1.py\n" in told
         assert "files      1 (0 of documentation)\n" in told
+        config = there.run("config", cwd=work).stdout
+        assert "chunkingStrategy when the index is rebuilt (`sidecar reindex`)" in config
         explained = there.run("explain", "unit2.py", cwd=work).stdout
-        assert "not-in-patterns (only unit1.py is indexed; create_index" in explained
+        assert "not-in-patterns (only unit1.py is indexed; `sidecar index` indexes the whole workspace)" in explained
         assert "It was limited to unit1.py until now." in there.run("index", cwd=work).stderr
         result = await session.call_tool("search_code", {"query": "convert_unit_2", "mode": "fts"})
         assert result.structured_content is not None, result.content
@@ -176,6 +178,6 @@ def test_an_index_that_is_limited_is_made_whole_by_reindex_only_when_that_is_sai
     there: DataFolder, work: Path
 ) -> None:
     there.run("search", "index", "unit1.py", cwd=work)
-    assert "reindexed: 1 files" in there.run("reindex", cwd=work).stdout
+    assert "reindexed: 1 file," in there.run("reindex", cwd=work).stdout
     assert "reindexed: 3 files" in there.run("reindex", "--whole", cwd=work).stdout
     assert "patterns" not in json.loads(there.run("status", "--json", cwd=work).stdout)

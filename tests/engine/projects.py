@@ -190,6 +190,10 @@ class _Within:
         with self._around():
             return self._walker.found(path)
 
+    def is_there(self, path: str) -> bool:
+        with self._around():
+            return self._walker.is_there(path)
+
     def decide(self, path: str) -> Decision:
         with self._around():
             return self._walker.decide(path)

@@ -33,6 +33,22 @@ def test_a_file_that_is_not_there_is_not_said_to_belong_in_the_index(project: Pr
     assert (gone.decision.rule.value, gone.in_index, gone.stale) == ("no-such-file", True, True)
 
 
+@pytest.mark.parametrize("path", [".env", "node_modules/a.js", "gone/.env", "src/.env"])
+def test_a_name_that_is_left_out_exists_only_if_something_has_it(project: Project, path: str) -> None:
+    workspace = project.open()
+    rule = workspace.explain(path).decision.rule
+    assert not workspace.explain(path).exists
+    project.write(path, "KEY=value\n")
+    assert (workspace.explain(path).decision.rule, workspace.explain(path).exists) == (rule, True)
+
+
+def test_nothing_is_said_to_exist_behind_a_link(project: Project) -> None:
+    (project.root / "system").symlink_to("/etc")
+    workspace = project.open()
+    assert workspace.explain("system").exists
+    assert not workspace.explain("system/hostname").exists
+
+
 def test_a_link_is_told_by_where_it_leads(project: Project) -> None:
     (project.root / "again.py").symlink_to("src/retry.py")
     (project.root / "passwords").symlink_to("/etc/hostname")

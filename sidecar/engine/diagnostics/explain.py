@@ -24,9 +24,9 @@ def explain_path(files: WorkspaceFiles, path: str, generation: Generation | None
     walker, has_buffer = _walker(files, generation), path in files.buffers
     try:
         found = walker.found(path)
-        exists = True
     except FileNotFound:
-        found, exists = None, has_buffer
+        found = None
+    exists = has_buffer or walker.is_there(path)
     decision = walker.decide(path) if found is None or isinstance(found, FoundFile) else found.decision
     if decision.rule is Rule.FOLDER:
         return Explanation(path, Decision(Rule.FOLDER, _held(path, generation)), exists, in_index=False, stale=False)

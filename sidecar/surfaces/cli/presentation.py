@@ -56,7 +56,8 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
     ToolCommand(
         "index",
         ("create_index",),
-        "If there is one, bring it up to date: only what changed is read and embedded. Does not ask.\n"
+        "If there is one, bring it up to date: only what changed is read and embedded.\n"
+        "Asks only where the setting confirm is always, before it makes an index or ends a limit to patterns.\n"
         "An index that was made by search index then holds the whole workspace.\n"
         "Prints the workspace, how many files and chunks there are, what was embedded and what was unchanged.",
         "    sidecar index\n    sidecar index -w ~/src/project --json\n",
@@ -133,8 +134,9 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
     ToolCommand(
         "delete",
         ("delete_index",),
-        "Asks first, and the answer is no unless you say yes. Without a terminal and without --yes nothing is deleted\n"
-        "and the exit status is 9.",
+        "Asks first, and the answer is no unless you say yes. Without a terminal an editor that has the\n"
+        "workspace open is asked, even with --yes; where there is none, --yes is needed (and not enough where the\n"
+        "setting confirm is always). Otherwise nothing is deleted and the exit status is 9.",
         "    sidecar delete\n    sidecar delete --yes\n",
     ),
     ToolCommand(
