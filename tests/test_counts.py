@@ -123,7 +123,7 @@ def test_one_of_everything_reads_as_one() -> None:
 @pytest.mark.parametrize(
     ("counts", "said"),
     [
-        ({"files": 3, "chunks": 9, "unchanged": 3}, "0 chunks embedded (nothing has changed), 3 files unchanged"),
+        ({"files": 3, "chunks": 9, "unchanged": 3}, "0 chunks embedded (the index was up to date), 3 files unchanged"),
         ({"files": 3, "chunks": 9, "unchanged": 1}, "0 chunks embedded (every text had its vector already), 1 file"),
         (
             {"files": 2, "chunks": 6, "unchanged": 2, "removed": 1},

@@ -149,7 +149,7 @@ def test_the_manifest_of_another_index_never_answers_for_this_one(
         workspace = project.open()
     put_in_place(manifest, foreign)
     for _ in range(2):
-        with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+        with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
             find(workspace, "expire cookies")
     status = workspace.status()
     assert (status.status, "reindex_project" in status.warning) == ("failed", True)
@@ -274,8 +274,8 @@ def test_where_the_files_of_an_open_index_are_gone_the_status_says_what_to_do(pr
     place = IndexLayout(project.home, str(project.root)).path / gone
     shutil.rmtree(place) if place.is_dir() else place.unlink()
     status = workspace.status()
-    assert (status.status, "Run reindex_project" in status.warning) == ("failed", True)
-    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+    assert (status.status, "Run `reindex_project`" in status.warning) == ("failed", True)
+    with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
         find(workspace, "expire cookies")
     index(workspace)
     assert workspace.status().status == "ready"
@@ -294,7 +294,7 @@ def test_changed_bits_of_a_stored_text_are_never_shown(project: Project) -> None
     manifest.write_bytes(held.replace(b"delay = 2 ** attempt", b"delay = 2 -- attempt"))
     workspace = project.open()
     assert "src/cookies.py" in find(workspace, "expire cookies", top_k=1)
-    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+    with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
         find(workspace, "call again with backoff")
     project.close()
     workspace = project.open()

@@ -18,6 +18,8 @@ from sidecar.parts.pattern_limit import MAX_GLOBS, PathPattern, PatternLimit, re
 from tests.engine.projects import FILES, Project
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.process
+
 PYTHON = ["src/cookies.py", "src/retry.py"]
 
 

@@ -100,7 +100,7 @@ def test_an_index_of_another_model_is_not_searched_by_meaning_without_a_second_s
     project.close()
     project.flags.update(model=SLOW, twoStage=False)
     other = project.open()
-    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+    with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
         find(other, "expire cookies")
     assert find(other, "expire", mode="fts")
 
@@ -161,7 +161,7 @@ def test_of_a_manifest_with_zeroed_pages_status_tells_and_every_way_out_works(
     status = workspace.status()
     if not opened:
         assert (status.status, "reindex_project" in status.warning) == ("failed", True)
-        with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+        with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
             find(workspace, "expire cookies")
     WAYS_OUT[way](workspace)
     assert workspace.status().status == "ready"
@@ -274,7 +274,7 @@ def test_kept_vectors_that_prove_damaged_while_they_are_open_are_begun_anew(proj
     connection.close()
     with vectors.open("r+b") as file:
         file.write(bytes(vectors.stat().st_size))
-    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+    with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
         workspace.index.readable().kept.count()
     assert index(workspace).embedded > 0
     assert image(workspace, store=False) == before

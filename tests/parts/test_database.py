@@ -27,7 +27,7 @@ def test_a_file_that_another_writes_is_locked_and_not_corrupt(tmp_path: Path) ->
 def test_a_damaged_file_says_what_may_be_done_about_it(tmp_path: Path) -> None:
     path = tmp_path / "{odd}.sqlite"
     path.write_bytes(b"no database" * 1000)
-    with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+    with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
         connect(path)
 
 
@@ -35,7 +35,7 @@ def test_a_folder_in_the_place_of_a_file_or_of_its_log_is_damage(tmp_path: Path)
     (tmp_path / "a.sqlite").mkdir()
     (tmp_path / "b.sqlite-wal").mkdir()
     for name in ("a.sqlite", "b.sqlite"):
-        with pytest.raises(IndexCorrupt, match="Run reindex_project"):
+        with pytest.raises(IndexCorrupt, match="Run `reindex_project`"):
             connect(tmp_path / name)
 
 
@@ -49,7 +49,7 @@ def test_what_a_damaged_file_makes_fail_is_blamed_on_the_file_and_nothing_else_i
         raise ZeroDivisionError
     held = path.read_bytes()
     path.write_bytes(held[: 2 * 4096] + bytes(4096) + held[3 * 4096 :])
-    with pytest.raises(IndexCorrupt, match=r"a\.sqlite.*Run reindex_project"), blamed(path):
+    with pytest.raises(IndexCorrupt, match=r"a\.sqlite.*Run `reindex_project`"), blamed(path):
         raise ZeroDivisionError
 
 
@@ -61,9 +61,9 @@ def test_a_folder_that_is_not_there_is_no_damage(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["missing/a.sqlite", "file/a.sqlite", "a.sqlite"])
 def test_a_file_to_be_read_that_is_gone_with_or_without_its_folder_is_damage(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(IndexCorrupt, match=r"the file is gone\. Run reindex_project"):
+    with pytest.raises(IndexCorrupt, match=r"the file is gone\. Run `reindex_project`"):
         connect(tmp_path / place, readonly=True)
-    with pytest.raises(IndexCorrupt, match=r"the file is gone\. Run reindex_project"):
+    with pytest.raises(IndexCorrupt, match=r"the file is gone\. Run `reindex_project`"):
         file_id(tmp_path / place)
 
 

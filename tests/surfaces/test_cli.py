@@ -67,7 +67,7 @@ def test_index_prints_the_counts_and_says_the_second_time_what_was_unchanged() -
     assert "3 files, 3 chunks (1 file of documentation)" in shell.out
     assert "3 chunks embedded, 0 files unchanged" in shell.out
     assert shell("index") == 0
-    assert "0 chunks embedded (nothing has changed), 3 files unchanged" in shell.out
+    assert "0 chunks embedded (the index was up to date), 3 files unchanged" in shell.out
 
 
 def test_progress_goes_to_standard_error_and_quiet_silences_it() -> None:
