@@ -105,7 +105,7 @@ class UpdateResult(CamelResult):
         if self.embedded or not self.chunks:
             return embedded
         changed = self.unchanged < self.files or self.removed
-        return f"{embedded} ({'every text had its vector already' if changed else 'nothing has changed'})"
+        return f"{embedded} ({'every text had its vector already' if changed else 'the index was up to date'})"
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
