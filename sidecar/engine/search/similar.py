@@ -21,8 +21,12 @@ from sidecar.engine.search.source import Flags, SearchedSnapshot, SearchSource
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import FileNotFound, InvalidParams, InvalidQuery
 from sidecar.model import Hit, IsCancelled, SearchAnswer
+from sidecar.parts.lexical.definitions import find_definitions_around
 from sidecar.parts.lexical.tokens import query_terms
 from sidecar.parts.manifest import COLLECTIONS
+
+_FUNCTIONS = frozenset(("function", "method", "constructor", "macro"))
+_HOLDERS = frozenset(("module", "namespace"))
 
 
 def similarity_of(cosine: float) -> float:
@@ -51,12 +55,11 @@ def find_closest(
 def find_similar(
     source: SearchSource, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled
 ) -> SearchAnswer:
-    """The chunks of the same collection closest to the chunk at a line, best first, without that chunk. Uses the
-    chunk's indexed vector and no model.
+    """The chunks of the same collection closest to the chunk at a line, best first. Uses the chunk's indexed vector and
+    no model. If `end_line` is at least `line`, the comparison is with just these lines, which the model embeds.
 
-    If `end_line` is at least `line`, the comparison is with just these lines, which the model embeds, and the chunks
-    that contain them are left out. Raises FileNotFound if the path is not in the index, InvalidParams, ModelLoadFailed
-    and Cancelled.
+    What is compared is no answer: the chunks that overlap it, or the definition around `line` (`_own_lines`), are left
+    out. Raises FileNotFound if the path is not in the index, InvalidParams, ModelLoadFailed and Cancelled.
     """
     start = time.perf_counter()
     snapshot = source.snapshot
@@ -64,20 +67,39 @@ def find_similar(
     collections = snapshot.file_collection[snapshot.chunk_file]
     allowed = np.asarray(collections == collections[row])
     if end_line < line:
-        allowed[row] = False
+        compared = (int(snapshot.chunk_start[row]), int(snapshot.chunk_end[row]))
         vector = _kept_vector(snapshot, row, f"{path}:{line}")
     else:
-        same_file = snapshot.chunk_file == snapshot.chunk_file[row]
-        held = same_file & (snapshot.chunk_start <= end_line) & (line <= snapshot.chunk_end)
-        allowed &= ~held
-        text = _text_between(snapshot, np.flatnonzero(held), line, end_line)
+        compared = (line, end_line)
+        text = _text_between(snapshot, np.flatnonzero(_overlapping(snapshot, row, compared)), line, end_line)
         if not text.strip():
             raise InvalidParams(f"{shown.place(path)}:{line}-{end_line} is empty: there is nothing to compare.")
         vector = source.embedder().embed_documents([text])[0]
+    for lines in (compared, _own_lines(snapshot, row, line)):
+        allowed &= ~_overlapping(snapshot, row, lines)
     answer, closest = _answer(source, vector, allowed, limit, 0.5, cancelled, start)
     if answer.hits:
         return answer
     return replace(answer, reason=why_nothing_similar(COLLECTIONS[collections[row]], closest))
+
+
+def _overlapping(snapshot: SearchedSnapshot, row: int, lines: tuple[int, int]) -> Flags:
+    """Which chunks of this chunk's file have a line in common with `lines` (first and last, 1-based)."""
+    same_file = snapshot.chunk_file == snapshot.chunk_file[row]
+    return np.asarray(same_file & (snapshot.chunk_start <= lines[1]) & (lines[0] <= snapshot.chunk_end))
+
+
+def _own_lines(snapshot: SearchedSnapshot, row: int, line: int) -> tuple[int, int]:
+    """The first and last line of the definition around `line`: the outermost function, which functions inside it are
+    pieces of, else the innermost definition. A namespace or module is none: it holds what is compared, and is not it.
+    If `line` is in no definition, that at the end or the start of the chunk counts, and without one the line alone."""
+    file_id = int(snapshot.file_ids[snapshot.chunk_file[row]])
+    for at in (line, int(snapshot.chunk_end[row]), int(snapshot.chunk_start[row])):
+        around = [d for d in find_definitions_around(snapshot.connection, file_id, at) if d.kind not in _HOLDERS]
+        if around:
+            own = next((d for d in around if d.kind in _FUNCTIONS), around[-1])
+            return own.start_line, own.end_line
+    return line, line
 
 
 def _kept_vector(snapshot: SearchedSnapshot, row: int, place: str) -> NDArray[np.float32]:

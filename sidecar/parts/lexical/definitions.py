@@ -133,6 +133,18 @@ def find_definitions_containing(
     ]
 
 
+def find_definitions_around(connection: sqlite3.Connection, file_id: int, line: int) -> list[DefinitionRow]:
+    """The definitions of a file that contain this line (1-based), outermost first."""
+    return [
+        DefinitionRow._make(row)
+        for row in connection.execute(
+            f"SELECT {_COLUMNS} FROM definitions WHERE file_id = ? AND start_line <= ? AND ? <= end_line"
+            " ORDER BY start_line, end_line DESC, depth",
+            (file_id, line, line),
+        )
+    ]
+
+
 def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[str, int]]:
     """`(folded stem, file id)` of the files whose stem is one of these, folded by `fold_name`."""
     return [
