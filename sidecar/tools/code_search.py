@@ -22,6 +22,8 @@ from sidecar.tools.spec import Params, RefusedAs, ToolSpec
 
 FAMILY = "code-search"
 MAX_GLOB = 200
+MAX_QUERY = 20_000
+"""The most characters of a query: room for a pasted issue with its traceback."""
 
 
 def whole(value: Any) -> Any:
@@ -40,7 +42,7 @@ class SearchCodeParams(Params):
     """Parameters of `search_code`."""
 
     query: Query = Field(
-        max_length=1000,
+        max_length=MAX_QUERY,
         description="What to look for, in words or as an identifier.",
         examples=["retry with backoff"],
         json_schema_extra={"minLength": 1},

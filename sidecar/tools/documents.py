@@ -14,7 +14,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from sidecar import shown
 from sidecar.errors import BlankContent, InvalidParams
-from sidecar.tools.code_search import Whole
+from sidecar.tools.code_search import MAX_QUERY, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import DOCUMENTS, SnakeResult
 from sidecar.tools.spec import PLAIN_NAME, Params, ToolSpec
@@ -30,7 +30,7 @@ class SearchDocumentIndexParams(Params):
     """Parameters of `search_index` by query."""
 
     query: str = Field(
-        max_length=10_000,
+        max_length=MAX_QUERY,
         description='Words; +must, -not and "exact phrase".',
         examples=['+python "machine learning"'],
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictFloat, WithJsonSchema
 
-from sidecar.tools.code_search import Whole
+from sidecar.tools.code_search import MAX_QUERY, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import INLINE, SnakeResult
 from sidecar.tools.spec import Params, ToolSpec
@@ -21,7 +21,7 @@ SNIPPET = 200
 class SearchTextsParams(Params):
     """Parameters of `search_documents`."""
 
-    query: str = Field(max_length=10_000, description="Words to look for.", examples=["rate limiting API"])
+    query: str = Field(max_length=MAX_QUERY, description="Words to look for.", examples=["rate limiting API"])
     documents: list[str] = Field(
         max_length=MAX_TEXTS, description="The texts to search.", examples=[["Rate limiting protects APIs", "API docs"]]
     )
@@ -37,7 +37,7 @@ class QueryTextsParams(SearchTextsParams):
 class FuzzyParams(Params):
     """Parameters of `search_fuzzy`."""
 
-    query: str = Field(max_length=10_000, description="What to match.", examples=["pythn"])
+    query: str = Field(max_length=MAX_QUERY, description="What to match.", examples=["pythn"])
     candidates: list[str] = Field(
         max_length=MAX_TEXTS, description="What to match it with.", examples=[["python", "java", "rust"]]
     )

@@ -17,7 +17,7 @@ from sidecar import shown
 from sidecar.errors import InvalidParams, MemoryNotFound
 from sidecar.model import Memory, MemoryPage
 from sidecar.tools.code_index import why_cancelled
-from sidecar.tools.code_search import Query, Whole
+from sidecar.tools.code_search import MAX_QUERY, Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import MEMORY, SnakeResult
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
@@ -104,7 +104,7 @@ class SearchParams(SearchedAsElsewhere):
     """Parameters of `memory_search`."""
 
     query: Query = Field(
-        max_length=1000,
+        max_length=MAX_QUERY,
         description="What to look for, in words.",
         examples=["how is the project built"],
         json_schema_extra={"minLength": 1},

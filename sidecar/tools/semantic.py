@@ -17,7 +17,7 @@ from sidecar.errors import IndexNotFound, InvalidParams, InvalidPattern, Invalid
 from sidecar.model import Hit, MarkedLine, SearchAnswer
 from sidecar.shown import count
 from sidecar.tools.code_index import patterns_in_words, question, refuse_while_indexing, unchanged, why_cancelled
-from sidecar.tools.code_search import Query, Whole
+from sidecar.tools.code_search import MAX_QUERY, Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult
 from sidecar.tools.lines import ASIDE, BAD, FOUND, PLACE, STRONG, Line
@@ -69,7 +69,7 @@ class QueryParams(Params):
     """Parameters of `search_query`."""
 
     query: Query = Field(
-        max_length=1000,
+        max_length=MAX_QUERY,
         description="What to look for, in words.",
         examples=["error handling"],
         json_schema_extra={"minLength": 1},

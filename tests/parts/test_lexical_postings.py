@@ -17,8 +17,10 @@ from sidecar.parts.lexical.definitions import find_definitions, find_stems
 from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.postings import (
     MERGE_FACTOR,
+    MOST_TERMS,
     Postings,
     merge_segments,
+    most_telling,
     read_bodies,
     read_lengths,
     read_postings,
@@ -269,3 +271,15 @@ def test_very_long_text_is_counted_without_overflow(connection: sqlite3.Connecti
     write(connection, "needle " * 1000)
     assert read_bodies(connection, ["needl"]).tfs.tolist() == [255]
     assert read_lengths(connection).bodies[0] == 1003  # the words, the stem twice, the folder
+
+
+def test_of_many_terms_the_first_and_the_rarest_that_occur_are_looked_up(connection: sqlite3.Connection) -> None:
+    common = [f"common{letter}{other}" for letter in "abcdefghij" for other in "abcdefghij"]
+    write(connection, *(" ".join(common) for _ in range(20)), "seldom")
+    terms = [*(f"unseen{n}" for n in range(40)), *common, "seldom"]
+    chosen = most_telling(connection, terms)
+    assert len(chosen) == MOST_TERMS
+    assert chosen[: MOST_TERMS // 3] == terms[: MOST_TERMS // 3]
+    assert chosen[-1] == "seldom"
+    assert not {"unseen39"} & set(chosen)
+    assert most_telling(connection, terms[:MOST_TERMS]) == terms[:MOST_TERMS]

@@ -56,6 +56,13 @@ def test_a_question_in_words_finds_the_code_with_its_lines(ask: Drive) -> None:
         assert hit["content"].splitlines() == lines
 
 
+@requires("002.search_code.semantic")
+def test_a_text_as_long_as_an_issue_is_searched_and_found_by_what_stands_at_its_end(ask: Drive) -> None:
+    log = "".join(f"line {n} of the log: unrelated-{n} was {n} ms late, see entry_{n}\n" for n in range(400))[:19_960]
+    answer = ask("search_code", query=log + "\nFailed in parse_settings_file")
+    assert answer["results"][0]["path"] == "src/parser.py"
+
+
 @requires("002.search_code.fts", "002.search_code.modes")
 def test_words_find_an_identifier_by_its_exact_name(ask: Drive) -> None:
     answer = ask("search_code", query="parse_settings_file", mode="fts")

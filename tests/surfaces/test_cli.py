@@ -260,6 +260,15 @@ def test_reindex_takes_several_files(shell: Shell) -> None:
     assert shell.out == "reindexed b.py: 1 chunk\nreindexed src/a.py: 1 chunk\n"
 
 
+def test_a_single_dash_searches_for_the_text_on_standard_input(shell: Shell) -> None:
+    for command in (("search", "-"), ("docs", "-"), ("search", "-k", "1", "-")):
+        assert shell(*command, "--json", stdin="alpha\n") == 0
+        assert json.loads(shell.out)["query"] == "alpha\n"
+    assert shell("search", "-", stdin=" \n") == 2
+    assert shell.err.endswith("[INVALID_QUERY]\n")
+    assert shell.json("search", "alpha", "-")["query"] == "alpha -"
+
+
 def test_call_prints_what_an_agent_would_get(shell: Shell) -> None:
     assert shell("call", "search_code", '{"query": "alpha", "top_k": 1}') == 0
     assert [hit["path"] for hit in json.loads(shell.out)["results"]] == ["b.py"]

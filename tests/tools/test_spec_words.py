@@ -33,7 +33,7 @@ def tool(name: str) -> ToolSpec:
 
 
 @pytest.mark.parametrize("name", WITH_A_QUERY)
-@pytest.mark.parametrize("arguments", [{}, {"query": None}, {"query": "x" * 1001}, {"query": 7}, {"query": ["x"]}])
+@pytest.mark.parametrize("arguments", [{}, {"query": None}, {"query": "x" * 20_001}, {"query": 7}, {"query": ["x"]}])
 def test_whatever_is_wrong_with_a_search_query_is_an_invalid_query(name: str, arguments: dict[str, object]) -> None:
     with pytest.raises(InvalidQuery, match="query: ") as refused:
         validate(tool(name), arguments)
@@ -62,7 +62,7 @@ def test_whatever_is_wrong_with_a_glob_is_an_invalid_pattern(
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("search_code", {"query": "x" * 1001, "top_k": 0}),
+        ("search_code", {"query": "x" * 20_001, "top_k": 0}),
         ("search_code", {"q": "x"}),
         ("search_code", {"query": "x", "paths": "src/**"}),
         ("search_code", {"query": "x", "paths": ["a"] * 21}),

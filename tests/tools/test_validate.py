@@ -15,9 +15,9 @@ def tool(name: str) -> ToolSpec:
 
 
 REFUSED = [
-    ("search_code", {}, "query: is required (text of 1 to 1000 characters)."),
-    ("search_code", {"query": 5}, "query: must be text of 1 to 1000 characters, not 5."),
-    ("search_code", {"query": "x" * 1001}, "(1001 characters)"),
+    ("search_code", {}, "query: is required (text of 1 to 20000 characters)."),
+    ("search_code", {"query": 5}, "query: must be text of 1 to 20000 characters, not 5."),
+    ("search_code", {"query": "x" * 20_001}, "(20001 characters)"),
     ("search_code", {"query": "\ud800"}, "query: must be text"),
     ("search_code", {"query": "x", "top_k": 0}, "top_k: must be a whole number from 1 to 50, not 0."),
     ("search_code", {"query": "x", "top_k": 51}, "top_k: must be a whole number from 1 to 50, not 51."),
@@ -75,7 +75,7 @@ def test_every_wrong_parameter_is_named_at_once() -> None:
         ({"query": "x", "alpha": 0}, "alpha", 0.0),
         ({"query": "x"}, "mode", "hybrid"),
         ({"query": "x"}, "compact", False),
-        ({"query": "é" * 1000}, "query", "é" * 1000),
+        ({"query": "é" * 20_000}, "query", "é" * 20_000),
     ],
 )
 def test_what_json_can_say_is_taken_as_meant(arguments: dict[str, object], field: str, value: object) -> None:

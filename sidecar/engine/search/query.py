@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from sidecar.engine.search.rank.paths import names_platform
 from sidecar.parts.lexical.tokens import STOP_WORDS, fold_name, query_terms, words
 
 _SYMBOL = re.compile(r"[@$#]?\w+(?:(?:::|\.|->|#|/|\\)[@$]?\w+)*[!?]?(?:\(\))?")
@@ -25,6 +26,8 @@ _TESTS = re.compile(
 )
 """Matches queries that ask for tests, or that name one. A query that only mentions tests is about the code that deals
 with them."""
+_LONGEST_ASKING = 200
+"""A longer text, such as an issue, contains these words without asking for anything by them."""
 _EXAMPLES = frozenset(
     "example examples sample samples demo demos tutorial docs documentation benchmark benchmarks".split()
 )
@@ -44,7 +47,8 @@ class Query:
     - `container`: what qualifies the symbol (`Foo` of `Foo::bar`); empty if nothing does.
     - `plain`: the content words, which may be names too.
     - `joined`: each pair of neighbouring content words as one name.
-    - `wants_tests`, `wants_examples`, `wants_prose`: whether the query asks for files that otherwise rank lower.
+    - `wants_tests`, `wants_examples`, `wants_prose`, `wants_platform` (one of the rarer ones): whether the query asks
+      for files that otherwise rank lower. A text of more than 200 characters asks for none.
     """
 
     text: str
@@ -58,12 +62,14 @@ class Query:
     wants_tests: bool
     wants_examples: bool
     wants_prose: bool
+    wants_platform: bool
 
 
 def understand(text: str) -> Query:
     """Analyses a query. A blank query has no terms and no names."""
     stripped = text.strip()
-    is_symbol = len(stripped) <= 200 and _SYMBOL.fullmatch(stripped) is not None
+    short = len(stripped) <= _LONGEST_ASKING
+    is_symbol = short and _SYMBOL.fullmatch(stripped) is not None
     path = [part for part in _SEPARATOR.split(stripped.strip("@$#!?()")) if part] if is_symbol else []
     content = [word for word in words(stripped) if word.lower() not in STOP_WORDS][:64]
     lowered = {word.lower() for word in content}
@@ -77,9 +83,10 @@ def understand(text: str) -> Query:
         container=fold_name(path[-2]) if len(path) > 1 else "",
         plain=_folded(content),
         joined=_folded(a + b for a, b in pairwise(content)),
-        wants_tests=_TESTS.search(stripped.rstrip("?!. ")) is not None,
-        wants_examples=bool(lowered & _EXAMPLES),
-        wants_prose=_PROSE.search(stripped) is not None,
+        wants_tests=short and _TESTS.search(stripped.rstrip("?!. ")) is not None,
+        wants_examples=short and bool(lowered & _EXAMPLES),
+        wants_prose=short and _PROSE.search(stripped) is not None,
+        wants_platform=short and names_platform(stripped),
     )
 
 

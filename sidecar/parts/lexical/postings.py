@@ -55,6 +55,7 @@ _SMALL = 300_000
 _FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
 MOST_TERMS = 96
+_ASKED = 500
 _COLUMNS = 3
 
 Entry = tuple[int, Sequence[int], FileTerms]
@@ -146,6 +147,27 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
 def read_postings(connection: sqlite3.Connection, terms: Sequence[str]) -> FoundPostings:
     """The postings of these terms, which must all be different. Only the first 96 terms are looked up."""
     return _read(connection, terms, "bodies, names, fields")
+
+
+def most_telling(connection: sqlite3.Connection, terms: Sequence[str]) -> list[str]:
+    """At most `MOST_TERMS` of these terms, in their order: all of a short text. Of a longer one the first third, since
+    a text says first what it is about, and of the others those that occur in the index, the rarest first."""
+    if len(terms) <= MOST_TERMS:
+        return list(terms)
+    sizes: dict[str, int] = {}
+    for start in range(0, len(terms), _ASKED):
+        asked = terms[start : start + _ASKED]
+        # The size of its postings tells how frequent a term is, and SQLite knows it without reading them.
+        sizes |= connection.execute(
+            "SELECT term, sum(length(bodies)) FROM lexical_postings"
+            " WHERE segment IN (SELECT segment FROM lexical_segments) AND bodies IS NOT NULL"
+            f" AND term IN ({','.join('?' * len(asked))}) GROUP BY term",
+            list(asked),
+        )
+    first = MOST_TERMS // 3
+    rarest = sorted((term for term in terms[first:] if term in sizes), key=sizes.__getitem__)
+    kept = frozenset((*terms[:first], *rarest[: MOST_TERMS - first]))
+    return [term for term in terms if term in kept]
 
 
 def read_bodies(connection: sqlite3.Connection, terms: Sequence[str]) -> Postings:
@@ -391,6 +413,7 @@ __all__ = [
     "Postings",
     "create_tables",
     "merge_segments",
+    "most_telling",
     "read_bodies",
     "read_lengths",
     "read_postings",

@@ -62,7 +62,7 @@ def _call(session: CliSession, tool: str = "", **instead: object) -> Reply:
     """Calls the command's first tool, or another one of them, with what was typed; `instead` replaces arguments."""
     command = next(one for one in TOOL_COMMANDS if one.name == session.args.command)
     tool = tool or command.tools[0]
-    arguments = {**arguments_of(command, session.args, tool), **instead}
+    arguments = {**arguments_of(command, session.args, tool, session.stdin), **instead}
     try:
         return session.call(shell_facts()["tools"][tool]["name"], arguments)
     except InvalidParams as error:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 from sidecar.surfaces.cli.presentation import Argument, ToolCommand
 
@@ -46,13 +46,14 @@ def add_options(parser: argparse.ArgumentParser, command: ToolCommand, facts: Fa
         parser.add_argument("--format", choices=choices, default="table", help="how to print it (default table)")
 
 
-def arguments_of(command: ToolCommand, args: argparse.Namespace, tool: str) -> dict[str, object]:
-    """Returns the arguments of one of the command's tools, as they were typed; None is what was not."""
+def arguments_of(command: ToolCommand, args: argparse.Namespace, tool: str, stdin: TextIO) -> dict[str, object]:
+    """Returns the arguments of one of the command's tools, as they were typed; None is what was not. Where several
+    words make one text, a single `-` stands for what `stdin` holds."""
     given: dict[str, object] = {}
     for name in shell_facts()["tools"][tool]["parameters"]:
         value = getattr(args, name)
         words = command.arguments.get(name, Argument()).position == "words"
-        given[name] = (" ".join(value) if value else None) if words else value
+        given[name] = _text(value, stdin) if words else value
     return given
 
 
@@ -62,6 +63,10 @@ def missing_position(command: ToolCommand, given: Mapping[str, object]) -> tuple
         if argument.position and not given.get(name):
             return name, _metavar(name, {}, argument)
     return "", ""
+
+
+def _text(words: Sequence[str], stdin: TextIO) -> str | None:
+    return stdin.read() if list(words) == ["-"] else " ".join(words) or None
 
 
 def number(text: str) -> object:
@@ -121,6 +126,8 @@ def help_of(field: Mapping[str, Any], argument: Argument = Argument()) -> str:  
     if field.get("default") not in (None, False, "", []):
         facts.append(f"default {field['default']}")
     notes = [argument.note] if argument.note else []
+    if argument.position == "words":
+        notes.append("a single - reads standard input")
     if field.get("type") == "array" and not argument.position:
         notes.append("may be repeated")
     return "; ".join([text + (f" ({', '.join(facts)})" if facts else ""), *notes]).replace("%", "%%")

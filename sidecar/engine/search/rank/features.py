@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 
 from sidecar.engine.search.rank.chunk_groups import relative
-from sidecar.engine.search.rank.paths import names_platform
 from sidecar.engine.search.rank.signals import SPAN, Signals
 from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
@@ -78,7 +77,7 @@ def is_example(e: Signals) -> Floats:
 def is_foreign(e: Signals) -> Floats:
     """Vendored, generated, kept for compatibility, or for a rarer platform, and so rarely the code that is meant. The
     platform does not count if the query names one."""
-    platform = e.paths[:, 3] * np.float32(not names_platform(e.query.text))
+    platform = e.paths[:, 3] * np.float32(not e.query.wants_platform)
     return _unlike_others(np.maximum(e.paths[:, 2], platform))
 
 

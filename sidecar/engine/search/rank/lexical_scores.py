@@ -17,7 +17,7 @@ from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
-from sidecar.parts.lexical.postings import MOST_TERMS, Postings, read_postings
+from sidecar.parts.lexical.postings import Postings, most_telling, read_postings
 
 _FIELD_WEIGHTS = {
     Field.PATH: 2.0,
@@ -58,8 +58,8 @@ class LexicalScores:
 
 
 def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> LexicalScores:
-    """The scores of a query's terms; all 0 without terms. Terms after the first `MOST_TERMS` are not looked up, but
-    count as missing in the shares."""
+    """The scores of a query's terms; all 0 without terms. Of many only the `most_telling` are looked up, and
+    the others count as missing in the shares."""
     chunks, files = len(snapshot.chunk_ids), len(snapshot.file_ids)
     match = LexicalScores(
         chunks=np.zeros(chunks, np.float32),
@@ -73,9 +73,10 @@ def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
     )
     step = max(1, _CELLS // max(1, files))
     total = 0.0
-    for start in range(0, min(len(terms), MOST_TERMS), step):
-        total += _add_terms(match, snapshot, columns, terms[start : start + step])
-    total += idf(columns.file_count, 0) * max(0, len(terms) - MOST_TERMS)
+    telling = most_telling(snapshot.connection, terms)
+    for start in range(0, len(telling), step):
+        total += _add_terms(match, snapshot, columns, telling[start : start + step])
+    total += idf(columns.file_count, 0) * (len(terms) - len(telling))
     if total:
         for shares in (match.chunk_names, match.fields, match.chunk_cover, match.body_cover):
             np.divide(shares, np.float32(total), out=shares)
