@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from sidecar.parts.encoded import without_encoded
 from sidecar.parts.lexical.analyse import file_stem
 
 
@@ -25,8 +26,9 @@ class WithBody(Protocol):
 
 
 def body_text(chunk: WithBody) -> str:
-    """The chunk's text as it is, below a line of its enclosing names if it has any."""
-    return f"{' '.join(chunk.enclosing)}\n{chunk.text}" if chunk.enclosing else chunk.text
+    """The chunk's text without encoded data, below a line of its enclosing names if it has any."""
+    text = without_encoded(chunk.text)
+    return f"{' '.join(chunk.enclosing)}\n{text}" if chunk.enclosing else text
 
 
 def path_text(path: str) -> str:

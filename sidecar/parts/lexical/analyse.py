@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.model import Chunk, Definition, ParsedFile
+from sidecar.parts.encoded import without_encoded
 from sidecar.parts.lexical.tokens import terms_of, words
 
-LEXICAL_VERSION = 1
+LEXICAL_VERSION = 2
 """Raise this when the same file gives other terms, or when the tables change: an index of another
 version is rebuilt.
 """
@@ -92,6 +93,7 @@ class FileTerms:
 
 def analyse(path: str, parsed: ParsedFile) -> FileTerms:
     """The terms of every chunk and every field of one file."""
+    parsed = _without_encoded(parsed)
     vocabulary: dict[str, int] = {}
     context = count_terms(path_context(path))
     bodies = [_body_terms(chunk, context) for chunk in parsed.chunks]
@@ -107,6 +109,13 @@ def analyse(path: str, parsed: ParsedFile) -> FileTerms:
         definitions=tuple(_place(parsed.definitions, parsed.chunks)),
         vocabulary=tuple(vocabulary),
     )
+
+
+def _without_encoded(parsed: ParsedFile) -> ParsedFile:
+    """The same chunks and comments without encoded data in their texts."""
+    chunks = tuple(replace(chunk, text=without_encoded(chunk.text)) for chunk in parsed.chunks)
+    comments = tuple(replace(comment, text=without_encoded(comment.text)) for comment in parsed.comments)
+    return replace(parsed, chunks=chunks, comments=comments)
 
 
 def count_terms(text: str) -> dict[str, int]:

@@ -18,12 +18,16 @@ from itertools import pairwise
 
 import snowballstemmer
 
-TOKENS_VERSION = 1
+TOKENS_VERSION = 2
 """Raise this when the same text gives other terms: an index of another version is rebuilt."""
 
 MAX_WORD = 64
 """Longer ASCII words are encoded bytes and not language. In other scripts, a run of Han may be a whole sentence."""
 _MAX_NUMBER = 6
+
+_ID = re.compile(r"(?=[0-9]*[a-fA-F])[0-9a-fA-F]+")
+_ID_LENGTHS = frozenset((8, 12, 32, 40))
+"""Of the long parts of a UUID, of a UUID without dashes, and of a commit id."""
 
 _STOP = """
     a an and are as at be been but by can could did do does for from get gets had has have how i if in into is it its
@@ -71,14 +75,18 @@ def terms_of(word: str) -> tuple[str, ...]:
     if len(word) > MAX_WORD:
         return ()
     if word[0] in "0123456789":
-        # Dates, ports and `3d` are searched for; hexadecimal tables and digests are not.
-        return (word.lower(),) if 1 < len(word) <= _MAX_NUMBER else ()
+        # Dates, ports, `3d`, commit ids and parts of UUIDs are searched for; hexadecimal tables and digests are not.
+        return (word.lower(),) if 1 < len(word) <= _MAX_NUMBER or _is_id(word) else ()
     if word.islower() and word.isalpha():
         return (stem(word),)
     parts = _PART.findall(word)
     if len(parts) == 1 and len(parts[0]) == len(word.strip("_")):
         return (stem(parts[0].lower()),)
     return _distinct(fold_name(word), *(stem(part.lower()) for part in parts if len(part) > 1))
+
+
+def _is_id(word: str) -> bool:
+    return len(word) in _ID_LENGTHS and _ID.fullmatch(word) is not None
 
 
 def whole_term(word: str) -> str:
