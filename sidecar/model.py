@@ -585,7 +585,7 @@ class SymbolHit:
     end_line: int
     container: str
     exported: bool
-    match: Literal["exact", "prefix", "words"]
+    match: Literal["exact", "prefix", "typo", "words"]
     line: str
 
 

@@ -305,7 +305,7 @@ export interface Symbol {
   startLine: number;
   endLine: number;
   line: string;
-  match: "exact" | "prefix" | "words";
+  match: "exact" | "prefix" | "typo" | "words";
   container?: string;
 }
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz import process
+from rapidfuzz.distance import OSA, Levenshtein
 
 
 def similarity(left: str, right: str, at_least: float = 0.0) -> float:
@@ -19,3 +21,11 @@ def similarity(left: str, right: str, at_least: float = 0.0) -> float:
     allowed = ceil((1 - at_least) * longest)
     distance = Levenshtein.distance(left, right, score_cutoff=allowed)
     return 0.0 if distance > allowed else (longest - distance) / longest
+
+
+def closest(wanted: str, names: Sequence[str], most_edits: int, limit: int) -> list[str]:
+    """At most `limit` names that `most_edits` turn into `wanted`: fewest edits first, then those that begin and end as
+    it does, then in the given order. An edit adds, drops or replaces a letter, or swaps two neighbours."""
+    found = process.extract(wanted, names, scorer=OSA.distance, score_cutoff=most_edits, limit=None)
+    best = sorted(found, key=lambda one: (one[1], one[0][:1] != wanted[:1], one[0][-1:] != wanted[-1:], one[2]))
+    return [name for name, _, _ in best[:limit]]

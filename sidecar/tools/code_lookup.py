@@ -75,7 +75,7 @@ class Symbol(CamelResult):
     start_line: int
     end_line: int
     line: str
-    match: Literal["exact", "prefix", "words"]
+    match: Literal["exact", "prefix", "typo", "words"]
     container: str | None = None
 
 

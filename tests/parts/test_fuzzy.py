@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.parts.fuzzy import similarity
+from sidecar.parts.fuzzy import closest, similarity
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,11 @@ def test_what_is_exactly_as_similar_as_asked_is_not_cut_off(length: int) -> None
 def test_what_is_far_from_the_threshold_is_not_measured() -> None:
     assert similarity("abcdefgh", "ABCDEFGH", 0.6) == 0.0
     assert similarity("abcdefgh", "abcdEFGH", 0.9) == 0.0
+
+
+def test_the_closest_names_have_the_fewest_edits_and_begin_and_end_alike() -> None:
+    names = ["bouter", "route", "router", "routers", "rooster", "table"]
+    assert closest("routr", names, 1, 10) == ["router", "route"]
+    assert closest("ruoter", names, 1, 10) == ["router"]
+    assert closest("router", names, 1, 3) == ["router", "route", "routers"]
+    assert closest("zzzzz", names, 2, 10) == []

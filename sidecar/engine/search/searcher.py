@@ -27,6 +27,7 @@ from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_terms
 from sidecar.engine.search.rank.scorer import Combiner, learned
 from sidecar.engine.search.rank.signals import Signals
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot, SearchSource
+from sidecar.engine.search.typos import corrected
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
 from sidecar.model import Collection, IsCancelled, Mode, SearchAnswer, SearchRequest
@@ -113,7 +114,7 @@ class Searcher:
         if not request.query.strip():
             raise InvalidQuery
         with clock.stage("tokenise"):
-            query = understand(request.query)
+            query, correction = corrected(snapshot, understand(request.query))
             columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
             allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(source, columns, query, request, allowed, clock, cancelled)
@@ -140,7 +141,7 @@ class Searcher:
             total=len(spans) if spans is not None else 0,
             mode=found.mode,
             took_ms=(time.perf_counter() - start) * 1000,
-            notice=found.notice,
+            notice=" ".join(filter(None, (correction, found.notice))),
             stages_ms={name: round(ms, 3) for name, ms in clock.stages.items()},
         )
 

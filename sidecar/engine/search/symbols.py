@@ -1,4 +1,5 @@
-"""Finds definitions by name: by the whole name in any spelling, by its beginning, or by the words it is made of."""
+"""Finds definitions by name: by the whole name in any spelling, by its beginning, by the words it is made of, or in
+spite of a typo."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from sidecar.engine.search.nothing import why_no_symbols
 from sidecar.engine.search.source import SearchedSnapshot
+from sidecar.engine.search.typos import mistyped
 from sidecar.errors import InvalidQuery
 from sidecar.model import Ids, SymbolHit, SymbolsAnswer
 from sidecar.parts.lexical.definitions import (
@@ -20,8 +22,8 @@ from sidecar.parts.lexical.definitions import (
 )
 from sidecar.parts.lexical.tokens import fold_name, terms_of, words
 
-Match = Literal["exact", "prefix", "words"]
-_ORDER: dict[Match, int] = {"exact": 0, "prefix": 1, "words": 2}
+Match = Literal["exact", "prefix", "typo", "words"]
+_ORDER: dict[Match, int] = {"exact": 0, "prefix": 1, "typo": 2, "words": 3}
 _FURTHER = 2000
 """The most definitions that are examined by prefix, and again by words."""
 _SEPARATORS = ("::", "->", "#", "/", ".")
@@ -40,8 +42,9 @@ class _Wanted:
 def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
     """Definitions that match a name, at most `limit`. `kinds` restricts them unless it is empty.
 
-    The order is: kind of match (exact, prefix, words), exact spelling, shorter names, exported names, outer
-    definitions, path, line. Raises InvalidQuery if the name has no letter or digit.
+    The order is: kind of match (exact, prefix, typo, words), fewer edits, exact spelling, shorter names, exported
+    names, outer definitions, path, line. A typo is looked for only if no name is or begins like this one. Raises
+    InvalidQuery if the name has no letter or digit.
     """
     wanted = _understand(name)
     found = _found(snapshot, wanted, kinds)
@@ -49,11 +52,13 @@ def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], li
         others = _found(snapshot, wanted, ()) if kinds else {}
         reason = why_no_symbols(snapshot, name, kinds, [row.kind for row, _ in others.values()])
         return SymbolsAnswer((), 0, reason=reason)
+    near = list(dict.fromkeys(row.folded for row, match in found.values() if match == "typo"))
     files = snapshot.file_rows(_ids([row.file_id for row, _ in found.values()]))
     placed = [(row, match, snapshot.paths[file]) for (row, match), file in zip(found.values(), files, strict=True)]
     placed.sort(
         key=lambda p: (
             _ORDER[p[1]],
+            near.index(p[0].folded) if p[1] == "typo" else 0,
             p[0].name != wanted.name,
             len(p[0].folded),
             not p[0].exported,
@@ -79,6 +84,8 @@ def _found(
     """The definitions that match, by file, line and name, each with its best match."""
     found: dict[tuple[int, int, str], tuple[DefinitionRow, Match]] = {}
     for match, rows in _candidates(snapshot, wanted):
+        if match == "typo" and found:
+            continue
         for row in rows:
             if _fits(row, wanted, kinds):
                 found.setdefault((row.file_id, row.start_line, row.name), (row, match))
@@ -103,8 +110,14 @@ def _candidates(snapshot: SearchedSnapshot, wanted: _Wanted) -> Iterable[tuple[M
     connection = snapshot.connection
     yield "exact", find_definitions(connection, [wanted.folded])
     yield "prefix", find_definitions_by_prefix(connection, wanted.folded, _FURTHER)
+    yield "typo", _despite_typos(snapshot, wanted)
     rows = find_definitions_containing(connection, [_piece(w) for w in wanted.words], _FURTHER) if wanted.words else []
     yield "words", (row for row in rows if wanted.words <= frozenset(_parts_of(row.name)))
+
+
+def _despite_typos(snapshot: SearchedSnapshot, wanted: _Wanted) -> Iterable[DefinitionRow]:
+    for name in mistyped(snapshot, wanted.folded):
+        yield from find_definitions(snapshot.connection, [name])
 
 
 def _parts_of(name: str) -> tuple[str, ...]:

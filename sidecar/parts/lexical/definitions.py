@@ -103,6 +103,11 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
     return rows
 
 
+def defined_names(connection: sqlite3.Connection) -> list[str]:
+    """The distinct folded names of all definitions, in order of the alphabet."""
+    return [name for (name,) in connection.execute("SELECT DISTINCT folded FROM definitions ORDER BY folded")]
+
+
 def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limit: int) -> list[DefinitionRow]:
     """At most `limit` definitions whose folded name begins with `folded` and is longer, shortest names first."""
     return [

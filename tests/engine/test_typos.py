@@ -1,0 +1,69 @@
+"""A mistyped name finds what was meant, by name and by search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.engine.search.symbols import find_symbols
+from tests.engine.search_index import SmallIndex, small_index
+
+FILES = {
+    "src/routing.py": "class APIRouter:\n    def include_router(self, router):\n        self.routes += router.routes\n",
+    "src/oauth.py": "class OAuth2PasswordBearer:\n    def __call__(self, request):\n        return request.token\n",
+    "src/basic.py": "class HTTPBasic:\n    def __call__(self, request):\n        return request.user\n",
+    "src/api.py": "def api_route(path):\n    return path\n\ndef readable(path):\n    return open(path)\n",
+    "src/use.py": "from .oauth import get_curent_user\n\ndef get_current_user(token):\n    return token\n",
+}
+TYPOS = [
+    ("APIRoutr", "APIRouter", "src/routing.py"),
+    ("APIRuoter", "APIRouter", "src/routing.py"),
+    ("OAuth2PaswordBearer", "OAuth2PasswordBearer", "src/oauth.py"),
+    ("OAuth2PasswordBaerrer", "OAuth2PasswordBearer", "src/oauth.py"),
+    ("inclde_router", "include_router", "src/routing.py"),
+    ("HTTPBassic", "HTTPBasic", "src/basic.py"),
+]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallIndex]:
+    with small_index(tmp_path_factory.mktemp("typos"), FILES) as made:
+        yield made
+
+
+def found(index: SmallIndex, name: str) -> list[tuple[str, str]]:
+    with index.snapshot() as snapshot:
+        return [(hit.name, hit.match) for hit in find_symbols(snapshot, name, [], 10).symbols]
+
+
+@pytest.mark.parametrize(("typed", "meant", "path"), TYPOS)
+def test_a_mistyped_name_finds_the_definition_first(index: SmallIndex, typed: str, meant: str, path: str) -> None:
+    assert found(index, typed)[0] == (meant, "typo")
+    answer = index.search(typed)
+    assert answer.hits[0].path == path
+    assert answer.notice == f"Nothing is called {typed}; searched for {meant}."
+
+
+def test_a_mistyped_name_inside_a_question_is_searched_as_it_was_meant(index: SmallIndex) -> None:
+    answer = index.search("where does OAuth2PaswordBearer read the token")
+    assert answer.hits[0].path == "src/oauth.py"
+    assert answer.notice == "Nothing is called OAuth2PaswordBearer; searched for OAuth2PasswordBearer."
+
+
+@pytest.mark.parametrize(
+    "typed", ["APIRouter", "include_router", "readable", "router", "get_curent_user", "token", "xyz"]
+)
+def test_what_occurs_in_the_index_or_is_like_nothing_is_searched_as_it_was_typed(index: SmallIndex, typed: str) -> None:
+    assert index.search(typed).notice == ""
+
+
+def test_a_name_that_begins_or_is_like_this_one_comes_before_typos(index: SmallIndex) -> None:
+    assert found(index, "APIRou") == [("api_route", "prefix"), ("APIRouter", "prefix")]
+    assert {match for _, match in found(index, "APIRouter")} == {"exact"}
+
+
+def test_a_short_name_has_no_typos_and_a_longer_one_as_many_as_two(index: SmallIndex) -> None:
+    assert found(index, "abi") == []
+    assert found(index, "redaablr") == [("readable", "typo")]
+    assert found(index, "rdaablr") == []
