@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.search.letters import best_fits
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.similar import find_closest, find_similar
 from sidecar.engine.search.source import SearchSource
@@ -59,9 +60,9 @@ class QueryService:
         generation = self._live_update.readable()
         failed: ModelLoadFailed | None = None
         if request.mode != "fts" and request.alpha > 0:
-            self._index.check_model(generation)
+            failed = self._model_failure(generation)
             # Known changes can be applied while the vectors are being read.
-            failed = self._preload(generation, request.collection, cancelled)
+            failed = failed or self._preload(generation, request.collection, cancelled)
         notice = self._freshen(generation)
 
         def search(current: Generation) -> SearchAnswer:
@@ -76,6 +77,12 @@ class QueryService:
         notice = self._freshen(self._live_update.readable())
         paths = sorted(self._on_source(lambda source: [p for p in source.snapshot.paths if matches(p)]))
         return PathsAnswer(tuple(paths[:limit]), len(paths), notice)
+
+    def find_paths_by_letters(self, letters: str, limit: int) -> PathsAnswer:
+        """At most `limit` indexed paths that have the letters in their order, best first, and how many have."""
+        notice = self._freshen(self._live_update.readable())
+        best, total = self._on_source(lambda source: best_fits(source.snapshot.paths, letters, limit))
+        return PathsAnswer(tuple(fit.path for fit in best), total, notice, tuple(fit.score for fit in best))
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """Definitions by name: exact, by its beginning, or by the words it consists of."""
@@ -108,6 +115,14 @@ class QueryService:
                 raise DocsIndexNotFound("No .md or .txt file is in the index.")
             answer = self._searcher.search(source, request, cancelled)
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
+
+    def _model_failure(self, generation: Generation) -> ModelLoadFailed | None:
+        """Why the model that the settings name is not there, if so. Raises IndexCorrupt like `check_model`."""
+        try:
+            self._index.check_model(generation)
+        except ModelLoadFailed as error:
+            return error
+        return None
 
     def _preload(
         self, generation: Generation, collection: Collection, cancelled: IsCancelled

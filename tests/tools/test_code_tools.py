@@ -168,6 +168,13 @@ def test_paths_are_listed_in_order_and_counted_before_the_limit(tools: Tools) ->
     assert tools("search_by_path", pattern="*", limit=1) == {"matches": ["b.py"], "pattern": "*", "totalMatches": 3}
 
 
+def test_letters_of_a_path_find_it_best_first_with_scores(tools: Tools) -> None:
+    found = tools("search_by_path", pattern="SRA", fuzzy=True)
+    assert (found["matches"], found["totalMatches"]) == (["src/a.py"], 1)
+    assert found["scores"][0] > 0
+    assert tools("search_by_path", pattern="zz", fuzzy=True)["matches"] == []
+
+
 def test_a_malformed_glob_is_refused(tools: Tools) -> None:
     with pytest.raises(InvalidPattern):
         tools("search_by_path", pattern="src/[a")
