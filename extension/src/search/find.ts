@@ -1,7 +1,9 @@
 // What can be searched for, each as one question that can be written down, and the request that answers it.
 import type { CancellationToken } from "vscode";
-import type { PathMatches, SearchHit } from "../protocol.gen";
+import type { PathMatches, SearchByPathParams, SearchHit } from "../protocol.gen";
 import type { Place, PlacedHit, PlacedResult, Sidecar } from "../sidecar";
+import { asFailure } from "../failure";
+import { parametersOf, understood } from "./filters";
 import { SYMBOL_KINDS, baseName } from "./kinds";
 import { type ModeId, modeOf, toolMode } from "./modes";
 
@@ -42,10 +44,29 @@ export function find(sidecar: Sidecar, asked: Asked, token: CancellationToken): 
   return search(sidecar, asked, token);
 }
 
-async function search(sidecar: Sidecar, { subject, query, mode }: Asked, token: CancellationToken): Promise<Found> {
-  const kinds = subject === "symbol" ? { kinds: [...SYMBOL_KINDS] } : {};
-  const method = isAboutDocs({ subject, mode }) ? "sidecar/searchDocs" : "sidecar/searchCode";
-  const params = { query, mode: toolMode(subject === "code" ? mode : "hybrid"), top_k: SHOWN, explain: true, ...kinds };
+/** Where the model fails, words answer and say so. */
+async function search(sidecar: Sidecar, asked: Asked, token: CancellationToken): Promise<Found> {
+  const wanted = asked.subject === "code" ? toolMode(asked.mode) : "hybrid";
+  try {
+    return await searchBy(sidecar, asked, wanted, token);
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.code !== "MODEL_LOAD_FAILED" || wanted === "fts") throw error;
+    const found = await searchBy(sidecar, asked, "fts", token);
+    return { ...found, notice: [`Searched by word only: ${failure.message}`, found.notice ?? ""].join(" ").trim() };
+  }
+}
+
+async function searchBy(
+  sidecar: Sidecar,
+  asked: Asked,
+  mode: "hybrid" | "fts" | "vector",
+  token: CancellationToken,
+): Promise<Found> {
+  const wanted = understood(asked.query);
+  const kinds = asked.subject === "symbol" ? { kinds: [...SYMBOL_KINDS] } : {};
+  const method = isAboutDocs(asked) ? "sidecar/searchDocs" : "sidecar/searchCode";
+  const params = { query: wanted.text, mode, top_k: SHOWN, explain: true, ...kinds, ...parametersOf(wanted) };
   const result = (await sidecar.call(method, params, token)) as PlacedResult;
   return found(result.results, result);
 }
@@ -66,7 +87,7 @@ async function findSimilar(sidecar: Sidecar, spot: Spot | undefined, token: Canc
 }
 
 async function findPaths(sidecar: Sidecar, query: string, token: CancellationToken): Promise<Found> {
-  const params: { pattern: string; limit: number } & Place = { pattern: globOf(query), limit: PATHS_SHOWN };
+  const params: SearchByPathParams & Place = { ...patternOf(query), limit: PATHS_SHOWN };
   const result: PathMatches & { workspaces?: string[] } = await sidecar.call("sidecar/searchByPath", params, token);
   const hits = result.matches.map((path, at) => fileHit(path, result.workspaces?.[at]));
   return { hits, ...(result.totalMatches > hits.length ? { available: result.totalMatches } : {}) };
@@ -96,11 +117,11 @@ function fileHit(path: string, workspace: string | undefined): PlacedHit {
   };
 }
 
-/** What a person types for a path: a glob as it is; else any path that has the text in it. */
-export function globOf(text: string): string {
+/** What a person types for a path: a glob as it is; else letters of it, as the editor's own list of files takes them. */
+export function patternOf(text: string): { pattern: string; fuzzy?: boolean } {
   const typed = text.trim();
-  if (/[*?[\]{}]/.test(typed)) return typed.includes("/") ? typed : `**/${typed}`;
-  return `{**/*${typed}*,**/*${typed}*/**}`;
+  if (!/[*?[\]{}]/.test(typed)) return { pattern: typed, fuzzy: true };
+  return { pattern: typed.includes("/") ? typed : `**/${typed}` };
 }
 
 /** How a question is asked, in a few words; empty where there is but one way. */
