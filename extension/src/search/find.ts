@@ -9,6 +9,11 @@ import { type ModeId, modeOf, toolMode } from "./modes";
 
 export type Subject = "code" | "docs" | "symbol" | "similar" | "path";
 
+/** Whether what is typed may hold lang:, path:, kind: and "exact text". */
+export function takesFilters(subject: Subject): boolean {
+  return subject !== "path" && subject !== "similar";
+}
+
 /** A place whose code is compared with other code; `endLine` is there for a selection. */
 export interface Spot {
   workspace: string;

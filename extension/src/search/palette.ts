@@ -7,7 +7,7 @@ import { Asking, type Outcome } from "./asking";
 import { completionsOf } from "./completions";
 import { type ToggleButton, dress } from "./heading";
 import { type Unfinished, understood, unfinished } from "./filters";
-import { find, type Asked, type Found, type Spot, type Subject } from "./find";
+import { find, takesFilters, type Asked, type Found, type Spot, type Subject } from "./find";
 import { type Item, FORGET, KEEP, SAVE, TO_THE_SIDE, adviceItems, completionItems, hitItems, pastItems } from "./items";
 import { type Mode, type ModeId, modeAfter, modeOf } from "./modes";
 import { openHit } from "./place";
@@ -156,7 +156,7 @@ export class Palette implements vscode.Disposable {
   }
 
   private get takesFilters(): boolean {
-    return ["code", "docs", "symbol"].includes(this.opening.subject);
+    return takesFilters(this.opening.subject);
   }
 
   /** Filters alone ask nothing yet. */

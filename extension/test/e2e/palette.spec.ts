@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
 
-test.use({ editorOptions: { files: 2000 } });
+// What has been opened would be revealed in the Explorer, and push away what a test looks for there.
+test.use({ editorOptions: { files: 2000, user: { "explorer.autoReveal": false } } });
 
 const QUESTION = "compress the response body";
 
@@ -178,8 +179,8 @@ test('path: is completed folder by folder and "exact" finds only what has it as 
 test("Search in This Folder of the Explorer asks about that folder, and is typed on", async ({ window }) => {
   await window.command("View: Show Explorer");
   const folder = window.items.filter({ hasText: /^services$/ });
-  await window.select(folder);
   await expect(async () => {
+    await window.page.keyboard.press("Escape");
     await folder.click({ button: "right", timeout: 5000 });
     await window.page
       .locator(".monaco-menu")
