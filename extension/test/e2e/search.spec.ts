@@ -123,7 +123,7 @@ test("the selected text is the first query", async ({ window }) => {
 
 test("nothing found says how it was searched and what to try", async ({ window }) => {
   const query = "no-such-path-anywhere";
-  await window.searchSays(query, `Nothing found for “${query}”`, "Sidecar: Search by Path");
+  await window.searchSays(query, `Nothing found for "${query}"`, "Sidecar: Search by Path");
   await window.picture("nothing-found");
 });
 
