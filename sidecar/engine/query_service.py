@@ -82,7 +82,7 @@ class QueryService:
         """At most `limit` indexed paths that have the letters in their order, best first, and how many have."""
         notice = self._freshen(self._live_update.readable())
         best, total = self._on_source(lambda source: best_fits(source.snapshot.paths, letters, limit))
-        return PathsAnswer(tuple(fit.path for fit in best), total, notice, tuple(fit.score for fit in best))
+        return PathsAnswer(tuple(fit.path for fit in best), total, notice, scores=tuple(fit.score for fit in best))
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """Definitions by name: exact, by its beginning, or by the words it consists of."""
