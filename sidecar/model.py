@@ -304,9 +304,10 @@ def never_cancelled() -> bool:
 class SearchRequest:
     """One search.
 
-    A hit matches any of the globs in `paths` (over relative paths), any of `languages` and any of `kinds`; empty means
-    no restriction. `alpha` is the weight of meaning against words, 0-1. `token_budget` limits the total size of the
-    hits, about four characters to a token, but never leaves out the first one; 0 means no limit.
+    A hit matches any of the globs in `paths` (over relative paths), any of `languages` and any of `kinds`, and contains
+    every text of `exact` as it is written; empty means no restriction. `alpha` is the weight of meaning against words,
+    0-1. `token_budget` limits the total size of the hits, about four characters to a token, but never leaves out the
+    first one; 0 means no limit.
     """
 
     query: str
@@ -318,6 +319,7 @@ class SearchRequest:
     paths: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
     token_budget: int = 0
     explain: bool = False
 
@@ -335,11 +337,25 @@ class MarkedLine:
 
 
 @dataclass(frozen=True, slots=True)
+class HitDefinition:
+    """The definition that a hit is about. Lines are 1-based, end inclusive; `container` joins the enclosing names by
+    `.`."""
+
+    name: str
+    kind: str
+    container: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A chunk, or several adjoining chunks of one file, with its final score (0-1).
 
     `parts` maps each contribution's name to its value and is filled only on request; `why` puts the largest
-    contributions into words; `shares` sums the contributions by family; `excerpt` has at most two lines.
+    contributions into words; `shares` sums the contributions by family; `excerpt` has at most two lines. `definition`
+    is the one around the excerpt's most telling line, or, if that line is outside of all (a comment, an import), the
+    next one below it in the hit.
     """
 
     path: str
@@ -355,6 +371,7 @@ class Hit:
     why: tuple[str, ...] = ()
     shares: dict[str, float] = field(default_factory=dict)
     excerpt: tuple[MarkedLine, ...] = ()
+    definition: HitDefinition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,13 +395,14 @@ class SearchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PathsAnswer:
-    """Indexed paths that match, in alphabetical order. `total` is before the limit; `notice` and `reason` as in
-    `SearchAnswer`."""
+    """Indexed paths that match, in alphabetical order, or those that fit some letters, best first with their scores.
+    `total` is before the limit; `notice` and `reason` as in `SearchAnswer`."""
 
     paths: tuple[str, ...]
     total: int
     notice: str = ""
     reason: str = ""
+    scores: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -747,6 +765,9 @@ class Workspace(Protocol):
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """Indexed paths that match a glob. Raises IndexNotFound, InvalidPattern."""
+
+    def find_paths_by_letters(self, letters: str, limit: int) -> PathsAnswer:
+        """Indexed paths that have the letters in their order, best first. Raises IndexNotFound."""
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """Definitions by exact name, by the beginning of the name, or by the words that it consists of.

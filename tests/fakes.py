@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sidecar.engine.extras.documents import DocumentIndexes
 from sidecar.engine.extras.memory import WorkspaceMemories
+from sidecar.engine.search.letters import best_fits
 from sidecar.errors import (
     Cancelled,
     DocsIndexNotFound,
@@ -161,6 +162,11 @@ class FakeWorkspace:
             raise InvalidPattern(f'"{pattern}" is not balanced.')
         found = sorted(path for path in self._present() if fnmatch.fnmatchcase(path, pattern))
         return PathsAnswer(tuple(found[:limit]), len(found))
+
+    def find_paths_by_letters(self, letters: str, limit: int) -> PathsAnswer:
+        self._check()
+        best, total = best_fits(self._present(), letters, limit)
+        return PathsAnswer(tuple(fit.path for fit in best), total, scores=tuple(fit.score for fit in best))
 
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         self._check()

@@ -47,10 +47,20 @@ export interface SearchCodeParams {
   languages?: string[];
   /** Only these kinds: function, class, method, ... */
   kinds?: string[];
+  /** Only results with all these texts, as written. */
+  exact?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
   /** Add what each score is made of, and the lines that show why. */
   explain?: boolean;
+}
+
+export interface EnclosingDefinition {
+  name: string;
+  kind: string;
+  startLine: number;
+  endLine: number;
+  container?: string;
 }
 
 export interface ExcerptLine {
@@ -71,6 +81,7 @@ export interface SearchHit {
   why?: string[];
   shares?: Record<string, number>;
   excerpt?: ExcerptLine[];
+  definition?: EnclosingDefinition;
 }
 
 export interface SearchResult {
@@ -119,6 +130,8 @@ export interface SearchDocsParams {
   languages?: string[];
   /** Only these kinds: function, class, method, ... */
   kinds?: string[];
+  /** Only results with all these texts, as written. */
+  exact?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
   /** Add what each score is made of, and the lines that show why. */
@@ -130,6 +143,8 @@ export interface SearchByPathParams {
   pattern: string;
   /** At most this many paths. */
   limit?: number;
+  /** pattern is letters in order, no glob; best first. */
+  fuzzy?: boolean;
 }
 
 export interface PathMatches {
@@ -138,6 +153,7 @@ export interface PathMatches {
   totalMatches: number;
   notice?: string;
   reason?: string;
+  scores?: number[];
 }
 
 export interface CutFile {

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.search.nothing import why_no_docs, why_no_hits
-from sidecar.engine.search.paths import find_paths
+from sidecar.engine.search.paths import find_paths, find_paths_by_letters
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.similar import find_closest, find_similar
 from sidecar.engine.search.source import SearchSource
@@ -70,9 +70,9 @@ class QueryService:
         generation = self._live_update.readable()
         failed: ModelLoadFailed | None = None
         if request.mode != "fts" and request.alpha > 0:
-            self._index.check_model(generation)
+            failed = self._model_failure(generation)
             # Known changes can be applied while the vectors are being read.
-            failed = self._preload(generation, request.collection, cancelled)
+            failed = failed or self._preload(generation, request.collection, cancelled)
 
         def search(current: Generation, fresh: bool) -> _Read[SearchAnswer]:
             with _source_of(current, failed if current is generation else None) as source:
@@ -87,6 +87,15 @@ class QueryService:
 
         def find(source: SearchSource) -> PathsAnswer:
             return find_paths(source.snapshot, pattern, limit)
+
+        answer, notice = self._answer_from(find, lambda answer: answer.paths)
+        return replace(answer, notice=notice)
+
+    def find_paths_by_letters(self, letters: str, limit: int) -> PathsAnswer:
+        """At most `limit` indexed paths that have the letters in their order, best first, and how many have."""
+
+        def find(source: SearchSource) -> PathsAnswer:
+            return find_paths_by_letters(source.snapshot, letters, limit)
 
         answer, notice = self._answer_from(find, lambda answer: answer.paths)
         return replace(answer, notice=notice)
@@ -128,6 +137,14 @@ class QueryService:
         if not answer.hits:
             answer = replace(answer, reason=why_no_hits(source.snapshot, request, answer.total))
         return answer if answer.mode == "fts" else replace(answer, model=generation.model.model_id)
+
+    def _model_failure(self, generation: Generation) -> ModelLoadFailed | None:
+        """Why the model that the settings name is not there, if so. Raises IndexCorrupt like `check_model`."""
+        try:
+            self._index.check_model(generation)
+        except ModelLoadFailed as error:
+            return error
+        return None
 
     def _preload(
         self, generation: Generation, collection: Collection, cancelled: IsCancelled

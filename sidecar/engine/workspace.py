@@ -277,6 +277,11 @@ class IndexedWorkspace:
         return self._queries.find_paths(pattern, limit)
 
     @counted
+    def find_paths_by_letters(self, letters: str, limit: int) -> PathsAnswer:
+        """See `sidecar.model.Workspace.find_paths_by_letters`."""
+        return self._queries.find_paths_by_letters(letters, limit)
+
+    @counted
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
         """See `sidecar.model.Workspace.find_symbols`."""
         return self._queries.find_symbols(name, kinds, limit)

@@ -450,6 +450,12 @@ def unpack_names(packed: str) -> tuple[str, ...]:
     return tuple(json.loads(packed)) if packed else ()
 
 
+def chunks_containing(connection: sqlite3.Connection, text: str) -> list[int]:
+    """The ids of the chunks whose text has this text in it as it is written, ascending. Reads every chunk."""
+    rows = connection.execute("SELECT id FROM chunks WHERE instr(text, ?) ORDER BY id", (text,))
+    return [number for (number,) in rows]
+
+
 def read_failures(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """(path, message) of each file that could not be indexed, in path order."""
     return connection.execute("SELECT path, message FROM failures ORDER BY path").fetchall()

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, StrictFloat
 
 from sidecar import shown
 from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidPattern, InvalidQuery
-from sidecar.model import Collection, Hit, Mode, SearchAnswer, SearchRequest
+from sidecar.model import Collection, Hit, HitDefinition, Mode, SearchAnswer, SearchRequest
 from sidecar.settings.values import DEFAULTS
 from sidecar.shown import count
 from sidecar.tools.context import Context
@@ -35,6 +35,7 @@ def whole(value: Any) -> Any:
 Whole = Annotated[int, BeforeValidator(whole)]
 Query = Annotated[str, RefusedAs(InvalidQuery)]
 Glob = Annotated[str, Field(min_length=1, max_length=MAX_GLOB), RefusedAs(InvalidPattern)]
+Exact = Annotated[str, Field(min_length=1, max_length=200)]
 Word = Annotated[str, Field(min_length=1, max_length=50)]
 
 
@@ -65,6 +66,12 @@ class SearchCodeParams(Params):
     kinds: list[Word] = Field(
         [], max_length=20, description="Only these kinds: function, class, method, ...", examples=[["function"]]
     )
+    exact: list[Exact] = Field(
+        [],
+        max_length=20,
+        description="Only results with all these texts, as written.",
+        examples=[["x = 1"]],
+    )
     max_tokens: Whole = Field(
         0, ge=0, le=1_000_000, description="Stop before this many tokens of content; 0: no limit.", examples=[4000]
     )
@@ -89,11 +96,28 @@ class ExcerptLine(CamelResult):
     pieces: list[str]
 
 
+class EnclosingDefinition(CamelResult):
+    """The definition that a result is about. Lines are 1-based, `end_line` is inclusive; `container` joins the
+    enclosing names by `.`."""
+
+    name: str
+    kind: str
+    start_line: int
+    end_line: int
+    container: str | None = None
+
+    def as_text(self) -> str:
+        """`kind container.name`."""
+        name = f"{self.container}.{self.name}" if self.container else self.name
+        return shown.line(f"{self.kind} {name}")
+
+
 class SearchHit(CamelResult):
     """One result. Lines are 1-based, `end_line` is inclusive, and `score` is 0-1.
 
     `shares` splits the score into what words (`word`), meaning (`meaning`) and everything else (`prior`) contributed.
-    The fields from `parts` on are set only when the call asks for `explain`.
+    The fields from `parts` on are set only when the call asks for `explain`. `definition` is the one around the
+    excerpt's most telling line; the result's own lines may be the middle of it.
     """
 
     path: str
@@ -108,11 +132,13 @@ class SearchHit(CamelResult):
     why: list[str] | None = None
     shares: dict[str, float] | None = None
     excerpt: list[ExcerptLine] | None = None
+    definition: EnclosingDefinition | None = None
 
     def as_text(self) -> str:
-        """`path:start-end score`, what the score is made of, and the content with line numbers."""
+        """`path:start-end score`, what the score is made of, the definition, and the content with line numbers."""
         parts = f" {shown.as_json(self.parts)}" if self.parts else ""
-        head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line} {self.score:.2f}{parts}"
+        about = f" in {self.definition.as_text()}" if self.definition else ""
+        head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line} {self.score:.2f}{parts}{about}"
         return "\n".join((head, *shown.numbered(self.content, self.start_line)))
 
     def lines_with(self, found: Callable[[str], list[tuple[int, int]]]) -> Iterator[Line]:
@@ -121,6 +147,8 @@ class SearchHit(CamelResult):
         yield (PLACE, place), "  ", (STRONG, format(self.score, ".3f"))
         if self.parts is not None:
             yield ((ASIDE, "  " + "  ".join(f"{name} {value:g}" for name, value in self.parts.items())),)
+        if self.definition is not None:
+            yield ((ASIDE, f"  in {self.definition.as_text()}"),)
         width = len(str(self.end_line))
         for number, line in enumerate(shown.visible(self.content).split("\n"), self.start_line):
             text = line.rstrip()
@@ -264,17 +292,20 @@ class SearchByPathParams(Params):
         json_schema_extra={"minLength": 1},
     )
     limit: Whole = Field(20, ge=1, le=100, description="At most this many paths.", examples=[20])
+    fuzzy: bool = Field(False, description="pattern is letters in order, no glob; best first.", examples=[True])
 
 
 class PathMatches(CamelResult):
-    """Matching paths in alphabetical order. `total_matches` is their number before the limit; `notice` is set only when
-    the answer is partial or stale, `reason` only when nothing matches: why."""
+    """Matching paths in alphabetical order; with `fuzzy` those that fit best first, each with its score in `scores`.
+    `total_matches` is their number before the limit; `notice` is set only when the answer is partial or stale, `reason`
+    only when nothing matches: why."""
 
     matches: list[str]
     pattern: str
     total_matches: int
     notice: str | None = None
     reason: str | None = None
+    scores: list[float] | None = None
 
     def row_paths(self) -> list[str]:
         """The path of each row."""
@@ -310,14 +341,16 @@ def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | Co
 
 
 def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
-    """Finds indexed paths that match a glob."""
-    answer = context.workspace.find_paths(params.pattern, params.limit)
+    """Finds indexed paths that match a glob, or that have some letters in their order."""
+    find = context.workspace.find_paths_by_letters if params.fuzzy else context.workspace.find_paths
+    answer = find(params.pattern, params.limit)
     return PathMatches(
         matches=list(answer.paths),
         pattern=params.pattern,
         total_matches=answer.total,
         notice=answer.notice or None,
         reason=answer.reason or None,
+        scores=[round(score, 2) for score in answer.scores] if params.fuzzy else None,
     )
 
 
@@ -335,6 +368,7 @@ def _search(context: Context, params: SearchCodeParams, collection: Collection) 
         paths=tuple(params.paths),
         languages=tuple(language.lower() for language in params.languages),
         kinds=tuple(kind.lower() for kind in params.kinds),
+        exact=tuple(params.exact),
         token_budget=params.max_tokens,
         explain=params.explain,
     )
@@ -393,6 +427,17 @@ def _hit(hit: Hit, explain: bool) -> SearchHit:
         why=list(hit.why) if explain else None,
         shares=hit.shares if explain else None,
         excerpt=[ExcerptLine(line=e.line, pieces=list(e.pieces)) for e in hit.excerpt] if explain else None,
+        definition=_definition(hit.definition) if explain and hit.definition is not None else None,
+    )
+
+
+def _definition(found: HitDefinition) -> EnclosingDefinition:
+    return EnclosingDefinition(
+        name=found.name,
+        kind=found.kind,
+        start_line=found.start_line,
+        end_line=found.end_line,
+        container=found.container or None,
     )
 
 

@@ -53,6 +53,9 @@ def test_filters_hold_in_every_mode(index: SmallIndex, mode: str) -> None:
     assert index.paths("run queue", mode=mode, languages=("Go",)) == ["lib/queue.go"]
     kinds = {hit.kind for hit in index.search("run queue", mode=mode, kinds=("class",)).hits}
     assert kinds == {"class"}
+    assert index.paths("run queue", mode=mode, exact=("func RunQueue(",)) == ["lib/queue.go"]
+    assert index.paths("run queue", mode=mode, exact=("job.execute()", "export function")) == ["web/app.ts"]
+    assert index.paths("run queue", mode=mode, exact=("func runqueue(",)) == []
     nothing = index.search("run queue", mode=mode, paths=("nowhere/**",))
     assert (nothing.hits, nothing.total, nothing.notice) == ((), 0, "")
 

@@ -111,6 +111,21 @@ def test_a_model_that_does_not_exist_is_named(project: Project) -> None:
         index(project.open())
 
 
+def test_an_index_whose_settings_name_a_model_that_does_not_exist_is_searched_by_word_and_says_so(
+    project: Project,
+) -> None:
+    index(project.open())
+    project.close()
+    project.flags["model"] = "no-such-model"
+    other = project.open()
+    answer = other.search(SearchRequest("expire cookies"), never_cancelled)
+    assert answer.hits
+    assert answer.mode == "fts"
+    assert answer.notice.startswith("Searched by word only: ")
+    with pytest.raises(ModelLoadFailed, match="no-such-model"):
+        find(other, "expire cookies", mode="vector")
+
+
 def test_a_damaged_manifest_is_corrupt_and_a_rebuild_mends_it(project: Project) -> None:
     workspace = project.open()
     index(workspace)

@@ -155,6 +155,9 @@ def test_a_search_covers_all_folders_and_says_where_each_result_lies(
     assert compact["n"] == 1
     paths = client.request("sidecar/searchByPath", {"pattern": "*.py"})
     assert (paths["matches"], paths["workspaces"]) == (["parse.py", "send.py"], [str(folder), str(second)])
+    letters = client.request("sidecar/searchByPath", {"pattern": "snd", "fuzzy": True})
+    assert (letters["matches"], letters["workspaces"]) == (["send.py"], [str(second)])
+    assert len(letters["scores"]) == 1
     chosen = client.request("sidecar/searchCode", {"query": "line", "workspace": second.as_uri()})
     assert [row["path"] for row in chosen["results"]] == ["send.py"]
 

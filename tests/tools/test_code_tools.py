@@ -23,6 +23,8 @@ from sidecar.errors import (
     SidecarError,
 )
 from sidecar.model import StatusAnswer, UpgradeProgress
+from sidecar.tools.code_search import EnclosingDefinition, SearchHit
+from sidecar.tools.lines import Line
 from sidecar.tools.service import Done, Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
@@ -166,6 +168,31 @@ def test_a_blank_query_is_invalid(tools: Tools, tool: str, query: str) -> None:
 
 def test_paths_are_listed_in_order_and_counted_before_the_limit(tools: Tools) -> None:
     assert tools("search_by_path", pattern="*", limit=1) == {"matches": ["b.py"], "pattern": "*", "totalMatches": 3}
+
+
+def test_a_result_names_the_definition_that_it_is_about_in_every_form_of_the_answer() -> None:
+    about = EnclosingDefinition(name="merge", kind="method", start_line=3, end_line=90, container="Relation")
+    hit = SearchHit(
+        path="a.rb", content="x = 1", score=0.5, start_line=7, end_line=7, language="ruby", kind="code", names=[]
+    )
+    named = hit.model_copy(update={"definition": about})
+    assert named.as_text().startswith("a.rb:7-7 0.50 in method Relation.merge\n")
+    terminal = ["".join(piece if isinstance(piece, str) else piece[1] for piece in line) for line in lines_of(named)]
+    assert "  in method Relation.merge" in terminal
+    assert " in " not in hit.as_text()
+    forged = about.model_copy(update={"name": "a\nb.py:1-1 1.00"})
+    assert len(hit.model_copy(update={"definition": forged}).as_text().split("\n")) == 2
+
+
+def lines_of(hit: SearchHit) -> list[Line]:
+    return list(hit.lines_with(lambda text: []))
+
+
+def test_letters_of_a_path_find_it_best_first_with_scores(tools: Tools) -> None:
+    found = tools("search_by_path", pattern="SRA", fuzzy=True)
+    assert (found["matches"], found["totalMatches"]) == (["src/a.py"], 1)
+    assert found["scores"][0] > 0
+    assert tools("search_by_path", pattern="zz", fuzzy=True)["matches"] == []
 
 
 def test_a_malformed_glob_is_refused(tools: Tools) -> None:

@@ -14,16 +14,22 @@ export interface Past {
   at: number;
 }
 
+/** What is kept between sessions. */
+export interface Lasting {
+  past: readonly Past[];
+  saved: readonly Asked[];
+}
+
 export const MOST_PAST = 50;
 
 export class Shelf {
   private kept: Kept | undefined;
   private readonly listeners = new Set<() => void>();
 
-  /** `save` is given the whole history at every change of it. */
+  /** `save` is given everything that lasts at every change of it. */
   constructor(
-    private past: readonly Past[],
-    private readonly save: (past: readonly Past[]) => void,
+    private lasting: Lasting,
+    private readonly save: (lasting: Lasting) => void,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -33,7 +39,12 @@ export class Shelf {
 
   /** Latest first, each question once. */
   get history(): readonly Past[] {
-    return this.past;
+    return this.lasting.past;
+  }
+
+  /** What somebody saved, latest first. */
+  get saved(): readonly Asked[] {
+    return this.lasting.saved;
   }
 
   keep(kept: Kept | undefined): void {
@@ -43,12 +54,18 @@ export class Shelf {
 
   /** Notes a search that somebody made use of. */
   note(asked: Asked, results: number): void {
-    const others = this.past.filter((entry) => !sameAsked(entry.asked, asked));
+    const others = this.history.filter((entry) => !sameAsked(entry.asked, asked));
     this.setPast([{ asked, results, at: this.now() }, ...others].slice(0, MOST_PAST));
   }
 
   forget(asked?: Asked): void {
-    this.setPast(asked === undefined ? [] : this.past.filter((entry) => !sameAsked(entry.asked, asked)));
+    this.setPast(asked === undefined ? [] : this.history.filter((entry) => !sameAsked(entry.asked, asked)));
+  }
+
+  /** Saves a question, or forgets it if it is saved. */
+  toggleSaved(asked: Asked): void {
+    const others = this.saved.filter((one) => !sameAsked(one, asked));
+    this.setLasting({ ...this.lasting, saved: others.length < this.saved.length ? others : [asked, ...others] });
   }
 
   /** Returns what takes the listener away. */
@@ -58,8 +75,12 @@ export class Shelf {
   }
 
   private setPast(past: readonly Past[]): void {
-    this.past = past;
-    this.save(past);
+    this.setLasting({ ...this.lasting, past });
+  }
+
+  private setLasting(lasting: Lasting): void {
+    this.lasting = lasting;
+    this.save(lasting);
     this.changed();
   }
 

@@ -1,7 +1,7 @@
 // The results view's tree: what each row looks like and is called.
 import * as vscode from "vscode";
 import { highlighted, linesOf } from "../search/excerpt";
-import { baseName, folderOf, nameOf } from "../search/kinds";
+import { baseName, folderOf, kindOf, nameOf } from "../search/kinds";
 import { iconForKind } from "../search/items";
 import { several, uriOf } from "../search/place";
 import { countText, isFile, linesText, placeOf, scoreOf } from "../search/row";
@@ -82,18 +82,18 @@ function fileItem({ group }: FileNode): vscode.TreeItem {
 function hitItem({ hit }: HitNode): vscode.TreeItem {
   const first = linesOf(hit)[0];
   // In a narrow view only the beginning is to be seen, so the place comes before the text.
-  const text = first === undefined ? [inRow(nameOf(hit).name)] : first.pieces;
+  const text = first === undefined ? [inRow(nameOf(hit))] : first.pieces;
   const label = highlighted(text, `${linesText(hit)}  `);
   const expandable = linesOf(hit).length > 1 || hasReasons(hit);
   const { Collapsed, None } = vscode.TreeItemCollapsibleState;
   const item = new vscode.TreeItem(label, expandable ? Collapsed : None);
   item.description = scoreOf(hit);
-  item.iconPath = iconForKind(hit.kind);
+  item.iconPath = iconForKind(kindOf(hit));
   item.tooltip = tooltipOf(hit);
   item.contextValue = "hit";
-  const { name } = nameOf(hit);
+  const name = nameOf(hit);
   item.accessibilityInformation = {
-    label: `${hit.kind} ${inRow(name)}, lines ${hit.startLine} to ${hit.endLine}, score ${scoreOf(hit)}: ${text.join("")}`,
+    label: `${inRow(kindOf(hit))} ${inRow(name)}, lines ${hit.startLine} to ${hit.endLine}, score ${scoreOf(hit)}: ${text.join("")}`,
   };
   item.command = opening(hit, first?.line);
   return item;
@@ -128,9 +128,7 @@ function tooltipOf(hit: PlacedHit): vscode.MarkdownString {
   const lines = hit.content.split("\n");
   const shown = lines.slice(0, PREVIEW_LINES).join("\n") + (lines.length > PREVIEW_LINES ? "\n…" : "");
   return new vscode.MarkdownString()
-    .appendText(
-      `${folderOf(hit.path) === "" ? "" : `${folderOf(hit.path)}/`}${nameOf({ names: [], path: hit.path }).name}`,
-    )
+    .appendText(`${folderOf(hit.path) === "" ? "" : `${folderOf(hit.path)}/`}${baseName(hit.path)}`)
     .appendText(`:${linesText(hit)}\n`)
     .appendCodeblock(shown, hit.language)
     .appendText(whyInOneLine(hit));

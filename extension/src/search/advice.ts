@@ -1,6 +1,7 @@
 // What to say, and what to offer, where there is nothing to show.
 import { type Failure, asFailure } from "../failure";
-import type { Asked } from "./find";
+import { isFiltered, understood } from "./filters";
+import { type Asked, takesFilters } from "./find";
 import { modeOf } from "./modes";
 import { quoted } from "../shown";
 
@@ -62,15 +63,18 @@ const HINTS: Readonly<Record<Asked["subject"], string>> = {
   docs: "Only documents that are in the index are searched; the index status shows how many there are.",
   symbol: "Try other words for what it does.",
   similar: "Nothing in the index is like this code.",
-  path: "A pattern such as src/**/*.py finds more; upper and lower case are different.",
+  path: "Letters of a path are enough, in their order; a pattern such as src/**/*.py names many.",
 };
+
+const FEWER = "Leave out lang:, path:, kind: or the quotation marks to search everywhere.";
 
 /** `reason`: why there is nothing, as the sidecar says it. */
 export function adviceForNothing(asked: Asked, reason?: string): Advice {
   const how = asked.subject === "code" ? ` by ${modeOf(asked.mode).title}` : "";
   const what =
     asked.subject === "similar" ? "Nothing like it was found" : `Nothing found for ${quoted(asked.query)}${how}`;
-  return { icon: "circle-slash", title: what, detail: reason ?? HINTS[asked.subject] };
+  const narrowed = takesFilters(asked.subject) && isFiltered(understood(asked.query));
+  return { icon: "circle-slash", title: what, detail: reason ?? (narrowed ? FEWER : HINTS[asked.subject]) };
 }
 
 /** A failure's message, and its detail where that tells more. */

@@ -1,11 +1,18 @@
 // What can be searched for, each as one question that can be written down, and the request that answers it.
 import type { CancellationToken } from "vscode";
-import type { PathMatches, SearchHit } from "../protocol.gen";
+import type { PathMatches, SearchByPathParams, SearchHit } from "../protocol.gen";
 import type { Place, PlacedHit, PlacedResult, Sidecar } from "../sidecar";
+import { asFailure } from "../failure";
+import { parametersOf, understood } from "./filters";
 import { SYMBOL_KINDS, baseName } from "./kinds";
 import { type ModeId, modeOf, toolMode, usualMode } from "./modes";
 
 export type Subject = "code" | "docs" | "symbol" | "similar" | "path";
+
+/** Whether what is typed may hold lang:, path:, kind: and "exact text". */
+export function takesFilters(subject: Subject): boolean {
+  return subject !== "path" && subject !== "similar";
+}
 
 /** A place whose code is compared with other code; `endLine` is there for a selection. */
 export interface Spot {
@@ -44,11 +51,30 @@ export function find(sidecar: Sidecar, asked: Asked, token: CancellationToken): 
   return search(sidecar, asked, token);
 }
 
-async function search(sidecar: Sidecar, { subject, query, mode }: Asked, token: CancellationToken): Promise<Found> {
-  const kinds = subject === "symbol" ? { kinds: [...SYMBOL_KINDS] } : {};
-  const method = isAboutDocs({ subject, mode }) ? "sidecar/searchDocs" : "sidecar/searchCode";
-  const way = subject === "code" && mode !== "docs" ? toolMode(mode) : usualMode(sidecar);
-  const params = { query, mode: way, top_k: SHOWN, explain: true, ...kinds };
+/** Where the model fails, words answer and say so. */
+async function search(sidecar: Sidecar, asked: Asked, token: CancellationToken): Promise<Found> {
+  const isByMode = asked.subject === "code" && asked.mode !== "docs";
+  const wanted = isByMode ? toolMode(asked.mode) : usualMode(sidecar);
+  try {
+    return await searchBy(sidecar, asked, wanted, token);
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.code !== "MODEL_LOAD_FAILED" || wanted === "fts") throw error;
+    const found = await searchBy(sidecar, asked, "fts", token);
+    return { ...found, notice: [`Searched by word only: ${failure.message}`, found.notice ?? ""].join(" ").trim() };
+  }
+}
+
+async function searchBy(
+  sidecar: Sidecar,
+  asked: Asked,
+  mode: "hybrid" | "fts" | "vector",
+  token: CancellationToken,
+): Promise<Found> {
+  const wanted = understood(asked.query);
+  const kinds = asked.subject === "symbol" ? { kinds: [...SYMBOL_KINDS] } : {};
+  const method = isAboutDocs(asked) ? "sidecar/searchDocs" : "sidecar/searchCode";
+  const params = { query: wanted.text, mode, top_k: SHOWN, explain: true, ...kinds, ...parametersOf(wanted) };
   const result = (await sidecar.call(method, params, token)) as PlacedResult;
   return found(result.results, result);
 }
@@ -69,7 +95,7 @@ async function findSimilar(sidecar: Sidecar, spot: Spot | undefined, token: Canc
 }
 
 async function findPaths(sidecar: Sidecar, query: string, token: CancellationToken): Promise<Found> {
-  const params: { pattern: string; limit: number } & Place = { pattern: globOf(query), limit: PATHS_SHOWN };
+  const params: SearchByPathParams & Place = { ...patternOf(query), limit: PATHS_SHOWN };
   const result: PathMatches & { workspaces?: string[] } = await sidecar.call("sidecar/searchByPath", params, token);
   const hits = result.matches.map((path, at) => fileHit(path, result.workspaces?.[at]));
   const { notice, reason } = result;
@@ -109,11 +135,11 @@ function fileHit(path: string, workspace: string | undefined): PlacedHit {
   };
 }
 
-/** What a person types for a path: a glob as it is; else any path that has the text in it. */
-export function globOf(text: string): string {
+/** What a person types for a path: a glob as it is; else letters of it, as the editor's own list of files takes them. */
+export function patternOf(text: string): { pattern: string; fuzzy?: boolean } {
   const typed = text.trim();
-  if (/[*?[\]{}]/.test(typed)) return typed.includes("/") ? typed : `**/${typed}`;
-  return `{**/*${typed}*,**/*${typed}*/**}`;
+  if (!/[*?[\]{}]/.test(typed)) return { pattern: typed, fuzzy: true };
+  return { pattern: typed.includes("/") ? typed : `**/${typed}` };
 }
 
 /** How a question is asked, in a few words; empty where there is but one way. */

@@ -1,10 +1,10 @@
 // The rows of the palette: hits, earlier searches, and what to do where there are none.
-import { counted } from "../counts";
 import * as vscode from "vscode";
 import type { PlacedHit } from "../sidecar";
 import type { Past } from "../results/shelf";
 import type { Advice } from "./advice";
-import { type Asked, type Found, type Subject, manner } from "./find";
+import type { Completion } from "./completions";
+import { type Asked, type Found, type Subject, manner, sameAsked } from "./find";
 import { iconOf } from "./kinds";
 import { several, uriOf } from "./place";
 import { countText, isFile, rowOf } from "./row";
@@ -14,6 +14,8 @@ export interface Item extends vscode.QuickPickItem {
   hit?: PlacedHit;
   command?: string;
   past?: Asked;
+  /** What accepting it puts into the input. */
+  typed?: string;
 }
 
 export const TO_THE_SIDE: vscode.QuickInputButton = {
@@ -25,15 +27,20 @@ export const KEEP: vscode.QuickInputButton = {
   tooltip: "Keep These Results in View (Alt+K)",
 };
 
+export const SAVE: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("bookmark"),
+  tooltip: "Save This Search, or Forget It (Alt+S)",
+};
+export const FORGET: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("close"),
+  tooltip: "Forget This Saved Search",
+};
+
 const MOST_RECENT = 8;
 
 /** `narrowed`: what is typed narrows these rows down in the editor, so none is always shown. */
-export function hitItems({ hits, available, notice, tookMs }: Found, subject: Subject, narrowed: boolean): Item[] {
-  const rows = hits.map((hit): Item => hitItem(hit, subject, narrowed));
-  const count = available === undefined ? countText(hits.length) : `${hits.length} of ${counted(available, "result")}`;
-  const took = tookMs === undefined ? "" : ` in ${Math.max(1, Math.round(tookMs))} ms`;
-  const summary = `${count}${took}`;
-  return [separator(notice === undefined ? summary : `${summary}  ·  ${inRow(notice)}`), ...rows];
+export function hitItems({ hits }: Found, subject: Subject, narrowed: boolean): Item[] {
+  return hits.map((hit) => hitItem(hit, subject, narrowed));
 }
 
 function hitItem(hit: PlacedHit, subject: Subject, narrowed: boolean): Item {
@@ -57,16 +64,37 @@ export function adviceItems({ icon, title: plain, detail: told, command }: Advic
   ];
 }
 
-export function pastItems(past: readonly Past[], subject: Subject): Item[] {
-  const recent = past.filter(({ asked }) => asked.subject === subject).slice(0, MOST_RECENT);
-  if (recent.length === 0) return [];
-  const rows = recent.map(({ asked, results }): Item => ({
-    label: `$(history) ${quoted(asked.query)}`,
-    description: [manner(asked), countText(results)].filter((part) => part !== "").join("  ·  "),
+/** The searches that somebody saved, then the recent ones that are not among them. */
+export function pastItems(past: readonly Past[], saved: readonly Asked[], subject: Subject): Item[] {
+  const own = saved.filter((asked) => asked.subject === subject);
+  const recent = past
+    .filter(({ asked }) => asked.subject === subject && !own.some((one) => sameAsked(one, asked)))
+    .slice(0, MOST_RECENT);
+  const savedRows = own.map((asked): Item => ({ ...pastItem("bookmark", asked, []), buttons: [FORGET] }));
+  const recentRows = recent.map(({ asked, results }) => pastItem("history", asked, [countText(results)]));
+  return [...under("saved searches", savedRows), ...under("recent searches", recentRows)];
+}
+
+function pastItem(icon: string, asked: Asked, facts: readonly string[]): Item {
+  return {
+    label: `$(${icon}) ${quoted(asked.query)}`,
+    description: [manner(asked), ...facts].filter((part) => part !== "").join("  ·  "),
     alwaysShow: true,
     past: asked,
+  };
+}
+
+function under(title: string, rows: readonly Item[]): Item[] {
+  return rows.length === 0 ? [] : [separator(title), ...rows];
+}
+
+export function completionItems(completions: readonly Completion[]): Item[] {
+  return completions.map(({ title, detail, typed }) => ({
+    label: `$(filter) ${inRow(title)}`,
+    description: detail,
+    alwaysShow: true,
+    typed,
   }));
-  return [separator("recent searches"), ...rows];
 }
 
 export function iconForKind(kind: string): vscode.ThemeIcon {

@@ -18,6 +18,7 @@ const ICONS: Readonly<Record<string, string>> = {
   cell: "notebook",
   file: "file",
 };
+export const ICON_KINDS: readonly string[] = Object.keys(ICONS);
 const OTHER = "symbol-snippet";
 
 /** Kinds that have a name to go to. */
@@ -36,14 +37,18 @@ export function folderOf(path: string): string {
   return end < 0 ? "" : path.slice(0, end);
 }
 
-/** The hit's name that its telling lines show, else its first, and how many more there are; its file's where it has none. */
-export function nameOf(hit: Pick<PlacedHit, "names" | "path" | "excerpt">): { name: string; more: number } {
-  const lines = (hit.excerpt ?? []).map(({ pieces }) => pieces.join(""));
-  const shown = hit.names.find((name) => lines.some((line) => isWordIn(name, line)));
-  const name = shown ?? hit.names[0];
-  return name === undefined ? { name: baseName(hit.path), more: 0 } : { name, more: hit.names.length - 1 };
+/**
+ * Of the definition that the hit is about, with the name of what it is a member of; of a hit that came without it, such as
+ * one found by its likeness, the first that starts in it; else its file's.
+ */
+export function nameOf({ definition, names, path }: Pick<PlacedHit, "names" | "path" | "definition">): string {
+  if (definition === undefined) return names[0] ?? baseName(path);
+  const { name, kind, container = "" } = definition;
+  const around = container.slice(container.lastIndexOf(".") + 1);
+  if (around === "" || container === name) return name;
+  return kind === "section" ? `${around} › ${name}` : `${around}.${name}`;
 }
 
-function isWordIn(name: string, line: string): boolean {
-  return line.split(/[^\p{L}\p{N}_$]+/u).includes(name);
+export function kindOf(hit: Pick<PlacedHit, "kind" | "definition">): string {
+  return hit.definition?.kind ?? hit.kind;
 }

@@ -4,9 +4,12 @@ import type { Shelf } from "../results/shelf";
 import type { PlacedHit, Sidecar } from "../sidecar";
 import { adviceForError, adviceForNothing } from "./advice";
 import { Asking, type Outcome } from "./asking";
-import { find, type Asked, type Found, type Spot, type Subject } from "./find";
-import { type Item, KEEP, TO_THE_SIDE, adviceItems, hitItems, pastItems } from "./items";
-import { MODES, type Mode, type ModeId, modeAfter, modeOf } from "./modes";
+import { completionsOf } from "./completions";
+import { type ToggleButton, dress } from "./heading";
+import { type Unfinished, understood, unfinished } from "./filters";
+import { find, takesFilters, type Asked, type Found, type Spot, type Subject } from "./find";
+import { type Item, FORGET, KEEP, SAVE, TO_THE_SIDE, adviceItems, completionItems, hitItems, pastItems } from "./items";
+import { type Mode, type ModeId, modeAfter, modeOf } from "./modes";
 import { openHit } from "./place";
 import { Preview } from "./preview";
 import { said } from "../shown";
@@ -19,6 +22,8 @@ export interface Opening {
   title: string;
   placeholder: string;
   query: string;
+  /** The query is a beginning, to be typed on; else it stands there selected. */
+  begun?: boolean;
   spot?: Spot;
   mode: ModeId;
 }
@@ -28,13 +33,10 @@ export interface Surroundings {
   shelf: Shelf;
   remember: (mode: ModeId) => void;
   keep: (asked: Asked, found: Found) => void;
+  typed: (typed: string) => void;
   closed: () => void;
-}
-
-/** Newer than the oldest editor that is served, which passes it over. */
-interface ToggleButton extends vscode.QuickInputButton {
-  mode: Mode;
-  toggle: { checked: boolean };
+  /** Settles when the editor has told everything that happened in it before this was called. */
+  heard: () => Promise<void>;
 }
 
 export class Palette implements vscode.Disposable {
@@ -43,9 +45,12 @@ export class Palette implements vscode.Disposable {
   private readonly asking: Asking<Asked, Found>;
   private mode: Mode;
   private answered: { asked: Asked; found: Found } | undefined;
-  /** Rows have just been put there: the first becomes active without anybody having moved. */
-  private untouched = false;
+  /** The row that is active without anybody having moved since. */
+  private resting: Item | undefined;
+  /** How often what is typed has changed. */
+  private typings = 0;
   private leaving = false;
+  private closed = false;
 
   constructor(
     private readonly opening: Opening,
@@ -58,12 +63,12 @@ export class Palette implements vscode.Disposable {
       PAUSE_MS,
     );
     this.list.placeholder = opening.placeholder;
-    this.list.value = this.isNarrowing ? "" : opening.query;
+    this.list.value = this.isNarrowing || opening.begun === true ? "" : opening.query;
     this.list.matchOnDescription = this.list.matchOnDetail = this.isNarrowing;
     // Rows stay in the order of the answer; the editor would put those first whose label has what is typed.
     Object.assign(this.list, { sortByLabel: false });
     this.list.onDidChangeValue(() => this.typed());
-    this.list.onDidChangeActive(([item]) => this.movedTo(item));
+    this.list.onDidChangeActive(([item]) => void this.movedTo(item));
     this.list.onDidAccept(() => void this.accept());
     this.list.onDidTriggerButton((button) => this.pressed(button));
     this.list.onDidTriggerItemButton(({ button, item }) => this.pressed(button, item));
@@ -73,7 +78,16 @@ export class Palette implements vscode.Disposable {
   open(): void {
     this.dress();
     this.list.show();
+    // What is there when the list is shown is selected, and gone with the next key.
+    if (this.opening.begun === true) this.list.value = this.opening.query;
     this.askNow();
+  }
+
+  /** Keeps the question of the list for later, or no longer. */
+  save(): void {
+    if (this.asked.query === "" || this.isNarrowing) return;
+    this.around.shelf.toggleSaved(this.asked);
+    this.dress();
   }
 
   nextMode(): void {
@@ -114,14 +128,8 @@ export class Palette implements vscode.Disposable {
   }
 
   private dress(): void {
-    const how = this.opening.subject === "code" ? `: ${this.mode.title}` : "";
-    this.list.title = `${this.opening.title}${how}`;
-    this.list.buttons = this.opening.subject === "code" ? MODES.map((mode) => this.modeButton(mode)) : [];
-  }
-
-  private modeButton(mode: Mode): ToggleButton {
-    const checked = mode.id === this.mode.id;
-    return { mode, iconPath: new vscode.ThemeIcon(mode.icon), tooltip: mode.tooltip, toggle: { checked } };
+    const { title, subject } = this.opening;
+    dress(this.list, { title, subject, mode: this.mode, found: this.answered?.found });
   }
 
   private switchTo(mode: Mode): void {
@@ -132,20 +140,52 @@ export class Palette implements vscode.Disposable {
   }
 
   private askNow(): void {
-    if (this.asked.query === "") this.showPast();
+    if (!this.isNarrowing) this.around.typed(this.list.value);
+    if (!this.isQuestion) this.showPast();
     else this.asking.now(this.asked);
   }
 
   private typed(): void {
+    this.typings++;
     if (this.isNarrowing) return;
-    if (this.asked.query === "") this.showPast();
+    this.around.typed(this.list.value);
+    const part = this.takesFilters ? unfinished(this.list.value) : undefined;
+    if (part !== undefined) void this.complete(part);
+    else if (!this.isQuestion) this.showPast();
     else this.asking.soon(this.asked);
+  }
+
+  private get takesFilters(): boolean {
+    return takesFilters(this.opening.subject);
+  }
+
+  /** Filters alone ask nothing yet. */
+  private get isQuestion(): boolean {
+    const { query } = this.asked;
+    return (this.takesFilters ? understood(query).text : query) !== "";
+  }
+
+  private async complete(part: Unfinished): Promise<void> {
+    this.asking.stop();
+    const typings = this.typings;
+    const completions = await completionsOf(this.around.sidecar, part);
+    if (typings !== this.typings || this.closed) return;
+    if (completions.length > 0) this.putAside(completionItems(completions));
+    else if (this.isQuestion) this.asking.soon(this.asked);
+    else this.showPast();
   }
 
   private showPast(): void {
     this.asking.stop();
+    const { history, saved } = this.around.shelf;
+    this.putAside(pastItems(history, saved, this.opening.subject));
+  }
+
+  /** Rows that are no answer. */
+  private putAside(items: readonly Item[]): void {
     this.answered = undefined;
-    this.put(pastItems(this.around.shelf.history, this.opening.subject));
+    this.dress();
+    this.put(items);
     this.list.busy = false;
   }
 
@@ -162,45 +202,65 @@ export class Palette implements vscode.Disposable {
   private show(outcome: Outcome<Asked, Found>): void {
     this.list.busy = outcome.state === "asking";
     if (outcome.state === "asking") return;
-    this.answered = undefined;
-    if (outcome.state === "failed") this.put(adviceItems(adviceForError(outcome.error)));
+    const { question } = outcome;
+    if (outcome.state === "failed") this.putAside(adviceItems(adviceForError(outcome.error)));
     else if (outcome.answer.hits.length === 0)
-      this.put(adviceItems(adviceForNothing(outcome.question, outcome.answer.reason)));
+      this.putAside(adviceItems(adviceForNothing(question, outcome.answer.reason)));
     else {
-      this.answered = { asked: outcome.question, found: outcome.answer };
+      this.answered = { asked: question, found: outcome.answer };
+      this.dress();
       this.put(hitItems(outcome.answer, this.opening.subject, this.isNarrowing));
     }
   }
 
   private put(items: readonly Item[]): void {
-    this.untouched = true;
+    this.resting = items[0];
     this.list.items = items;
   }
 
-  private movedTo(item: Item | undefined): void {
-    const first = this.untouched;
-    this.untouched = false;
-    if (item?.hit !== undefined && !first) this.preview.show(item.hit);
+  /**
+   * A row becomes active by itself too: the first one, when rows are put there and with every key that is typed. The
+   * editor tells of that before it tells what was typed; so whether somebody moved is known once it has answered.
+   */
+  private async movedTo(item: Item | undefined): Promise<void> {
+    if (item === this.resting) return;
+    this.resting = item;
+    const typings = this.typings;
+    await this.around.heard();
+    if (item?.hit !== undefined && typings === this.typings && item === this.resting && !this.closed)
+      this.preview.show(item.hit);
   }
 
   private async accept(): Promise<void> {
-    const item = this.list.activeItems[0];
-    if (item?.hit !== undefined) await this.leaveFor(item.hit);
-    else if (item?.past !== undefined) {
-      this.mode = modeOf(item.past.mode);
-      this.list.value = item.past.query;
-      this.dress();
-      this.askNow();
-    } else if (item?.command !== undefined) {
+    const { hit, past, typed, command } = this.list.activeItems[0] ?? ({} as Partial<Item>);
+    if (hit !== undefined) await this.leaveFor(hit);
+    else if (past !== undefined) this.askAgain(past);
+    else if (typed !== undefined) this.list.value = typed;
+    else if (command !== undefined) {
       this.list.hide();
-      await vscode.commands.executeCommand(item.command);
+      await vscode.commands.executeCommand(command);
     }
+  }
+
+  private askAgain(past: Asked): void {
+    this.mode = modeOf(past.mode);
+    this.list.value = past.query;
+    this.dress();
+    this.askNow();
   }
 
   private pressed(button: vscode.QuickInputButton, item?: Item): void {
     if (button === TO_THE_SIDE) this.openToSide(item);
     else if (button === KEEP) this.keep();
+    else if (button === SAVE) this.save();
+    else if (button === FORGET) this.forget(item);
     else if ("mode" in button) this.switchTo((button as ToggleButton).mode);
+  }
+
+  private forget(item?: Item): void {
+    if (item?.past === undefined) return;
+    this.around.shelf.toggleSaved(item.past);
+    this.showPast();
   }
 
   private async leaveFor(hit: PlacedHit, column?: vscode.ViewColumn): Promise<void> {
@@ -223,6 +283,7 @@ export class Palette implements vscode.Disposable {
   }
 
   private async hidden(): Promise<void> {
+    this.closed = true;
     this.asking.stop();
     this.around.closed();
     if (this.leaving) return;

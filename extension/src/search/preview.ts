@@ -6,7 +6,7 @@ import { rangeOf, startOf, uriOf } from "./place";
 
 export class Preview implements vscode.Disposable {
   private readonly before = vscode.window.activeTextEditor;
-  private readonly selection = this.before?.selection;
+  private readonly selections = this.before?.selections;
   private readonly visible = this.before?.visibleRanges[0];
   private readonly openBefore = new Set(openTabs().map(({ uri }) => uri));
   private readonly decoration = vscode.window.createTextEditorDecorationType({
@@ -18,6 +18,7 @@ export class Preview implements vscode.Disposable {
   private last = Promise.resolve();
   private wanted: PlacedHit | undefined;
   private shown: vscode.TextEditor | undefined;
+  private touchedBefore = false;
 
   /** The latest wins: what is asked for meanwhile is passed over. */
   show(hit: PlacedHit): void {
@@ -30,20 +31,21 @@ export class Preview implements vscode.Disposable {
     return this.shown !== undefined;
   }
 
-  /** Back to the editor and the place that were there before. */
+  /**
+   * Back to the editor and the place that were there before. The keyboard stays where it is by now: whoever closes the
+   * list may have opened something else.
+   */
   async restore(): Promise<void> {
     this.wanted = undefined;
     await this.last;
     this.unmark();
     if (this.shown === undefined) return;
-    const { before, selection } = this;
-    if (before !== undefined && selection !== undefined) {
-      const options = { viewColumn: before.viewColumn ?? vscode.ViewColumn.Active, selection };
-      const editor = await vscode.window.showTextDocument(before.document, options);
-      if (this.visible !== undefined) editor.revealRange(this.visible, vscode.TextEditorRevealType.AtTop);
-    }
+    if (this.isStillShown()) await this.showBefore();
     const left = openTabs().filter(({ tab, uri }) => tab.isPreview && !this.openBefore.has(uri));
-    await vscode.window.tabGroups.close(left.map(({ tab }) => tab));
+    await vscode.window.tabGroups.close(
+      left.map(({ tab }) => tab),
+      true,
+    );
   }
 
   async settled(): Promise<void> {
@@ -61,6 +63,7 @@ export class Preview implements vscode.Disposable {
       const editor = await vscode.window.showTextDocument(uriOf(hit), options);
       this.unmark();
       this.shown = editor;
+      this.touchedBefore ||= editor.document === this.before?.document;
       editor.setDecorations(this.decoration, [rangeOf(hit)]);
       // The list covers the upper half; what it shows of the hit is to be seen below it.
       const telling = linesOf(hit)[0]?.line;
@@ -68,6 +71,23 @@ export class Preview implements vscode.Disposable {
     } catch {
       // A file that has gone since it was indexed has no preview; opening it says why.
     }
+  }
+
+  /** Nobody has gone on to another file meanwhile. */
+  private isStillShown(): boolean {
+    const active = vscode.window.activeTextEditor?.document;
+    return active === undefined || active === this.shown?.document;
+  }
+
+  private async showBefore(): Promise<void> {
+    const { before, selections, visible } = this;
+    if (before === undefined || selections === undefined) return;
+    const options = { viewColumn: before.viewColumn ?? vscode.ViewColumn.Active, preserveFocus: true };
+    const editor = await vscode.window.showTextDocument(before.document, options);
+    // The editor itself knows where the file was scrolled to, unless a hit in it was shown.
+    if (!this.touchedBefore) return;
+    editor.selections = selections;
+    if (visible !== undefined) editor.revealRange(visible, vscode.TextEditorRevealType.AtTop);
   }
 
   private unmark(): void {

@@ -2,23 +2,34 @@
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { register as registerResults } from "../results/register";
-import { Shelf, type Past } from "../results/shelf";
+import { type Lasting, Shelf, type Past } from "../results/shelf";
 import { modeOf, usualMode, type ModeId } from "./modes";
 import { baseName } from "./kinds";
 import { type Opening, Palette } from "./palette";
-import type { Spot } from "./find";
+import type { Asked, Spot } from "./find";
+import { LastTyped, type Typed } from "./last";
+import { filterText } from "./filters";
+import type { Sidecar } from "../sidecar";
 import { said } from "../shown";
 import { tell } from "../tell";
 
 const HISTORY = "sidecar.history";
+const SAVED = "sidecar.savedSearches";
+const LAST = "sidecar.lastQueries";
 const MODE = "sidecar.mode";
 const OPEN = "sidecar.paletteOpen";
-const LONGEST_QUERY = 1000;
+const HEARD = "sidecar.heard";
+const LONGEST_QUERY = 20_000;
 
 export function register(features: Features): vscode.Disposable[] {
   const { extension, sidecar } = features;
   const { workspaceState, globalState } = extension;
-  const shelf = new Shelf(workspaceState.get<Past[]>(HISTORY, []), (past) => void workspaceState.update(HISTORY, past));
+  const lasting = { past: workspaceState.get<Past[]>(HISTORY, []), saved: workspaceState.get<Asked[]>(SAVED, []) };
+  const shelf = new Shelf(lasting, ({ past, saved }: Lasting) => {
+    void workspaceState.update(HISTORY, past);
+    void workspaceState.update(SAVED, saved);
+  });
+  const last = new LastTyped(workspaceState.get<Typed>(LAST, {}), (typed) => void workspaceState.update(LAST, typed));
   let palette: Palette | undefined;
   const open = (opening: Omit<Opening, "mode">): void => {
     const opened = new Palette(
@@ -28,11 +39,16 @@ export function register(features: Features): vscode.Disposable[] {
         shelf,
         remember: (mode: ModeId) => void globalState.update(MODE, mode),
         keep: (asked, found) => void vscode.commands.executeCommand("sidecar.results.keep", { asked, found }),
+        typed: (typed) => last.note(opening.subject, typed),
         closed: () => {
+          last.keep();
           // One that was opened over it has taken its place.
           if (palette !== opened) return;
           palette = undefined;
           void vscode.commands.executeCommand("setContext", OPEN, false);
+        },
+        heard: async () => {
+          await vscode.commands.executeCommand("setContext", HEARD, true);
         },
       },
     );
@@ -42,11 +58,21 @@ export function register(features: Features): vscode.Disposable[] {
   };
   const command = (name: string, run: (...given: never[]) => unknown) => vscode.commands.registerCommand(name, run);
   return [
-    command("sidecar.searchCode", (given?: unknown) => open({ ...CODE, query: textOf(given) ?? selectedText() })),
-    command("sidecar.searchDocs", (given?: unknown) => open({ ...DOCS, query: textOf(given) ?? selectedText() })),
-    command("sidecar.goToSymbol", (given?: unknown) => open({ ...SYMBOL, query: textOf(given) ?? selectedText() })),
-    command("sidecar.searchByPath", (given?: unknown) => open({ ...PATH, query: textOf(given) ?? "" })),
+    command("sidecar.searchCode", (given?: unknown) =>
+      open({ ...CODE, query: textOf(given) ?? (selectedText() || last.of(CODE.subject)) }),
+    ),
+    command("sidecar.searchDocs", (given?: unknown) =>
+      open({ ...DOCS, query: textOf(given) ?? (selectedText() || last.of(DOCS.subject)) }),
+    ),
+    command("sidecar.goToSymbol", (given?: unknown) =>
+      open({ ...SYMBOL, query: textOf(given) ?? (selectedText() || last.of(SYMBOL.subject)) }),
+    ),
+    command("sidecar.searchByPath", (given?: unknown) =>
+      open({ ...PATH, query: textOf(given) ?? last.of(PATH.subject) }),
+    ),
     command("sidecar.findSimilar", (given?: unknown) => findSimilar(features, open, given)),
+    command("sidecar.searchInFolder", (folder?: vscode.Uri) => open({ ...CODE, ...beginningIn(sidecar, folder) })),
+    command("sidecar.palette.save", () => palette?.save()),
     command("sidecar.palette.nextMode", () => palette?.nextMode()),
     command("sidecar.palette.openToSide", () => palette?.openToSide()),
     command("sidecar.palette.keep", () => palette?.keep()),
@@ -61,7 +87,7 @@ function usualId(sidecar: Features["sidecar"]): ModeId {
 const CODE = {
   subject: "code",
   title: "Search Code",
-  placeholder: "What does the code do? Say it in words, or name it",
+  placeholder: 'What does the code do? Narrow it down by lang: path: kind: "exact"',
 } as const;
 const DOCS = {
   subject: "docs",
@@ -78,6 +104,13 @@ const PATH = {
   title: "Search by Path",
   placeholder: "A part of the path, or a pattern: src/**/*.py",
 } as const;
+
+/** A question about one folder is begun with it. The workspace's own folder needs no filter. */
+function beginningIn(sidecar: Sidecar, folder: vscode.Uri | undefined): Pick<Opening, "query" | "begun"> {
+  const root = folder === undefined ? undefined : sidecar.workspaceOf(folder);
+  const path = folder === undefined || root === undefined ? "" : folder.path.slice(root.uri.path.length + 1);
+  return { query: path === "" ? "" : `${filterText("path", path)} `, begun: true };
+}
 
 /** Other commands may hand over a query. Menus hand over other things, which count as none. */
 function textOf(given: unknown): string | undefined {

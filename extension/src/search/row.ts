@@ -2,7 +2,8 @@
 import { counted } from "../counts";
 import type { PlacedHit } from "../sidecar";
 import { clipped, linesOf, marked } from "./excerpt";
-import { baseName, folderOf, iconOf, nameOf } from "./kinds";
+import type { Found } from "./find";
+import { baseName, folderOf, iconOf, kindOf, nameOf } from "./kinds";
 import { inRow } from "../shown";
 
 export interface Row {
@@ -19,11 +20,10 @@ const WIDTH = 76;
 
 /** `several`: hits of more than one folder are listed, so each says which is its own. */
 export function rowOf(hit: PlacedHit, several = false): Row {
-  const { name, more } = nameOf(hit);
-  const suffix = more > 0 ? `  +${more}` : "";
+  const about = hit.definition === undefined ? [] : [inRow(kindOf(hit))];
   return {
-    label: `$(${iconOf(hit.kind)}) ${inRow(name)}${suffix}`,
-    description: [inRow(placeOf(hit, several)), ...(isFile(hit) ? [] : [scoreOf(hit)])].join("  ·  "),
+    label: `$(${iconOf(kindOf(hit))}) ${inRow(nameOf(hit))}`,
+    description: [...about, inRow(placeOf(hit, several)), ...(isFile(hit) ? [] : [scoreOf(hit)])].join("  ·  "),
     detail: inRow(matchOf(hit)),
   };
 }
@@ -54,6 +54,12 @@ export function linesText(hit: Pick<PlacedHit, "startLine" | "endLine">): string
 
 export function scoreOf(hit: Pick<PlacedHit, "score">): string {
   return hit.score.toFixed(2);
+}
+
+/** How many there are, of how many, and how long it took. */
+export function summaryOf({ hits, available, tookMs }: Pick<Found, "hits" | "available" | "tookMs">): string {
+  const count = available === undefined ? countText(hits.length) : `${hits.length} of ${available} results`;
+  return tookMs === undefined ? count : `${count} in ${Math.max(1, Math.round(tookMs))} ms`;
 }
 
 export function countText(results: number): string {

@@ -1,20 +1,10 @@
 // The search palette, on a real package's source.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, type Window } from "./test";
+import { expect, test } from "./test";
 
 const QUESTION = "compress the response body";
 const SIDE = "Open to the Side";
-
-/** The place that a row names: `path:line` or `path:first–last`. */
-async function placeOf(window: Window, at: number): Promise<{ path: string; file: string; line: number }> {
-  const place = /([\w/.-]+\.\w+):(\d+)/;
-  const description = window.row(at).locator(".label-description").first();
-  // The list is drawn anew while it fills.
-  await expect(description).toContainText(place);
-  const [, path = "", line = ""] = place.exec((await description.textContent()) ?? "") ?? [];
-  return { path, file: path.split("/").at(-1) ?? "", line: Number(line) };
-}
 
 test("searching while typing shows what it is, where, its score and the match with its words marked", async ({
   window,
@@ -37,7 +27,7 @@ test("results stand in the order of their scores, whatever their names are", asy
 test("moving through the list previews each place, and Escape puts back what was there", async ({ window }) => {
   await window.openFile("starlette/config.py");
   await window.search(QUESTION);
-  const { file, line } = await placeOf(window, 1);
+  const { file, line } = await window.placeOf(1);
   await window.page.keyboard.press("ArrowDown");
   await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
   await window.cursorIsAt(line);
@@ -50,7 +40,7 @@ test("moving through the list previews each place, and Escape puts back what was
 
 test("Enter opens the hit at its line", async ({ window }) => {
   await window.search("class that serves static files");
-  const { file, line } = await placeOf(window, 0);
+  const { file, line } = await window.placeOf(0);
   await window.page.keyboard.press("Enter");
   await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
   await window.cursorIsAt(line);
@@ -60,7 +50,7 @@ test("Enter opens the hit at its line", async ({ window }) => {
 test("a button and Ctrl+Enter open a hit to the side", async ({ window }) => {
   await window.openFile("starlette/config.py");
   await window.search("class that serves static files");
-  const { file } = await placeOf(window, 0);
+  const { file } = await window.placeOf(0);
   await window.row(0).hover();
   await window
     .row(0)
@@ -81,37 +71,38 @@ test("a button and Ctrl+Enter open a hit to the side", async ({ window }) => {
 test("the way of searching is switched by buttons and by Alt+M, and remembered", async ({ window }) => {
   await window.search(QUESTION);
   const title = window.page.locator(".quick-input-title");
-  await expect(title).toHaveText("Search Code: words and meaning");
+  await expect(title).toContainText("Search Code: words and meaning");
   await window.page.locator(".quick-input-titlebar").getByRole("checkbox", { name: "Words only" }).click();
-  await expect(title).toHaveText("Search Code: words only");
+  await expect(title).toContainText("Search Code: words only");
   await window.answered();
   await window.picture("search-by-words");
   await window.page.keyboard.press("Escape");
   await window.openList("Sidecar: Search Code");
-  await expect(title).toHaveText("Search Code: words only");
+  await expect(title).toContainText("Search Code: words only");
   for (const next of ["meaning only", "documentation", "words and meaning"]) {
     await window.page.keyboard.press("Alt+M");
-    await expect(title).toHaveText(`Search Code: ${next}`);
+    await expect(title).toContainText(`Search Code: ${next}`);
   }
 });
 
 test("a palette that is opened over another has the keys", async ({ window }) => {
   await window.search(QUESTION);
   await window.page.keyboard.press("Control+Alt+F");
-  await expect(window.input).toHaveValue("");
+  await expect(window.input).toHaveValue(QUESTION);
   const title = window.page.locator(".quick-input-title");
   for (const next of ["words only", "meaning only", "documentation", "words and meaning"]) {
     await window.page.keyboard.press("Alt+M");
-    await expect(title).toHaveText(`Search Code: ${next}`);
+    await expect(title).toContainText(`Search Code: ${next}`);
   }
 });
 
 test("an empty palette lists recent searches, and one of them is asked again by Enter", async ({ window }) => {
   await window.search("parse the cookies of a request");
-  const { line } = await placeOf(window, 0);
+  const { line } = await window.placeOf(0);
   await window.page.keyboard.press("Enter");
   await window.cursorIsAt(line);
   await window.openList("Sidecar: Search Code");
+  await window.fillAnew("");
   await expect(window.row(0)).toContainText("parse the cookies of a request");
   await window.picture("recent-searches");
   await window.page.keyboard.press("Enter");
@@ -132,7 +123,7 @@ test("the selected text is the first query", async ({ window }) => {
 
 test("nothing found says how it was searched and what to try", async ({ window }) => {
   const query = "no-such-path-anywhere";
-  await window.searchSays(query, `Nothing found for “${query}”`, "Sidecar: Search by Path");
+  await window.searchSays(query, `Nothing found for "${query}"`, "Sidecar: Search by Path");
   await window.picture("nothing-found");
 });
 
@@ -153,7 +144,7 @@ test("similar code is found for the cursor and for a selection, from the editor'
   await window.openFile("starlette/middleware/gzip.py");
   await window.goToLine(10);
   await window.openList("Sidecar: Find Similar Code");
-  await expect(window.page.locator(".quick-input-title")).toHaveText("Code Like gzip.py:10");
+  await expect(window.page.locator(".quick-input-title")).toContainText("Code Like gzip.py:10");
   await window.answered();
   await expect(window.row(0)).toContainText(".py:");
   await window.picture("similar-code");

@@ -130,7 +130,65 @@ export class Window {
   }
 
   async answered(timeout?: number): Promise<void> {
-    await expect(this.list).toContainText(ANSWERED, timeout === undefined ? {} : { timeout });
+    const within = timeout === undefined ? {} : { timeout };
+    await expect(this.page.locator(".quick-input-widget .monaco-progress-container.active")).toHaveCount(0, within);
+    await expect(this.page.locator(".quick-input-widget")).toContainText(ANSWERED, within);
+  }
+
+  /** The answer that is there is one to a question with this word: a row has it marked. */
+  async answeredWith(word: string): Promise<void> {
+    await expect(this.list).toContainText(new RegExp(`❰[^❱]*${word}[^❱]*❱`, "i"));
+    await this.answered();
+  }
+
+  /** Types into the list that is open, key by key, until it has been asked for what stands there now. */
+  async typesOn(text: string): Promise<void> {
+    const before = await this.input.inputValue();
+    await this.page.keyboard.type(text);
+    await expect(this.input).toHaveValue(before + text);
+  }
+
+  /** As `search`, by the key: what is selected in the editor stays so. */
+  async searchByKey(query: string): Promise<void> {
+    await this.editorHasKeyboard();
+    await this.page.keyboard.press("Control+Alt+F");
+    await this.listIsOpen();
+    await this.fillAnew(query);
+    await this.answered();
+  }
+
+  /** The place that a row of the palette names: `path:line` or `path:first–last`. */
+  async placeOf(at: number): Promise<{ path: string; file: string; line: number }> {
+    const place = /([\w/.-]+\.\w+):(\d+)/;
+    const description = this.row(at).locator(".label-description").first();
+    // The list is drawn anew while it fills.
+    await expect(description).toContainText(place);
+    const [, path = "", line = ""] = place.exec((await description.textContent()) ?? "") ?? [];
+    return { path, file: path.split("/").at(-1) ?? "", line: Number(line) };
+  }
+
+  /** The line below the input of the list that is open. */
+  get prompt(): Locator {
+    return this.page.locator(".quick-input-widget .quick-input-message");
+  }
+
+  /** Whether what stands on screen where this is, at its beginning and in its middle, is this. */
+  async isUncovered(part: Locator): Promise<boolean> {
+    return part.evaluate((element) => {
+      const { left, width, top, height } = element.getBoundingClientRect();
+      return [left + 4, left + width / 2].every((x) => {
+        const there = document.elementFromPoint(x, top + height / 2);
+        return there !== null && (element.contains(there) || there.contains(element));
+      });
+    });
+  }
+
+  /** How far the file on screen is scrolled, as the editor's own style says it. */
+  async scrolledTo(): Promise<string> {
+    return this.page
+      .locator(".part.editor .lines-content")
+      .first()
+      .evaluate((lines) => lines.style.top);
   }
 
   /** Searches, and keeps the results in view. */
@@ -213,6 +271,11 @@ export class Window {
     const wanted = typeof text === "string" ? expect.stringContaining(text) : expect.stringMatching(text);
     const options = { intervals: [50], ...(timeout === undefined ? {} : { timeout }) };
     await expect.poll(() => this.page.evaluate(statusBarTexts), options).toContainEqual(wanted);
+  }
+
+  /** Every text that the status bar has shown since it was last forgotten. */
+  async statusBarTexts(): Promise<string[]> {
+    return this.page.evaluate(statusBarTexts);
   }
 
   /** From now on only what comes counts as said by the status bar. */
@@ -341,9 +404,16 @@ export class Window {
   private async ask(query: string, title = "Sidecar: Search Code", heard: () => Promise<void>): Promise<void> {
     await expect(async () => {
       await this.openList(title);
-      await this.input.fill(query, { timeout: TRY_MS });
+      await this.fillAnew(query);
       await heard();
     }).toPass({ timeout: TRIES_MS });
+  }
+
+  /** The former question is there when the list opens, and its answer must not be taken for the one to this. */
+  async fillAnew(query: string): Promise<void> {
+    await this.input.fill("", { timeout: TRY_MS });
+    await expect(this.page.locator(".quick-input-widget")).not.toContainText(ANSWERED, { timeout: TRY_MS });
+    await this.input.fill(query, { timeout: TRY_MS });
   }
 
   /** The list that is open is not the one of commands, and what is typed goes to it. */

@@ -119,7 +119,9 @@ const PLACES: Readonly<Record<string, readonly (string | undefined)[]>> = {
   "a client in Agents": Object.values(sessionRow({ ...SESSION, you: false }, 0)),
   "a hit in the palette": (Object.values(rowOf(HIT)) as string[]).map((text) => text.replace(/^\$\([a-z-]+\)/, "")),
   "a line of a hit": linesOf(HIT).flatMap(({ pieces }) => pieces.map(inRow)),
-  "an earlier search": pastItems([PAST], "code").map(({ label }) => label.replace("$(history)", "")),
+  "an earlier search": pastItems([PAST], [PAST.asked, { ...PAST.asked, mode: "words" }], "code").flatMap(
+    ({ label, kind }) => (kind === undefined ? [label.replace(/^\$\((history|bookmark)\)/, "")] : []),
+  ),
   advice: [adviceForError(new Failure("INTERNAL", NASTY)), adviceForNothing(PAST.asked)].flatMap((advice) =>
     adviceItems(advice).flatMap(({ label, detail }): (string | undefined)[] => [
       label.replace(/^\$\([a-z-]+\)/, ""),

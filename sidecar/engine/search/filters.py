@@ -8,11 +8,13 @@ from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.source import Flags, SearchedSnapshot
 from sidecar.model import SearchRequest
 from sidecar.parts.globs import compile_glob
+from sidecar.parts.manifest import chunks_containing
 
 
 def allowed_chunks(snapshot: SearchedSnapshot, columns: IndexColumns, request: SearchRequest) -> Flags:
     """Flags of shape [chunks]: chunks of the collection that match any of the request's path globs, any of its
-    languages and any of its kinds. An empty filter excludes nothing. Raises InvalidPattern."""
+    languages and any of its kinds, and contain each of its exact texts. An empty filter excludes nothing. Raises
+    InvalidPattern."""
     flags = columns.in_collection
     if request.paths:
         globs = [compile_glob(pattern) for pattern in request.paths]
@@ -30,4 +32,9 @@ def allowed_chunks(snapshot: SearchedSnapshot, columns: IndexColumns, request: S
         wanted = {kind.casefold() for kind in request.kinds}
         codes = [code for code, kind in enumerate(snapshot.kinds) if kind.casefold() in wanted]
         flags = flags & np.isin(snapshot.chunk_kind, codes)
+    for text in request.exact:
+        rows = snapshot.chunk_rows(np.array(chunks_containing(snapshot.connection, text), np.int64))
+        containing = np.zeros(len(flags), bool)
+        containing[rows[rows >= 0]] = True
+        flags = flags & containing
     return flags

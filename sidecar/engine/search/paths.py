@@ -1,7 +1,10 @@
-"""Finds indexed paths by a glob."""
+"""Finds indexed paths by a glob or by letters."""
 
 from __future__ import annotations
 
+from sidecar import shown
+from sidecar.engine.search.absent import why_nothing_is_indexed
+from sidecar.engine.search.letters import best_fits
 from sidecar.engine.search.nothing import why_no_paths
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.model import PathsAnswer
@@ -14,3 +17,17 @@ def find_paths(snapshot: SearchedSnapshot, pattern: str, limit: int) -> PathsAns
     found = sorted(path for path in snapshot.paths if matches(path))
     reason = "" if found else why_no_paths(snapshot, pattern)
     return PathsAnswer(tuple(found[:limit]), len(found), reason=reason)
+
+
+def find_paths_by_letters(snapshot: SearchedSnapshot, letters: str, limit: int) -> PathsAnswer:
+    """At most `limit` indexed paths that have the letters in their order, best first, and how many have."""
+    best, total = best_fits(snapshot.paths, letters, limit)
+    reason = "" if total else _why_no_letters(snapshot, letters)
+    return PathsAnswer(tuple(fit.path for fit in best), total, reason=reason, scores=tuple(fit.score for fit in best))
+
+
+def _why_no_letters(snapshot: SearchedSnapshot, letters: str) -> str:
+    if not snapshot.paths:
+        return why_nothing_is_indexed(snapshot)
+    indexed = shown.count(len(snapshot.paths), "indexed file")
+    return f"None of the paths of the {indexed} has the letters {shown.quoted(letters)} in this order."

@@ -16,6 +16,7 @@ import numpy as np
 
 from sidecar.engine.search.filters import allowed_chunks
 from sidecar.engine.search.hits import rank_spans, to_hit, within_budget
+from sidecar.engine.search.named import with_definitions
 from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.rank.candidates import keep_allowed, propose
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
@@ -136,6 +137,8 @@ class Searcher:
                 )
                 for span in page
             ]
+            if request.explain:
+                hits = with_definitions(snapshot, page, hits)
         return SearchAnswer(
             hits=within_budget(hits, request.token_budget),
             total=len(spans) if spans is not None else 0,

@@ -150,6 +150,18 @@ def find_definitions_around(connection: sqlite3.Connection, file_id: int, line: 
     ]
 
 
+def find_definition_below(
+    connection: sqlite3.Connection, file_id: int, line: int, last_line: int
+) -> DefinitionRow | None:
+    """The first definition of the file that starts below the line and not below `last_line`; None if there is none."""
+    found = connection.execute(
+        f"SELECT {_COLUMNS} FROM definitions WHERE file_id = ? AND start_line > ? AND start_line <= ?"
+        " ORDER BY start_line, depth LIMIT 1",
+        (file_id, line, last_line),
+    ).fetchone()
+    return None if found is None else DefinitionRow._make(found)
+
+
 def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[str, int]]:
     """`(folded stem, file id)` of the files whose stem is one of these, folded by `fold_name`."""
     return [

@@ -51,15 +51,21 @@ def merge_searches(answers: Answered, offset: int, page: int) -> dict[str, Any]:
 
 
 def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
-    """Returns the first `limit` matches in alphabetical order; `workspaces[i]` is the folder of `matches[i]`."""
-    pairs = chain.from_iterable(((path, folder) for path in answer["matches"]) for folder, answer in answers)
-    found = sorted(pairs, key=lambda pair: pair[0])[:limit]
+    """Returns the first `limit` matches, in alphabetical order or, where they have scores, best first;
+    `workspaces[i]` is the folder of `matches[i]`."""
+    rows = chain.from_iterable(
+        ((path, folder, score) for path, score in zip(answer["matches"], _scores(answer), strict=True))
+        for folder, answer in answers
+    )
+    found = sorted(rows, key=lambda row: (-row[2], row[0]))[:limit]
+    scored = {"scores": [score for _, _, score in found]} if "scores" in answers[0][1] else {}
     return {
         **{key: value for key, value in answers[0][1].items() if key not in _SAID},
         **_notice(answers),
         **_reason(answers, found, 0),
-        "matches": [path for path, _ in found],
-        "workspaces": [folder for _, folder in found],
+        **scored,
+        "matches": [path for path, _, _ in found],
+        "workspaces": [folder for _, folder, _ in found],
         "totalMatches": sum(answer["totalMatches"] for _, answer in answers),
     }
 
@@ -88,6 +94,11 @@ def _reason(answers: Answered, rows: Sequence[Any], offset: int) -> dict[str, st
 def _by_score(answers: Answered, rows: str, score: str, workspace: str) -> list[dict[str, Any]]:
     found = [{**row, workspace: folder} for folder, answer in answers for row in answer[rows]]
     return sorted(found, key=lambda row: -row[score])
+
+
+def _scores(answer: Mapping[str, Any]) -> Sequence[float]:
+    scores: Sequence[float] | None = answer.get("scores")
+    return scores if scores is not None else [0.0] * len(answer["matches"])
 
 
 def _notice(answers: Answered) -> dict[str, str]:

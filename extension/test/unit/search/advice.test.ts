@@ -58,3 +58,10 @@ test("the ways of searching follow one another, and an unknown one is the first"
   expect(modeOf("former").id).toBe("hybrid");
   expect(modeOf(undefined).id).toBe("hybrid");
 });
+
+test("where filters left nothing, the advice is to leave them out", () => {
+  const asked = { subject: "code", query: "retry lang:cobol", mode: "hybrid" } as const;
+  expect(adviceForNothing(asked).detail).toContain("Leave out lang:");
+  expect(adviceForNothing({ ...asked, query: "retry" }).detail).not.toContain("lang:");
+  expect(adviceForNothing({ ...asked, subject: "path" }).detail).toContain("Letters of a path");
+});

@@ -1,6 +1,7 @@
 import type { CancellationToken } from "vscode";
 import { expect, test } from "vitest";
-import { find, globOf, titleOf, type Asked } from "../../../src/search/find";
+import { find, patternOf, titleOf, type Asked } from "../../../src/search/find";
+import { Failure } from "../../../src/failure";
 import type { Sidecar } from "../../../src/sidecar";
 import { hit } from "../hits";
 
@@ -62,12 +63,45 @@ test("paths become hits of whole files, each of its folder", async () => {
 });
 
 test.each([
-  ["client", "{**/*client*,**/*client*/**}"],
-  [" src/net ", "{**/*src/net*,**/*src/net*/**}"],
-  ["*.py", "**/*.py"],
-  ["src/**/*.py", "src/**/*.py"],
-])("%s is looked for as %s", (typed, glob) => {
-  expect(globOf(typed)).toBe(glob);
+  ["client", { pattern: "client", fuzzy: true }],
+  [" src/net ", { pattern: "src/net", fuzzy: true }],
+  ["*.py", { pattern: "**/*.py" }],
+  ["src/**/*.py", { pattern: "src/**/*.py" }],
+])("%s is looked for as %o", (typed, pattern) => {
+  expect(patternOf(typed)).toEqual(pattern);
+});
+
+test("filters among the words are the tool's parameters, and not searched for", async () => {
+  const { sidecar, calls } = noting(ANSWER);
+  await find(sidecar, { ...code, query: 'lang:ruby retry path:src kind:method "def call"' }, token);
+  expect(calls[0]!.params).toMatchObject({
+    query: "retry def call",
+    languages: ["ruby"],
+    kinds: ["method"],
+    exact: ["def call"],
+  });
+  expect(calls[0]!.params.paths).toContain("src/**");
+});
+
+test("a kind that is asked for narrows a search for symbols", async () => {
+  const { sidecar, calls } = noting(ANSWER);
+  await find(sidecar, { ...code, subject: "symbol", query: "kind:class retry" }, token);
+  expect(calls[0]!.params.kinds).toEqual(["class"]);
+});
+
+test("where the model fails, words answer and say so", async () => {
+  const modes: unknown[] = [];
+  const call = (_: string, params: Record<string, unknown>) => {
+    modes.push(params.mode);
+    return params.mode === "fts"
+      ? Promise.resolve(ANSWER)
+      : Promise.reject(new Failure("MODEL_LOAD_FAILED", "The model is gone."));
+  };
+  const sidecar = { call } as unknown as Sidecar;
+  const found = await find(sidecar, { ...code, mode: "meaning" }, token);
+  expect(found.hits).toEqual(ANSWER.results);
+  expect(found.notice).toBe("Searched by word only: The model is gone. Partial.");
+  expect(modes).toEqual(["vector", "fts"]);
 });
 
 test("titles say what was searched and how", () => {

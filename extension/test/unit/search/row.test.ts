@@ -16,8 +16,15 @@ test("a row says what it is, where, how well it fits, and shows its lines with t
   });
 });
 
-test("a hit with several names says how many more there are", () => {
-  expect(rowOf(hit({ kind: "class", names: ["A", "B", "C"] })).label).toBe("$(symbol-class) A  +2");
+test("a hit is called by the definition that it is about, with its kind, however many start in it", () => {
+  const definition = { name: "call", kind: "method", container: "net.Retry", startLine: 2, endLine: 90 };
+  const row = rowOf(hit({ kind: "class", names: ["A", "B", "C"], definition }));
+  expect(row.label).toBe("$(symbol-method) Retry.call");
+  expect(row.description).toBe("method  ·  src/net/retry.py:10–11  ·  0.52");
+});
+
+test("a hit that came without it is called by the first that starts in it, and no number follows", () => {
+  expect(rowOf(hit({ kind: "class", names: ["A", "B", "C"] })).label).toBe("$(symbol-class) A");
 });
 
 test("a hit without a name is called by its file", () => {
@@ -57,14 +64,6 @@ test("places of hit words are counted in what the editor counts in", () => {
     ],
   });
   expect(marked(["", "a", " b"], "[", "]")).toBe("[a] b");
-});
-
-test("of several names the one that the lines show is told", () => {
-  const shown = hit({
-    names: ["Plain", "Redirect"],
-    excerpt: [{ line: 1, pieces: ["class ", "Redirect", "(Plain2):"] }],
-  });
-  expect(rowOf(shown).label).toBe("$(symbol-function) Redirect  +1");
 });
 
 test("both lines have their room, and a short one leaves it to the other", () => {

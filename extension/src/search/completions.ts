@@ -1,0 +1,60 @@
+// What a filter that is being typed can become: languages of the index, kinds, folders of the workspace.
+import * as vscode from "vscode";
+import type { Sidecar } from "../sidecar";
+import { KINDS, type Unfinished, filterText, finished, fitting } from "./filters";
+import { countText } from "./row";
+
+export interface Completion {
+  /** The filter with its value. */
+  title: string;
+  /** How much it would leave; empty: not known. */
+  detail: string;
+  /** All of what is typed then. */
+  typed: string;
+}
+
+const MOST = 30;
+
+/** Empty where the value stands in full already, or nothing fits. */
+export async function completionsOf(sidecar: Sidecar, part: Unfinished): Promise<Completion[]> {
+  const counted = part.name === "lang" ? languagesOf(sidecar) : undefined;
+  const values = counted !== undefined ? [...counted.keys()] : part.name === "kind" ? KINDS : await folders(part.value);
+  return fitting(values, part.value)
+    .slice(0, MOST)
+    .map((value) => ({
+      title: filterText(part.name, value),
+      detail: filesText(counted?.get(value)),
+      typed: finished(part, value),
+    }));
+}
+
+/** With the number of files of each, the most frequent first. */
+function languagesOf({ statuses }: Sidecar): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { languages = {} } of statuses.values())
+    for (const [name, files] of Object.entries(languages)) counts.set(name, (counts.get(name) ?? 0) + files);
+  return new Map([...counts].sort(([, one], [, other]) => other - one));
+}
+
+/** The folders beside and below what is typed so far, of every workspace folder. */
+async function folders(typed: string): Promise<string[]> {
+  const above = typed.includes("/") ? typed.slice(0, typed.lastIndexOf("/") + 1) : "";
+  const roots = vscode.workspace.workspaceFolders ?? [];
+  const found = await Promise.all(roots.map(({ uri }) => foldersIn(vscode.Uri.joinPath(uri, above))));
+  return [...new Set(found.flat())].sort().map((name) => above + name);
+}
+
+async function foldersIn(uri: vscode.Uri): Promise<string[]> {
+  try {
+    const entries = await vscode.workspace.fs.readDirectory(uri);
+    return entries.flatMap(([name, type]) =>
+      type === vscode.FileType.Directory && !name.startsWith(".") ? [name] : [],
+    );
+  } catch {
+    return []; // what is typed names no folder
+  }
+}
+
+function filesText(files: number | undefined): string {
+  return files === undefined ? "" : countText(files).replace(/result/, "file");
+}

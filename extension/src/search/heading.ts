@@ -1,0 +1,39 @@
+// What stands around the rows of the palette: title with the count, the notice, buttons. None of it covers a row.
+import * as vscode from "vscode";
+import { fromSidecar } from "../shown";
+import type { Found, Subject } from "./find";
+import { SAVE } from "./items";
+import { MODES, type Mode } from "./modes";
+import { summaryOf } from "./row";
+
+/** Newer than the oldest editor that is served, which passes it over. */
+export interface ToggleButton extends vscode.QuickInputButton {
+  mode: Mode;
+  toggle: { checked: boolean };
+}
+
+interface Heading {
+  title: string;
+  subject: Subject;
+  mode: Mode;
+  /** The answer whose rows are there, if they are one. */
+  found: Found | undefined;
+}
+
+export function dress(list: vscode.QuickPick<vscode.QuickPickItem>, heading: Heading): void {
+  const { title, subject, mode, found } = heading;
+  const notice = found?.notice === undefined ? undefined : fromSidecar(found.notice).text;
+  const isCode = subject === "code";
+  const parts = [isCode ? `${title}: ${mode.title}` : title, found === undefined ? undefined : summaryOf(found)];
+  // Newer than the oldest editor that is served: a line below the input. Without it the notice follows the count.
+  if ("prompt" in list) Object.assign(list, { prompt: notice });
+  else parts.push(notice);
+  list.title = parts.filter((part) => part !== undefined).join("  ·  ");
+  const modes = isCode ? MODES.map((one) => modeButton(one, mode)) : [];
+  list.buttons = subject === "similar" ? modes : [...modes, SAVE];
+}
+
+function modeButton(mode: Mode, current: Mode): ToggleButton {
+  const checked = mode.id === current.id;
+  return { mode, iconPath: new vscode.ThemeIcon(mode.icon), tooltip: mode.tooltip, toggle: { checked } };
+}

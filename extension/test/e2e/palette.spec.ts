@@ -1,0 +1,235 @@
+// The search palette in a repository of more than two thousand files: what it never does by itself, and what it says.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, type Window } from "./test";
+
+// What has been opened would be revealed in the Explorer, and push away what a test looks for there.
+test.use({ editorOptions: { files: 2000, user: { "explorer.autoReveal": false } } });
+
+const QUESTION = "compress the response body";
+
+const STEPS = Array.from({ length: 160 }, (_, at) => `    step_${at + 1} = prepare(step_${at}, ${at})`).join("\n");
+const LONG = `def plan_the_voyage(step_0):\n${STEPS}\n    weigh_albatross_feathers(step_160)\n${STEPS}\n    return step_160\n`;
+const METHODS = ["load", "merge", "find", "order", "limit", "lock", "pluck", "reset"];
+const RUBY = `module ActiveRecord
+  class Relation
+${METHODS.map((name) => `    def ${name}(scope)\n      scope.${name}_records\n    end\n`).join("\n")}
+    def reconcile(scope)
+      scope.ledgers.each(&:balance_pelican_accounts)
+    end
+  end
+end
+`;
+
+/** The lines that the status bar has named since it was last forgotten. */
+async function linesShown(window: Window): Promise<string[]> {
+  const texts = await window.statusBarTexts();
+  return texts.flatMap((text) => /Ln \d+/.exec(text) ?? []);
+}
+
+test("typing on after a pause opens nothing in the editor, however often answers come in between", async ({
+  window,
+}) => {
+  await window.openFile("starlette/config.py");
+  await window.goToLine(7);
+  await window.search("compress");
+  await window.forgetStatusBar();
+  for (const more of ["gzip", "headers", "minimum"]) {
+    await window.typesOn(` ${more}`);
+    await window.answeredWith(more);
+  }
+  // What was opened by itself would have been opened before this.
+  await window.page.keyboard.press("ArrowDown");
+  const { file, line } = await window.placeOf(1);
+  await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
+  await window.cursorIsAt(line);
+  expect(new Set(await linesShown(window))).toEqual(new Set(["Ln 7", `Ln ${line}`]));
+});
+
+test("typing on after moving to a row opens no other row", async ({ window }) => {
+  await window.openFile("starlette/config.py");
+  await window.goToLine(7);
+  await window.search("compress");
+  await window.page.keyboard.press("ArrowDown");
+  const { file, line } = await window.placeOf(1);
+  await expect(window.tab(file)).toHaveAttribute("aria-selected", "true");
+  await window.cursorIsAt(line);
+  await window.forgetStatusBar();
+  await window.typesOn(" headers");
+  await window.answeredWith("headers");
+  await window.page.keyboard.press("ArrowDown");
+  await window.page.keyboard.press("ArrowDown");
+  const third = await window.placeOf(2);
+  await window.cursorIsAt(third.line);
+  const second = await window.placeOf(1);
+  const moved = [line, second.line, third.line].map((number) => `Ln ${number}`);
+  expect(moved).toEqual(expect.arrayContaining(await linesShown(window)));
+});
+
+test("going back up to the first row shows it", async ({ window }) => {
+  await window.openFile("starlette/config.py");
+  await window.search(QUESTION);
+  const first = await window.placeOf(0);
+  const second = await window.placeOf(1);
+  await window.page.keyboard.press("ArrowDown");
+  await window.cursorIsAt(second.line);
+  await window.page.keyboard.press("ArrowUp");
+  await expect(window.tab(first.file)).toHaveAttribute("aria-selected", "true");
+  await window.cursorIsAt(first.line);
+});
+
+test("Escape brings back the editor, its scroll position and what was selected", async ({ window }) => {
+  await window.openFile("starlette/routing.py");
+  await window.selectLastWord(300);
+  for (let times = 0; times < 5; times++) await window.page.keyboard.press("Control+ArrowDown");
+  const selected = await window.statusItem("selected").textContent();
+  const scrolled = await window.scrolledTo();
+  await window.searchByKey("match the path of a route");
+  for (let times = 0; times < 6; times++) {
+    await window.page.keyboard.press("ArrowDown");
+    const { line } = await window.placeOf(times + 1);
+    await window.cursorIsAt(line);
+  }
+  await window.page.keyboard.press("Escape");
+  await expect(window.tab("routing.py")).toHaveAttribute("aria-selected", "true");
+  await expect(window.page.locator(".tabs-container").getByRole("tab")).toHaveCount(1);
+  await expect(window.statusItem("selected")).toHaveText(selected ?? "");
+  await expect.poll(() => window.scrolledTo()).toBe(scrolled);
+});
+
+test("Ctrl+P right after Escape stays open, while what was previewed goes", async ({ window }) => {
+  await window.openFile("starlette/config.py");
+  for (const attempt of [1, 2, 3]) {
+    await window.search(QUESTION);
+    await window.page.keyboard.press("ArrowDown");
+    const { file, line } = await window.placeOf(1);
+    await window.cursorIsAt(line);
+    await window.page.keyboard.press("Escape");
+    await window.page.keyboard.press("Control+P");
+    await expect(window.tab(file), `attempt ${attempt}`).toHaveCount(0);
+    await expect(window.tab("config.py")).toHaveAttribute("aria-selected", "true");
+    await window.page.keyboard.type("gzip");
+    await expect(window.input).toHaveValue("gzip");
+    await expect(window.input).toBeFocused();
+    await window.page.keyboard.press("Escape");
+    await expect(window.input).toBeHidden();
+  }
+});
+
+test("the count stands in the title and the notice below the input, and nothing covers a row", async ({ window }) => {
+  await window.search(QUESTION);
+  await expect(window.title).toContainText(/\d+ of \d+ results in \d+ ms/);
+  await expect(window.list.locator(".quick-input-list-separator:visible")).toHaveCount(0);
+  const label = window.row(0).locator(".label-name").first();
+  const description = window.row(0).locator(".label-description").first();
+  for (const part of [label, description]) expect(await window.isUncovered(part)).toBe(true);
+  await window.picture("palette-count");
+});
+
+test("a hit in the middle of a function, and one among many definitions, are named by what encloses them", async ({
+  window,
+}) => {
+  writeFileSync(join(window.editor.folder, "services/ledger.rb"), RUBY);
+  writeFileSync(join(window.editor.folder, "services/planning.py"), LONG);
+  await window.search("balance pelican accounts");
+  await expect(window.row(0)).toContainText("Relation.reconcile");
+  await expect(window.row(0).locator(".label-description").first()).toContainText(/^method {2}·/);
+  await window.search("weigh albatross feathers");
+  await expect(window.row(0)).toContainText("plan_the_voyage");
+  await expect(window.row(0).locator(".label-description").first()).toContainText(/^function {2}·/);
+  await window.picture("palette-names");
+  for (const label of await window.rows.locator(".label-name").allTextContents()) expect(label).not.toMatch(/\+\d/);
+});
+
+test("lang: and kind: narrow the answer down while typing, and their values are completed", async ({ window }) => {
+  writeFileSync(join(window.editor.folder, "services/ledger.rb"), RUBY);
+  await window.search("balance lang:ruby");
+  await expect(window.rows.filter({ hasText: /\.py:/ })).toHaveCount(0);
+  await expect(window.row(0)).toContainText("services/ledger.rb");
+  await window.fillAnew("request lang:py");
+  await expect(window.row(0)).toContainText("lang:python");
+  await expect(window.row(0)).toContainText(/\d+ files/);
+  await window.picture("palette-completion");
+  await window.page.keyboard.press("Enter");
+  await expect(window.input).toHaveValue("request lang:python ");
+  await window.answered();
+  await expect(window.rows.filter({ hasText: /\.(md|rb):/ })).toHaveCount(0);
+  await window.fillAnew("refund kind:cl");
+  await window.choose("kind:class");
+  await window.answered();
+  await expect(window.row(0).locator(".label-description").first()).toContainText(/services\/\w+\/refund_\w+\.py/);
+});
+
+test('path: is completed folder by folder and "exact" finds only what has it as written', async ({ window }) => {
+  await window.openList("Sidecar: Search Code");
+  await window.fillAnew("refund path:serv");
+  await window.choose("path:services");
+  await expect(window.input).toHaveValue("refund path:services ");
+  await window.answered();
+  await window.fillAnew("refund path:services/bil");
+  await window.choose("path:services/billing");
+  await window.answered();
+  const places = await window.rows.locator(".label-description").allTextContents();
+  expect(places.length).toBeGreaterThan(5);
+  for (const place of places) expect(place).toContain("services/billing/");
+  await window.fillAnew('"class RefundBilling7:"');
+  await expect(window.title).toContainText(/\b1 result in/);
+});
+
+test("Search in This Folder of the Explorer asks about that folder, and is typed on", async ({ window }) => {
+  await window.command("View: Show Explorer");
+  const folder = window.items.filter({ hasText: /^services$/ });
+  await expect(async () => {
+    await window.page.keyboard.press("Escape");
+    await folder.click({ button: "right", timeout: 5000 });
+    await window.page
+      .locator(".monaco-menu")
+      .getByRole("menuitem", { name: /Search in This Folder/ })
+      .click({ timeout: 5000 });
+    await expect(window.input).toHaveValue("path:services ", { timeout: 5000 });
+  }).toPass();
+  await window.typesOn("refund");
+  await window.answered();
+  for (const place of await window.rows.locator(".label-description").allTextContents())
+    expect(place).toContain("services/");
+  await window.picture("search-in-folder");
+});
+
+test("the last question is there, selected, when the palette opens again, and a key replaces it", async ({
+  window,
+}) => {
+  await window.search(QUESTION);
+  await window.page.keyboard.press("Escape");
+  await expect(window.input).toBeHidden();
+  await window.openList("Sidecar: Search Code");
+  await expect(window.input).toHaveValue(QUESTION);
+  await window.answered();
+  await window.page.keyboard.type("x");
+  await expect(window.input).toHaveValue("x");
+});
+
+test("a search that is saved stands first in the empty palette until it is forgotten", async ({ window }) => {
+  await window.search("parse the cookies lang:python");
+  await window.page.keyboard.press("Alt+S");
+  await window.fillAnew("");
+  const saved = window.rows.filter({ hasText: "parse the cookies lang:python" }).first();
+  const heading = window.list.getByText("saved searches").filter({ visible: true });
+  await expect(heading).toHaveCount(1);
+  await expect(saved).toBeVisible();
+  await window.picture("saved-search");
+  await window.choose("parse the cookies lang:python");
+  await expect(window.input).toHaveValue("parse the cookies lang:python");
+  await window.answered();
+  await window.page.keyboard.press("Alt+S");
+  await window.fillAnew("");
+  await expect(heading).toHaveCount(0);
+});
+
+test("Search by Path takes letters of the path in any case, as Ctrl+P does", async ({ window }) => {
+  for (const typed of ["mwgzip", "GZIP", "middleware gzip"]) {
+    await window.searchSays(typed, "gzip.py", "Sidecar: Search by Path");
+    await expect(window.row(0)).toContainText("starlette/middleware");
+  }
+  await window.searchSays("appbill7", "approve_billing_7.py", "Sidecar: Search by Path");
+  await window.picture("path-by-letters");
+});

@@ -1,0 +1,29 @@
+// The search palette while the model that the settings name cannot be loaded: words answer, and say so.
+import { expect, test } from "./test";
+
+test.use({ editorOptions: { files: 2000, machine: { "sidecar.model": "no-such-model" } } });
+
+const QUESTION = "compress the response body";
+
+test("without the model, words answer in every way of searching, and the notice covers no row", async ({ window }) => {
+  await window.search(QUESTION);
+  const ways = ["words and meaning", "words only", "meaning only"];
+  for (const way of ways) {
+    await expect(window.title).toContainText(`Search Code: ${way}`);
+    await expect(window.row(0)).toContainText(/\w+\.py:\d+/);
+    if (way === "words only") await expect(window.prompt).toBeHidden();
+    else await expect(window.prompt).toContainText("Searched by word only");
+    expect(await window.isUncovered(window.row(0).locator(".label-name").first())).toBe(true);
+    expect(await window.isUncovered(window.row(0).locator(".label-description").first())).toBe(true);
+    await window.picture(`without-model-${way.replaceAll(" ", "-")}`);
+    await window.page.keyboard.press("Alt+M");
+  }
+});
+
+test("without the model, symbols and documents are found by their words", async ({ window }) => {
+  await window.search("gzip responder", "Sidecar: Go to Symbol by Meaning");
+  await expect(window.row(0)).toContainText("gzip.py");
+  await expect(window.prompt).toContainText("Searched by word only");
+  await window.search("installed", "Sidecar: Search Docs");
+  await expect(window.row(0)).toContainText("README.md");
+});

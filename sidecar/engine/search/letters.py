@@ -1,0 +1,110 @@
+"""How well a path fits the letters that a person types for it, as editors' lists of files take them.
+
+The letters of each typed word occur in the path in their order, in any case, with anything in between. Letters that
+stand together, that begin a word, or that are in the file's own name count for more.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+_IN_NAME = 8
+"""For each letter found in the file's name instead of in its folders."""
+_TOGETHER = 5
+_BEGINS = 4
+_WHOLE = 30
+"""For a word that is the name's beginning; half of it where it begins another word of the name."""
+_BREAKS = frozenset("/_-. ")
+
+
+class Fit(NamedTuple):
+    """A path and its score; a higher one fits better."""
+
+    path: str
+    score: float
+
+
+def best_fits(paths: Iterable[str], typed: str, limit: int) -> tuple[list[Fit], int]:
+    """The `limit` best fitting paths, best first, and how many fit at all. Ties go to the shorter path, then by the
+    alphabet. Nothing fits if nothing is typed."""
+    fits = fitting(typed)
+    found = [Fit(path, score) for path in paths if (score := fits(path)) is not None]
+    best = heapq.nsmallest(limit, found, key=lambda fit: (-fit.score, len(fit.path), fit.path))
+    return best, len(found)
+
+
+def fitting(typed: str) -> Callable[[str], float | None]:
+    """A function that scores a path; None for one that does not fit."""
+    words = typed.replace("\\", "/").casefold().split()
+    patterns = [re.compile(".*?".join(map(re.escape, word)), re.DOTALL) for word in words]
+
+    def score(path: str) -> float | None:
+        folded = path.casefold()
+        if not words or not all(pattern.search(folded) for pattern in patterns):
+            return None
+        # Folding may change the length of a text; then letters and places no longer go together.
+        letters = path if len(folded) == len(path) else folded
+        return sum(_score(folded, letters, word) for word in words) / (1 + len(path) / 1000)
+
+    return score
+
+
+def _score(folded: str, path: str, word: str) -> float:
+    """The better of the word within the file's name alone and within the whole path."""
+    start = folded.rfind("/") + 1
+    in_name = _places(folded, path, word, start)
+    if in_name is not None:
+        return _value(path, in_name, start) + _IN_NAME * len(word) + _beginning(folded, path, word, start)
+    anywhere = _places(folded, path, word, 0)
+    return _value(path, anywhere, 0) if anywhere is not None else 0.0
+
+
+def _places(folded: str, path: str, word: str, start: int) -> list[int] | None:
+    """Where the letters stand: together if the word occurs so, else each as early as it can, at the beginning of a word
+    if the rest still fits then. None if they do not fit."""
+    together = folded.find(word, start)
+    if together >= 0:
+        return list(range(together, together + len(word)))
+    places: list[int] = []
+    at = start
+    for number, letter in enumerate(word):
+        first = folded.find(letter, at)
+        if first < 0:
+            return None
+        begins = next((i for i in range(first, len(path)) if folded[i] == letter and _is_beginning(path, i)), first)
+        follows = bool(places) and first == places[-1] + 1
+        place = first if follows or not _has(folded, word[number + 1 :], begins + 1) else begins
+        places.append(place)
+        at = place + 1
+    return places
+
+
+def _has(folded: str, letters: str, at: int) -> bool:
+    for letter in letters:
+        at = folded.find(letter, at) + 1
+        if at == 0:
+            return False
+    return True
+
+
+def _value(path: str, places: list[int], start: int) -> float:
+    value = float(len(places))
+    for before, place in zip([start - 2, *places], places, strict=False):
+        value += _TOGETHER * (place == before + 1) + _BEGINS * _is_beginning(path, place)
+    return value
+
+
+def _beginning(folded: str, path: str, word: str, start: int) -> float:
+    at = folded.find(word, start)
+    if at < 0:
+        return 0.0
+    return _WHOLE if at == start else _WHOLE / 2 if _is_beginning(path, at) else 0.0
+
+
+def _is_beginning(path: str, at: int) -> bool:
+    if at == 0 or path[at - 1] in _BREAKS:
+        return True
+    return path[at].isupper() and not path[at - 1].isupper()
