@@ -10,7 +10,7 @@ import pytest
 QUESTIONS = Path(__file__).parents[2] / "scripts/bench/questions"
 KINDS = ("how", "where", "symbol", "error", "change")
 # A name may be one word, and a message is as long as the program makes it.
-WORDS = {"how": (6, 15), "where": (6, 15), "change": (6, 15), "symbol": (1, 6), "error": (4, 20)}
+WORDS = {"how": (6, 15), "where": (6, 15), "change": (6, 15), "symbol": (1, 6), "error": (3, 20)}
 
 
 def repositories() -> list[dict[str, str]]:
