@@ -143,7 +143,7 @@ export interface SearchByPathParams {
   pattern: string;
   /** At most this many paths. */
   limit?: number;
-  /** pattern is letters in order, no glob; best first. */
+  /** Match letters in order; best first. */
   fuzzy?: boolean;
 }
 

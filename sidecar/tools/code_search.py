@@ -292,7 +292,7 @@ class SearchByPathParams(Params):
         json_schema_extra={"minLength": 1},
     )
     limit: Whole = Field(20, ge=1, le=100, description="At most this many paths.", examples=[20])
-    fuzzy: bool = Field(False, description="pattern is letters in order, no glob; best first.", examples=[True])
+    fuzzy: bool = Field(False, description="Match letters in order; best first.", examples=[True])
 
 
 class PathMatches(CamelResult):

@@ -138,7 +138,7 @@ def test_every_error_of_the_specification_has_its_sentence_and_nothing_else(
         ("search_index", {"query": "x", "k": True}, "k: must be a whole number"),
         ("search_index", {"query": "x", "index": "a"}, "the nearest one is index_name"),
         ("search_index", {"query": "x", "index_name": ""}, "index_name: must be text of 1"),
-        ("search_index", {"query": "x" * 10_001}, "query: must be text"),
+        ("search_index", {"query": "x" * 20_001}, "query: must be text"),
         ("search_add_document", {"content": "x"}, "doc_id: is required"),
         ("search_add_document", {"doc_id": 1, "content": "x"}, "doc_id: must be text"),
         ("search_add_document", {"doc_id": "", "content": "x"}, "doc_id: must be text of 1"),

@@ -58,7 +58,7 @@ export function scoreOf(hit: Pick<PlacedHit, "score">): string {
 
 /** How many there are, of how many, and how long it took. */
 export function summaryOf({ hits, available, tookMs }: Pick<Found, "hits" | "available" | "tookMs">): string {
-  const count = available === undefined ? countText(hits.length) : `${hits.length} of ${available} results`;
+  const count = available === undefined ? countText(hits.length) : `${hits.length} of ${counted(available, "result")}`;
   return tookMs === undefined ? count : `${count} in ${Math.max(1, Math.round(tookMs))} ms`;
 }
 
