@@ -47,7 +47,7 @@ export interface SearchCodeParams {
   languages?: string[];
   /** Only these kinds: function, class, method, ... */
   kinds?: string[];
-  /** Only results with all these texts, as written. */
+  /** Only results with these texts, as written. */
   exact?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
@@ -130,7 +130,7 @@ export interface SearchDocsParams {
   languages?: string[];
   /** Only these kinds: function, class, method, ... */
   kinds?: string[];
-  /** Only results with all these texts, as written. */
+  /** Only results with these texts, as written. */
   exact?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
@@ -143,7 +143,7 @@ export interface SearchByPathParams {
   pattern: string;
   /** At most this many paths. */
   limit?: number;
-  /** Match letters in order; best first. */
+  /** Letters in order; best first. */
   fuzzy?: boolean;
 }
 

@@ -69,7 +69,7 @@ class SearchCodeParams(Params):
     exact: list[Exact] = Field(
         [],
         max_length=20,
-        description="Only results with all these texts, as written.",
+        description="Only results with these texts, as written.",
         examples=[["x = 1"]],
     )
     max_tokens: Whole = Field(
@@ -292,7 +292,7 @@ class SearchByPathParams(Params):
         json_schema_extra={"minLength": 1},
     )
     limit: Whole = Field(20, ge=1, le=100, description="At most this many paths.", examples=[20])
-    fuzzy: bool = Field(False, description="Match letters in order; best first.", examples=[True])
+    fuzzy: bool = Field(False, description="Letters in order; best first.", examples=[True])
 
 
 class PathMatches(CamelResult):
