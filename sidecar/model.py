@@ -468,12 +468,14 @@ class Coverage:
     """How much of a workspace an index holds.
 
     `indexed` counts its files; `missing` counts, by reason, the files that belong in it and are not there. `whole`:
-    whether all files of the workspace were listed once, so that the counts are of all of them.
+    whether all files of the workspace were listed once, so that the counts are of all of them; `complete`: whether it
+    has held all of them once.
     """
 
     indexed: int = 0
     missing: tuple[tuple[Lack, int], ...] = ()
     whole: bool = True
+    complete: bool = True
 
     @property
     def total(self) -> int:
@@ -492,7 +494,8 @@ class StatusAnswer:
     `ready`: the index holds what it can hold, and searches work. `indexing`: this process or another one builds it.
     `incomplete`: some of it has not been read, and nobody is at it. `failed`: it cannot be read, or searches fail.
     `notice` is what a search would say of its answer now, `holds` which part of the workspace the index holds, and
-    `behind` whether the files have changed since, as far as is known.
+    `behind` whether the files have changed since, as far as is known. `busy`: a job that somebody asked for runs in
+    this process, which refuses another one until it has ended.
 
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
@@ -528,6 +531,7 @@ class StatusAnswer:
     masked: tuple[tuple[str, int], ...] = ()
     errors: tuple[tuple[str, str], ...] = ()
     cut_by_lines: tuple[tuple[str, str], ...] = ()
+    busy: bool = False
     progress_done: int = 0
     progress_total: int = 0
     seconds_left: float | None = None

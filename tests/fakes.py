@@ -229,7 +229,7 @@ class FakeWorkspace:
             )
         if self._building is not None:
             status = replace(
-                status, status="indexing", progress_done=self._building[0], progress_total=self._building[1]
+                status, status="indexing", busy=True, progress_done=self._building[0], progress_total=self._building[1]
             )
         return self._override(status)
 

@@ -55,7 +55,7 @@ def read_coverage(connection: sqlite3.Connection) -> Coverage:
     (indexed,) = connection.execute("SELECT count(*) FROM files").fetchone()
     (whole,) = connection.execute("SELECT coalesce(max(value), 0) FROM meta WHERE key = 'complete'").fetchone()
     missing = tuple((reason, count) for reason, count in counts.items() if count)
-    return Coverage(indexed, missing, bool(whole) or bool(counts["not-read-yet"]))
+    return Coverage(indexed, missing, bool(whole) or bool(counts["not-read-yet"]), bool(whole))
 
 
 def _awaited(connection: sqlite3.Connection) -> int:

@@ -316,7 +316,7 @@ def unchanged(status: StatusAnswer) -> str:
 
 def refuse_while_indexing(status: StatusAnswer) -> None:
     """Raises `IndexingInProgress`, so that nobody is asked for nothing."""
-    if status.status == "indexing":
+    if status.busy:
         raise IndexingInProgress(
             f"{status.progress_done:,} of {count(status.progress_total, 'file')} are done; try again later."
         )

@@ -85,7 +85,7 @@ def test_a_question_is_asked_at_the_terminal(served: DataFolder, work: Path, typ
     finally:
         os.close(person)
         os.close(terminal)
-    assert shown.quoted(str(work)) in err
+    assert f"Delete the search index of {shown.quoted(work.name)}?" in err
     assert process.returncode == (9 if left else 0)
     assert (served.run("search", "convert_unit_1", cwd=work).returncode == 0) is left
 

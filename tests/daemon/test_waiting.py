@@ -28,7 +28,7 @@ def test_the_terminal_may_answer_while_the_editor_is_asked(
     with editor(indexed, work, silent) as client:
         with terminal(indexed, work, "delete") as shell:
             shown = shell.shows("[y/N] ")
-            assert f"permanently delete the search index of {quoted(str(work))}" in shown
+            assert f"Delete the search index of {quoted(work.name)}?" in shown
             assert f"{WAITING}, or answer here. Delete index? [y/N] " in shown
             box = client.expect(lambda m: m.get("method") == ASK)
             shell.type(typed + "\n")

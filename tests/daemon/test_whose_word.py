@@ -138,7 +138,7 @@ def test_index_asks_where_the_user_is_always_to_be_asked(data_folder: DataFolder
         assert (done.returncode, "No index was created" in done.stdout) == (9, True)
         assert not is_indexed(data_folder, work)
         with terminal(data_folder, work, "index") as shell:
-            assert "create a search index for" in shell.shows("[y/N] ")
+            assert "Create a search index for" in shell.shows("[y/N] ")
             shell.type("n\n")
             assert shell.ends() == 9
     with terminal(data_folder, work, "index", "-y") as shell:

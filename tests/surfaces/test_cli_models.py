@@ -87,7 +87,7 @@ def test_a_model_is_listed_shown_downloaded_and_used(place: Place) -> None:
     report = json.loads(done.stdout)
     assert (done.returncode, report["status"], report["model"]["state"]) == (0, "downloaded", "downloaded")
     assert Path(report["model"]["folder"]) == place.home / "models" / "minilm-hub"
-    assert f"{WHOLE_KB}/{WHOLE_KB} kB tokenizer.json" in done.stderr
+    assert "kB" not in done.stderr
     assert state() == "downloaded"
 
     place.hub.forget_requests()

@@ -228,7 +228,7 @@ def test_a_message_of_50_megabytes_is_served(session: LspClient, folder: Path) -
     session.start(folder)
     with pytest.raises(Failed) as failed:
         session.request("sidecar/searchCode", {"query": "x" * 50_000_000})
-    assert failed.value.body["code"] == "INVALID_PARAMS"
+    assert failed.value.body["code"] == "INVALID_QUERY"
     assert len(json.dumps(failed.value.body)) < 10_000
     uri = (folder / "big.py").as_uri()
     document = {"uri": uri, "text": "y" * 5_000_000, "version": 1, "languageId": "python"}

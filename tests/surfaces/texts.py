@@ -129,7 +129,7 @@ def full_status(answer: StatusAnswer, status: str) -> StatusAnswer:
     if status in ("not_found", "ready"):
         return answer
     if status == "indexing":
-        return replace(answer, status="indexing", progress_done=3, progress_total=8, seconds_left=1.5)
+        return replace(answer, status="indexing", busy=True, progress_done=3, progress_total=8, seconds_left=1.5)
     return replace(
         answer,
         status="incomplete",

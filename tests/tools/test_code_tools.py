@@ -88,7 +88,7 @@ def test_a_first_attempt_that_failed_may_be_made_again() -> None:
 
 @pytest.mark.parametrize("tool", ["create_index", "reindex_project", "delete_index"])
 def test_what_changes_the_index_is_refused_while_it_is_built(tool: str) -> None:
-    workspace = FakeWorkspace(FILES, status_override=lambda answer: replace(answer, status="indexing"))
+    workspace = FakeWorkspace(FILES, status_override=lambda answer: replace(answer, status="indexing", busy=True))
     with pytest.raises(IndexingInProgress):
         Tools(workspace)(tool)
 

@@ -102,6 +102,7 @@ class Reporter:
             model=settings.model,
             device=embedder.device if embedder else settings.device,
             device_note=embedder.device_note if embedder else "",
+            busy=bool(self._activity.kind),
             progress_done=self._activity.done,
             progress_total=self._activity.total,
             seconds_left=self._activity.seconds_left(),
@@ -169,7 +170,7 @@ class Reporter:
         )
 
     def _state(self, standing: Standing, complete: bool, embedded: bool) -> _State:
-        if standing.builds or (standing.job.kind and not embedded):
+        if standing.builds or (standing.job.kind and (not embedded or standing.coverage.lacks("not-read-yet"))):
             return "indexing"
         if complete and embedded and not standing.coverage.lacks("not-read-yet"):
             return "ready"

@@ -74,10 +74,9 @@ class Standing:
 
     @property
     def builds(self) -> bool:
-        """Whether the index is being built: by a job, or in the background while files have never been read."""
-        return self.job.kind not in ("", "update") or (
-            self.job.kind == "update" and self.coverage.lacks("not-read-yet") > 0
-        )
+        """Whether the index is being built: by a job, or in the background if it has never been complete."""
+        resumes = not self.coverage.complete and self.coverage.lacks("not-read-yet") > 0
+        return self.job.kind not in ("", "update") or (self.job.kind == "update" and resumes)
 
     @property
     def behind(self) -> bool:

@@ -67,7 +67,8 @@ def _call(session: CliSession, tool: str = "", **instead: object) -> Reply:
         return session.call(shell_facts()["tools"][tool]["name"], arguments)
     except InvalidParams as error:
         name, missing = missing_position(command, arguments)
-        if not missing or {field["field"] for field in error.facts.get("fields", ())} - {name}:
+        # Where the tool has a sentence of its own for it, that says more than the manual.
+        if not missing or {field["field"] for field in error.facts.get("fields", ())} != {name}:
             raise
         example = command.examples.strip().split("  ")[0].split("\n")[0]
         raise type(error)(f"sidecar {command.name} needs {missing}, for example: {example}") from error
