@@ -86,7 +86,7 @@ class Tour:
         self.run("models")
         self.run("models", "show", "bge-small-en-v1.5")
         self.run("index", "--model", "bge-small-en-v1.5", status=7, said="sidecar models download bge-small-en-v1.5")
-        self.run("search", "a", "--model", "no-such-model", status=7)
+        self.run("search", "a", "-m", "vector", "--model", "no-such-model", status=7)
         self.run("delete", "--yes")
         self.run("index", "--model", "minilm-code-int8")
 

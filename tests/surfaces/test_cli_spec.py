@@ -61,6 +61,7 @@ def test_the_help_of_an_option_is_the_parameters_own(command: ToolCommand, tool:
     assert text.lower().startswith(description.lower())
     argument = command.arguments.get(name, Argument())
     rest = text[len(description) :].replace(argument.note, "").replace("may be repeated", "").strip("; ")
+    rest = rest.removesuffix("a single - reads standard input") if argument.position == "words" else rest
     allowed = []
     if "minimum" in field:
         allowed.append(f"{field['minimum']} to {field['maximum']}")

@@ -170,11 +170,13 @@ class Reporter:
         )
 
     def _state(self, standing: Standing, complete: bool, embedded: bool) -> _State:
-        if standing.builds or (standing.job.kind and (not embedded or standing.coverage.lacks("not-read-yet"))):
+        if standing.job.kind not in ("", "update"):
             return "indexing"
         if complete and embedded and not standing.coverage.lacks("not-read-yet"):
             return "ready"
-        return "failed" if self._activity.failure else "incomplete"
+        if self._activity.failure:
+            return "failed"
+        return "indexing" if standing.job.kind else "incomplete"
 
     def _warning(self, generation: Generation) -> str:
         if self._activity.failure:
