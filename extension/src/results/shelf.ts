@@ -62,6 +62,10 @@ export class Shelf {
     this.setPast(asked === undefined ? [] : this.history.filter((entry) => !sameAsked(entry.asked, asked)));
   }
 
+  isSaved(asked: Asked): boolean {
+    return this.saved.some((one) => sameAsked(one, asked));
+  }
+
   /** Saves a question, or forgets it if it is saved. */
   toggleSaved(asked: Asked): void {
     const others = this.saved.filter((one) => !sameAsked(one, asked));

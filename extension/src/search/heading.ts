@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { fromSidecar } from "../shown";
 import type { Found, Subject } from "./find";
-import { SAVE } from "./items";
+import { SAVE, SAVED } from "./items";
 import { MODES, type Mode } from "./modes";
 import { summaryOf } from "./row";
 
@@ -16,12 +16,14 @@ interface Heading {
   title: string;
   subject: Subject;
   mode: Mode;
+  /** Whether the question is among the saved ones. */
+  saved: boolean;
   /** The answer whose rows are there, if they are one. */
   found: Found | undefined;
 }
 
 export function dress(list: vscode.QuickPick<vscode.QuickPickItem>, heading: Heading): void {
-  const { title, subject, mode, found } = heading;
+  const { title, subject, mode, found, saved } = heading;
   const notice = found?.notice === undefined ? undefined : fromSidecar(found.notice).text;
   const isCode = subject === "code";
   const parts = [isCode ? `${title}: ${mode.title}` : title, found === undefined ? undefined : summaryOf(found)];
@@ -30,7 +32,11 @@ export function dress(list: vscode.QuickPick<vscode.QuickPickItem>, heading: Hea
   else parts.push(notice);
   list.title = parts.filter((part) => part !== undefined).join("  ·  ");
   const modes = isCode ? MODES.map((one) => modeButton(one, mode)) : [];
-  list.buttons = subject === "similar" ? modes : [...modes, SAVE];
+  list.buttons = subject === "similar" ? modes : [...modes, saveButton(saved)];
+}
+
+function saveButton(saved: boolean): vscode.QuickInputButton {
+  return saved ? SAVED : SAVE;
 }
 
 function modeButton(mode: Mode, current: Mode): ToggleButton {

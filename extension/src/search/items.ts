@@ -29,7 +29,11 @@ export const KEEP: vscode.QuickInputButton = {
 
 export const SAVE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("bookmark"),
-  tooltip: "Save This Search, or Forget It (Alt+S)",
+  tooltip: "Save This Search (Alt+S)",
+};
+export const SAVED: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("star-full"),
+  tooltip: "Saved. Forget This Search (Alt+S)",
 };
 export const FORGET: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("close"),

@@ -8,7 +8,7 @@ import { completionsOf } from "./completions";
 import { type ToggleButton, dress } from "./heading";
 import { type Unfinished, understood, unfinished } from "./filters";
 import { find, takesFilters, type Asked, type Found, type Spot, type Subject } from "./find";
-import { type Item, FORGET, KEEP, SAVE, TO_THE_SIDE, adviceItems, completionItems, hitItems, pastItems } from "./items";
+import { type Item, FORGET, KEEP, SAVE, SAVED, TO_THE_SIDE, adviceItems, completionItems, hitItems, pastItems } from "./items";
 import { type Mode, type ModeId, modeAfter, modeOf } from "./modes";
 import { openHit } from "./place";
 import { Preview } from "./preview";
@@ -129,7 +129,8 @@ export class Palette implements vscode.Disposable {
 
   private dress(): void {
     const { title, subject } = this.opening;
-    dress(this.list, { title, subject, mode: this.mode, found: this.answered?.found });
+    const saved = this.around.shelf.isSaved(this.asked);
+    dress(this.list, { title, subject, mode: this.mode, found: this.answered?.found, saved });
   }
 
   private switchTo(mode: Mode): void {
@@ -252,7 +253,7 @@ export class Palette implements vscode.Disposable {
   private pressed(button: vscode.QuickInputButton, item?: Item): void {
     if (button === TO_THE_SIDE) this.openToSide(item);
     else if (button === KEEP) this.keep();
-    else if (button === SAVE) this.save();
+    else if (button === SAVE || button === SAVED) this.save();
     else if (button === FORGET) this.forget(item);
     else if ("mode" in button) this.switchTo((button as ToggleButton).mode);
   }

@@ -211,6 +211,7 @@ test("the last question is there, selected, when the palette opens again, and a 
 test("a search that is saved stands first in the empty palette until it is forgotten", async ({ window }) => {
   await window.search("parse the cookies lang:python");
   await window.page.keyboard.press("Alt+S");
+  await expect(window.page.getByRole("button", { name: "Saved. Forget This Search (Alt+S)" })).toBeVisible();
   await window.fillAnew("");
   const saved = window.rows.filter({ hasText: "parse the cookies lang:python" }).first();
   const heading = window.list.getByText("saved searches").filter({ visible: true });
@@ -221,6 +222,7 @@ test("a search that is saved stands first in the empty palette until it is forgo
   await expect(window.input).toHaveValue("parse the cookies lang:python");
   await window.answered();
   await window.page.keyboard.press("Alt+S");
+  await expect(window.page.getByRole("button", { name: "Save This Search (Alt+S)", exact: true })).toBeVisible();
   await window.fillAnew("");
   await expect(heading).toHaveCount(0);
 });

@@ -176,7 +176,7 @@ class Reporter:
             return "ready"
         if self._activity.failure:
             return "failed"
-        return "indexing" if standing.job.kind else "incomplete"
+        return "indexing" if standing.builds else "incomplete"
 
     def _warning(self, generation: Generation) -> str:
         if self._activity.failure:
