@@ -95,11 +95,7 @@ def find_definitions(connection: sqlite3.Connection, folded: Iterable[str]) -> l
     """The definitions with these folded names, at most 400 for each name, outermost first."""
     rows: list[DefinitionRow] = []
     for name in dict.fromkeys(folded):
-        found = connection.execute(
-            f"SELECT {_COLUMNS} FROM definitions WHERE folded = ? ORDER BY depth, file_id, start_line LIMIT ?",
-            (name, MAX_ROWS_PER_NAME),
-        )
-        rows += map(DefinitionRow._make, found)
+        rows += _rows(connection, "folded = ? ORDER BY depth, file_id, start_line LIMIT ?", (name, MAX_ROWS_PER_NAME))
     return rows
 
 
@@ -110,14 +106,11 @@ def defined_names(connection: sqlite3.Connection) -> list[str]:
 
 def find_definitions_by_prefix(connection: sqlite3.Connection, folded: str, limit: int) -> list[DefinitionRow]:
     """At most `limit` definitions whose folded name begins with `folded` and is longer, shortest names first."""
-    return [
-        DefinitionRow._make(row)
-        for row in connection.execute(
-            f"SELECT {_COLUMNS} FROM definitions WHERE folded > ? AND folded < ?"
-            " ORDER BY length(folded), depth, file_id, start_line LIMIT ?",
-            (folded, folded + "\U0010ffff", limit),
-        )
-    ]
+    return _rows(
+        connection,
+        "folded > ? AND folded < ? ORDER BY length(folded), depth, file_id, start_line LIMIT ?",
+        (folded, folded + "\U0010ffff", limit),
+    )
 
 
 def find_definitions_containing(
@@ -128,38 +121,34 @@ def find_definitions_containing(
     Reads the whole table. `pieces` must not be empty.
     """
     where = " AND ".join("instr(folded, ?)" for _ in pieces)
-    return [
-        DefinitionRow._make(row)
-        for row in connection.execute(
-            f"SELECT {_COLUMNS} FROM definitions WHERE {where}"
-            " ORDER BY length(folded), depth, file_id, start_line LIMIT ?",
-            (*pieces, limit),
-        )
-    ]
+    return _rows(connection, f"{where} ORDER BY length(folded), depth, file_id, start_line LIMIT ?", (*pieces, limit))
 
 
 def find_definitions_around(connection: sqlite3.Connection, file_id: int, line: int) -> list[DefinitionRow]:
     """The definitions of a file that contain this line (1-based), outermost first."""
-    return [
-        DefinitionRow._make(row)
-        for row in connection.execute(
-            f"SELECT {_COLUMNS} FROM definitions WHERE file_id = ? AND start_line <= ? AND ? <= end_line"
-            " ORDER BY start_line, end_line DESC, depth",
-            (file_id, line, line),
-        )
-    ]
+    return _rows(
+        connection,
+        "file_id = ? AND start_line <= ? AND ? <= end_line ORDER BY start_line, end_line DESC, depth",
+        (file_id, line, line),
+    )
 
 
 def find_definition_below(
     connection: sqlite3.Connection, file_id: int, line: int, last_line: int
 ) -> DefinitionRow | None:
     """The first definition of the file that starts below the line and not below `last_line`; None if there is none."""
-    found = connection.execute(
-        f"SELECT {_COLUMNS} FROM definitions WHERE file_id = ? AND start_line > ? AND start_line <= ?"
-        " ORDER BY start_line, depth LIMIT 1",
+    found = _rows(
+        connection,
+        "file_id = ? AND start_line > ? AND start_line <= ? ORDER BY start_line, depth LIMIT 1",
         (file_id, line, last_line),
-    ).fetchone()
-    return None if found is None else DefinitionRow._make(found)
+    )
+    return found[0] if found else None
+
+
+def _rows(connection: sqlite3.Connection, which: str, values: Sequence[object]) -> list[DefinitionRow]:
+    """The definitions that the rest of a query from its WHERE on selects."""
+    found = connection.execute(f"SELECT {_COLUMNS} FROM definitions WHERE {which}", values)
+    return list(map(DefinitionRow._make, found))
 
 
 def find_stems(connection: sqlite3.Connection, folded: Iterable[str]) -> list[tuple[str, int]]:
