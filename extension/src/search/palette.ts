@@ -8,7 +8,18 @@ import { completionsOf } from "./completions";
 import { type ToggleButton, dress } from "./heading";
 import { type Unfinished, understood, unfinished } from "./filters";
 import { find, takesFilters, type Asked, type Found, type Spot, type Subject } from "./find";
-import { type Item, FORGET, KEEP, SAVE, SAVED, TO_THE_SIDE, adviceItems, completionItems, hitItems, pastItems } from "./items";
+import {
+  type Item,
+  FORGET,
+  KEEP,
+  SAVE,
+  SAVED,
+  TO_THE_SIDE,
+  adviceItems,
+  completionItems,
+  hitItems,
+  pastItems,
+} from "./items";
 import { type Mode, type ModeId, modeAfter, modeOf } from "./modes";
 import { openHit } from "./place";
 import { Preview } from "./preview";
