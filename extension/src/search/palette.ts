@@ -1,5 +1,6 @@
 // The search palette: one list that answers while somebody types, and shows in the editor what is moved over.
 import * as vscode from "vscode";
+import { withToken } from "../cancellation";
 import type { Shelf } from "../results/shelf";
 import type { PlacedHit, Sidecar } from "../sidecar";
 import { adviceForError, adviceForNothing } from "./advice";
@@ -69,7 +70,7 @@ export class Palette implements vscode.Disposable {
   ) {
     this.mode = modeOf(opening.mode);
     this.asking = new Asking(
-      (asked, signal) => this.ask(asked, signal),
+      (asked, signal) => withToken(signal, (token) => find(around.sidecar, asked, token)),
       (outcome) => this.show(outcome),
       PAUSE_MS,
     );
@@ -199,16 +200,6 @@ export class Palette implements vscode.Disposable {
     this.dress();
     this.put(items);
     this.list.busy = false;
-  }
-
-  private async ask(asked: Asked, signal: AbortSignal): Promise<Found> {
-    const cancelling = new vscode.CancellationTokenSource();
-    signal.addEventListener("abort", () => cancelling.cancel());
-    try {
-      return await find(this.around.sidecar, asked, cancelling.token);
-    } finally {
-      cancelling.dispose();
-    }
   }
 
   private show(outcome: Outcome<Asked, Found>): void {
