@@ -27,7 +27,7 @@ from sidecar.engine.index.snapshot import Snapshots
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.update.backfill import count_backfilled
-from sidecar.engine.wiring import KeptOpener, make_store
+from sidecar.engine.wiring import EmbeddingCacheOpener, make_store
 from sidecar.errors import SidecarError
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.shown import count
@@ -170,7 +170,7 @@ def _plain(model: ModelFacts) -> str:
 
 
 def _backfilled(directory: IndexLayout, manifest: Path, model: ModelFacts) -> tuple[int, int]:
-    kept = KeptOpener()(directory.vectors, model.model_id, model.dimension)
+    kept = EmbeddingCacheOpener()(directory.vectors, model.model_id, model.dimension)
     snapshots = Snapshots(manifest, lambda: None, model.path_weight, kept.close)
     try:
         return count_backfilled(snapshots, kept)

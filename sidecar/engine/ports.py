@@ -68,7 +68,7 @@ class MakeWalker(Protocol):
         """A walker with these settings. With `limit`, it offers only the files that the patterns name."""
 
 
-class Kept(Protocol):
+class EmbeddingCache(Protocol):
     """The embedding cache, as one model sees it: vectors by text hash, on disk, shared by all indexes of a data folder.
 
     It outlives generations and indexes. Every method may raise DiskFull, IndexCorrupt, IndexLocked or PermissionDenied.
@@ -365,7 +365,7 @@ class Parts:
     body_text: Callable[[Chunk], str]
     path_text: Callable[[str], str]
     lexical: Lexical
-    open_kept: Callable[[Path, str, int], Kept]
+    open_embeddings: Callable[[Path, str, int], EmbeddingCache]
     make_embedder: Callable[[Settings], Embedder]
     make_store: MakeStore
     make_searcher: Callable[[], Searcher]

@@ -15,7 +15,7 @@ from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
-from sidecar.engine.ports import Kept, Parts, VectorStore, Walker, Watching
+from sidecar.engine.ports import EmbeddingCache, Parts, VectorStore, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Checkout, Decision, FileContent, Judged, Rule
@@ -34,7 +34,7 @@ from sidecar.shown import count
 
 if TYPE_CHECKING:
     from sidecar.engine.search.searcher import Searcher
-    from sidecar.parts.embed.shared import SharedKept
+    from sidecar.parts.embed.shared import SharedEmbeddingCaches
 
 MOST_PREPARERS = 4
 
@@ -65,7 +65,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         body_text=body_text,
         path_text=path_text,
         lexical=LexicalIndex(),
-        open_kept=KeptOpener(),
+        open_embeddings=EmbeddingCacheOpener(),
         make_embedder=partial(make_embedder, home=data_home(env)),
         make_store=make_store,
         make_searcher=lambda: make_searcher(env.get("SIDECAR_RANKER", "")),
@@ -143,19 +143,19 @@ def make_content_check(root: str) -> Callable[[str, FileContent], Judged]:
     return check
 
 
-class KeptOpener:
+class EmbeddingCacheOpener:
     """Opens the embedding cache, once for all workspaces of this process. Calls are thread-safe."""
 
     def __init__(self) -> None:
-        self._shared: SharedKept | None = None
+        self._shared: SharedEmbeddingCaches | None = None
         self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
 
-    def __call__(self, path: Path, model_id: str, dimension: int) -> Kept:
+    def __call__(self, path: Path, model_id: str, dimension: int) -> EmbeddingCache:
         """The vectors that the cache file at `path` holds of this model, which have `dimension` components each."""
-        from sidecar.parts.embed.shared import SharedKept
+        from sidecar.parts.embed.shared import SharedEmbeddingCaches
 
         with self._lock:
-            self._shared = self._shared or SharedKept()
+            self._shared = self._shared or SharedEmbeddingCaches()
         return self._shared.open(path, model_id, dimension)
 
 

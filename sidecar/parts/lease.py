@@ -41,7 +41,8 @@ def own_command() -> str:
 
 
 class Lease:
-    """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe, except for `tell` and `told`.
+    """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe, except for `announce` and
+    `announced`.
 
     A second `Lease` for the same directory is refused even in the same process.
     """
@@ -78,14 +79,14 @@ class Lease:
                 self._file.write("")
             self._file.release()
 
-    def tell(self, job: str) -> None:
+    def announce(self, job: str) -> None:
         """Writes beside the holder's name what it is doing, for other processes; empty when it is done."""
         if self.held:
             with contextlib.suppress(SidecarError):
                 self._write(job)
 
-    def told(self) -> str:
-        """What the holder is doing, as it said by `tell`; empty if it did not say. Reads one small file."""
+    def announced(self) -> str:
+        """What the holder is doing, by `announce`; empty if it did not say. Reads one small file."""
         return str(self._read().get("job", ""))
 
     def _write(self, job: str = "") -> None:

@@ -1,7 +1,7 @@
 """The commit point: one SQLite file per generation that holds files, chunks, slots and what is still to be done.
 
 Postings are in the same database and transactions (`parts/lexical`), vectors in the embedding cache
-(`parts/embed/kept`). `parts/slots` tells what the vector store lacks.
+(`parts/embed/cache`). `parts/slots` tells what the vector store lacks.
 
 Files and chunks get new ids whenever they are (re)indexed, and ids only grow. A *slot* is the stable place of a chunk
 in the vector store: the new chunks of a replaced file take over its slots, so the store is overwritten in place.
@@ -156,7 +156,7 @@ class Manifest:
     # ------------------------------------------------------------ meta
 
     def kept_releases(self) -> int:
-        """The `Kept.releases` after which all vector ids were last known to be good."""
+        """The `EmbeddingCache.releases` after which all vector ids were last known to be good."""
         with self.lock, translated(self.path):
             row = self.connection.execute("SELECT value FROM meta WHERE key = 'kept_releases'").fetchone()
         return int(row[0]) if row else 0

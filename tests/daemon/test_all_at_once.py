@@ -75,8 +75,8 @@ async def _nobody_indexes_after_a_no(afternoon: Afternoon, *agents: Any) -> None
         for tool, arguments in (("search_index", PATTERNS), ("create_index", {})):
             assert await _called(session, tool, arguments) == "cancelled"
     assert len(afternoon.asked()) == 5
-    told = json.loads(afternoon.shell("status", "--json").stdout)
-    assert (told["projectPath"], told["status"]) == (str(afternoon.work), "not_found")
+    answer = json.loads(afternoon.shell("status", "--json").stdout)
+    assert (answer["projectPath"], answer["status"]) == (str(afternoon.work), "not_found")
 
 
 async def _what_was_allowed_in_part_stays_in_part(afternoon: Afternoon, first: Any, second: Any) -> None:

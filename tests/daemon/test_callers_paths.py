@@ -24,9 +24,9 @@ def there(data_folder: DataFolder, tmp_path: Path) -> DataFolder:
     return data_folder
 
 
-def place_of(told: str) -> str:
+def place_of(status: str) -> str:
     """The workspace that a status or an index names."""
-    return str(json.loads(told)["projectPath"])
+    return str(json.loads(status)["projectPath"])
 
 
 @pytest.mark.parametrize("command", ["status", "index"])
@@ -125,9 +125,9 @@ async def test_search_index_asks_the_person_of_the_agent(
     assert len(asked) == 1
     assert "to create a search index for a part of" in asked[0]
     assert 'What "unit1.py" names is read' in asked[0]
-    told = json.loads(there.run("status", "--json", cwd=work).stdout)
-    assert told["status"] == ("ready" if confirmed else "not_found")
-    assert told.get("patterns") == (["unit1.py"] if confirmed else None)
+    status = json.loads(there.run("status", "--json", cwd=work).stdout)
+    assert status["status"] == ("ready" if confirmed else "not_found")
+    assert status.get("patterns") == (["unit1.py"] if confirmed else None)
 
 
 async def test_whoever_declines_to_create_the_index_gets_none_by_patterns(there: DataFolder, work: Path) -> None:
@@ -160,9 +160,9 @@ async def test_an_agent_and_a_shell_see_the_same_limit_and_a_restart_keeps_it(
         result = await session.call_tool("reindex_project", {})
         assert result.structured_content is not None, result.content
         assert result.structured_content["stats"]["filesIndexed"] == 1
-        told = there.run("status", cwd=work).stdout
-        assert "patterns   unit1.py\n" in told
-        assert "files      1 (0 of documentation)\n" in told
+        status = there.run("status", cwd=work).stdout
+        assert "patterns   unit1.py\n" in status
+        assert "files      1 (0 of documentation)\n" in status
         config = there.run("config", cwd=work).stdout
         assert "chunkingStrategy when the index is rebuilt (`sidecar reindex`)" in config
         explained = there.run("explain", "unit2.py", cwd=work).stdout

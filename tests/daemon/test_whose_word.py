@@ -185,12 +185,12 @@ def served(folder: DataFolder, work: Path) -> Iterator[Callable[[str], dict[str,
     command = [*SIDECAR, "serve", "--json", "-w", str(work)]
     with subprocess.Popen(command, env=folder.env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = json.loads(process.stdout.readline())
-        token = Path(told["tokenFile"]).read_text().strip()
+        answer = json.loads(process.stdout.readline())
+        token = Path(answer["tokenFile"]).read_text().strip()
 
         def post(tool: str) -> dict[str, Any]:
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-            request = urllib.request.Request(f"{told['url']}/tools/{tool}", b"{}", headers)
+            request = urllib.request.Request(f"{answer['url']}/tools/{tool}", b"{}", headers)
             with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
                 return dict(json.load(response))
 

@@ -28,8 +28,8 @@ from sidecar.model import (
     never_cancelled,
 )
 from sidecar.parts.chunk import parse_file
+from sidecar.parts.embed.cache import EmbeddingCacheFile
 from sidecar.parts.embed.catalog import resolve_model
-from sidecar.parts.embed.kept import KeptVectors
 from sidecar.parts.embed.onnx import OnnxEmbedder
 from sidecar.parts.languages import language_of
 from sidecar.parts.lexical import LexicalIndex
@@ -52,7 +52,7 @@ class SmallIndex:
     """Files go in by `put`, out by `remove`; each call is one commit."""
 
     manifest: Manifest
-    kept: KeptVectors
+    kept: EmbeddingCacheFile
     snapshots: Snapshots
     lexical: LexicalIndex
     embedder: Callable[[], Embedder] = shipped_model
@@ -131,7 +131,7 @@ def small_index(folder: Path, files: Mapping[str, str]) -> Iterator[SmallIndex]:
     lexical = LexicalIndex()
     manifest = Manifest.make(folder / "manifest.sqlite", {}, [lexical.create_tables])
     model = shipped_model()
-    kept = KeptVectors.open(folder / "vectors.sqlite", model.model_id, model.dimension)
+    kept = EmbeddingCacheFile.open(folder / "vectors.sqlite", model.model_id, model.dimension)
     snapshots = Snapshots(folder / "manifest.sqlite", lambda: kept, PATH_WEIGHT)
     index = SmallIndex(manifest, kept, snapshots, lexical)
     try:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sidecar.engine.index.layout import IndexLayout
-from sidecar.parts.embed.kept import KeptVectors
+from sidecar.parts.embed.cache import EmbeddingCacheFile
 from sidecar.parts.manifest import Manifest
 from tests.engine.projects import FILES, SLOW, Project, find, image, index
 
@@ -104,7 +104,7 @@ def test_a_second_stage_in_progress_leaves_none_of_its_vectors(project: Project)
     project.flags["model"] = SLOW
     workspace = project.open()
     index(workspace)
-    kept = KeptVectors(vectors_file(project), "another model's", 4)
+    kept = EmbeddingCacheFile(vectors_file(project), "another model's", 4)
     kept.add(list(texts_of(project)), np.eye(len(texts_of(project)), 4, dtype=np.float32))
     kept.close()
     workspace.delete()

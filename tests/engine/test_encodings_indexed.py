@@ -24,8 +24,8 @@ def test_a_file_in_an_old_encoding_is_found_by_its_own_words_and_shown_as_writte
     (hit, *_) = workspace.search(request, never_cancelled).hits
     assert (hit.path, hit.start_line) == ("src/settings.py", 1)
     assert hit.content.splitlines()[2] == "    # キャッシュを削除します。"
-    told = workspace.explain("src/settings.py")
-    assert (told.decision.indexed, told.encoding, told.stale) == (True, encoding, False)
+    answer = workspace.explain("src/settings.py")
+    assert (answer.decision.indexed, answer.encoding, answer.stale) == (True, encoding, False)
     workspace.set_buffer("src/settings.py", TEXT.replace("キャッシュ", "フォルダー"))
     assert find(workspace, "フォルダー", mode="fts")[:1] == ["src/settings.py"]
     assert find(workspace, "キャッシュ", mode="fts") == []
@@ -36,9 +36,9 @@ def test_a_file_whose_encoding_cannot_be_told_is_said_to_be_left_out(project: Pr
     workspace = project.open()
     index(workspace)
     assert workspace.status().skipped == {"unknown-encoding": 1}
-    told = workspace.explain("src/main.ini")
-    assert (told.decision.rule.value, told.encoding, told.in_index) == ("unknown-encoding", "", False)
-    assert told.decision.detail.startswith("it is not UTF-8 and could be ")
+    answer = workspace.explain("src/main.ini")
+    assert (answer.decision.rule.value, answer.encoding, answer.in_index) == ("unknown-encoding", "", False)
+    assert answer.decision.detail.startswith("it is not UTF-8 and could be ")
     (project.root / "src/main.ini").write_bytes(b"; coding: iso8859-7\n" + DOUBTFUL)
     index(workspace)
     assert workspace.explain("src/main.ini").encoding == "iso8859-7"

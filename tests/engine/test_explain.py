@@ -80,10 +80,10 @@ def test_a_file_beyond_the_number_of_files_names_the_limit_and_what_to_set(proje
     workspace = project.open()
     if indexed:
         index(workspace)
-    told = workspace.explain("src/retry.py")
-    assert (told.decision.rule.value, told.in_index, told.stale) == ("too-many-files", False, False)
-    assert "the setting maxFiles allows 2" in told.decision.detail
-    assert "raise it, or leave out other files with the setting exclude" in told.decision.detail
+    answer = workspace.explain("src/retry.py")
+    assert (answer.decision.rule.value, answer.in_index, answer.stale) == ("too-many-files", False, False)
+    assert "the setting maxFiles allows 2" in answer.decision.detail
+    assert "raise it, or leave out other files with the setting exclude" in answer.decision.detail
     assert workspace.explain("README.md").decision.indexed
 
 
@@ -129,6 +129,6 @@ def test_a_file_cut_by_lines_names_the_limit(project: Project) -> None:
     project.write("long.py", "value = 1\n" * 150_000)
     workspace = project.open()
     index(workspace)
-    told = workspace.explain("long.py")
-    assert told.in_index
-    assert told.parser == "lines: it is longer than 1,000,000 bytes, which no setting raises"
+    answer = workspace.explain("long.py")
+    assert answer.in_index
+    assert answer.parser == "lines: it is longer than 1,000,000 bytes, which no setting raises"

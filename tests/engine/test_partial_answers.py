@@ -68,31 +68,31 @@ def test_what_an_interrupted_build_has_not_read_is_counted(large: Project) -> No
 
 
 def test_what_another_process_builds_is_counted_by_this_one(large: Project) -> None:
-    builder, told, states = large.open(), list[str](), list[str]()
+    builder, answer, states = large.open(), list[str](), list[str]()
 
     def look(done: int, total: int, message: str) -> None:
-        if 0 < done < total and not told:
+        if 0 < done < total and not answer:
             reader = large.open()
-            told.extend(notices(reader))
+            answer.extend(notices(reader))
             states.append(reader.status().status)
 
     builder.refresh(look, never_cancelled)
-    assert told and all(re.search(rf"being built by another process \(\d+ of {MANY} files", said) for said in told)
+    assert answer and all(re.search(rf"being built by another process \(\d+ of {MANY} files", said) for said in answer)
     assert states == ["indexing"]
 
 
 def test_what_another_process_rebuilds_is_said_by_this_one(large: Project) -> None:
     builder = large.open()
     index(builder)
-    reader, told, states = large.open(), list[str](), list[str]()
+    reader, answer, states = large.open(), list[str](), list[str]()
 
     def look(done: int, total: int, message: str) -> None:
-        if done and not told:
-            told.append(said_by_all(reader))
+        if done and not answer:
+            answer.append(said_by_all(reader))
             states.append(reader.status().status)
 
     builder.rebuild(look, never_cancelled)
-    assert "being rebuilt" in told[0] and states == ["indexing"]
+    assert "being rebuilt" in answer[0] and states == ["indexing"]
     assert notices(reader) == {""} and reader.status().status == "ready"
 
 

@@ -18,7 +18,7 @@ STATIONS = (
     "parts.watch:Watcher._report",
     "engine.update.change_queue:ChangeQueue.note",
     "engine.ingest.worker_pool:WorkerPool.prepare",
-    "parts.embed.shared:LentKept.add",
+    "parts.embed.shared:EmbeddingCacheShare.add",
     "parts.manifest:Manifest.set_vectors",
 )
 

@@ -13,7 +13,7 @@ import pytest
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors
 from sidecar.model import SearchRequest, never_cancelled
-from sidecar.parts.embed.kept import KeptVectors
+from sidecar.parts.embed.cache import EmbeddingCacheFile
 from tests.engine.projects import Project, find, image, index
 
 pytestmark = pytest.mark.process
@@ -130,7 +130,7 @@ def _make_old(project: Project) -> None:
 
 def _copy_under_another_uuid(file: Path) -> None:
     (name,) = [m for m in _models(file)]
-    old = KeptVectors(file, *name)
+    old = EmbeddingCacheFile(file, *name)
     with closing(sqlite3.connect(file)) as connection:
         hashes = dict(connection.execute("SELECT id, hash FROM vectors"))
     vectors, _ = old.get(np.array(list(hashes)))
@@ -138,7 +138,7 @@ def _copy_under_another_uuid(file: Path) -> None:
     old.close()
     for part in file.parent.iterdir():
         part.unlink()
-    new = KeptVectors(file, *name)
+    new = EmbeddingCacheFile(file, *name)
     new.add([key for key, _ in reversed(rows)], np.array([vector for _, vector in reversed(rows)], np.float32))
     new.close()
 

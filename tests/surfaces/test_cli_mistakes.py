@@ -32,9 +32,9 @@ def run(*argv: str, workspace: FakeWorkspace | None = None) -> tuple[int, str, s
 
 def error(stderr: str) -> dict[str, Any]:
     """The one object that standard error holds."""
-    told = json.loads(stderr)
-    assert list(told) == ["error"]
-    body: dict[str, Any] = told["error"]
+    answer = json.loads(stderr)
+    assert list(answer) == ["error"]
+    body: dict[str, Any] = answer["error"]
     return body
 
 
@@ -44,10 +44,10 @@ def test_with_json_every_mistake_is_one_object_with_code_message_and_advice(type
     status, out, err = run("--json", *typed.split())
     assert status == plain != 0
     assert out == ""
-    told = error(err)
-    assert told["code"].isupper()
-    assert told["userMessage"]
-    assert told["detail"]
+    answer = error(err)
+    assert answer["code"].isupper()
+    assert answer["userMessage"]
+    assert answer["detail"]
 
 
 @pytest.mark.parametrize("argv", [*([command] for command in COMMANDS if command not in ("daemon", "mcp", "serve"))])

@@ -297,8 +297,8 @@ def test_what_only_a_person_may_set_has_no_effect_from_a_workspace_and_that_is_s
 def test_a_callers_wrong_environment_is_named_to_that_caller_alone(process: Process) -> None:
     wrong = {"SIDECAR_MAX_FILES": "many", "SIDECAR_INDEXING_STRATEGY": "sometimes", "SIDECAR_CONFRM": "never"}
     session = process.session(env=wrong)
-    for told in (session("get_config"), session("get_index_status")):
-        files, strategy, confirm = sorted(told["problems"], key=lambda said: ("CONFRM" in said, said.startswith("i")))
+    for answer in (session("get_config"), session("get_index_status")):
+        files, strategy, confirm = sorted(answer["problems"], key=lambda said: ("CONFRM" in said, said.startswith("i")))
         assert files.startswith('maxFiles in the environment (SIDECAR_MAX_FILES) is "many"; allowed: a whole number')
         assert strategy.startswith('indexingStrategy in the environment (SIDECAR_INDEXING_STRATEGY) is "sometimes"')
         assert confirm == '"SIDECAR_CONFRM" is not a setting; did you mean SIDECAR_CONFIRM?'

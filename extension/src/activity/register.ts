@@ -15,7 +15,7 @@ export function register({ sidecar, extension, log, questions }: Features): vsco
   const view = vscode.window.createTreeView<Node>(VIEW, { treeDataProvider: tree, showCollapseAll: true });
   const feed = new Feed(
     () => sidecar.call("sidecar/activity", { limit: MOST }),
-    (told) => tree.show(told),
+    (activity) => tree.show(activity),
     (error) => log.debug(`activity: ${visible(asFailure(error).message)}`),
   );
   const refresh = () => (view.visible && sidecar.state === "running" ? void feed.changed() : undefined);

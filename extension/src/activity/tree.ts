@@ -41,7 +41,7 @@ export type Node = QuestionNode | AnswerNode | SessionsNode | SessionNode | Entr
 const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
 export class ActivityTree implements vscode.TreeDataProvider<Node> {
-  private told: Pick<ActivityResult, "sessions" | "entries"> = { sessions: [], entries: [] };
+  private activity: Pick<ActivityResult, "sessions" | "entries"> = { sessions: [], entries: [] };
   private readonly changes = new vscode.EventEmitter<undefined>();
   readonly onDidChangeTreeData = this.changes.event;
   /** Also what editors asked, this one among them. */
@@ -49,8 +49,8 @@ export class ActivityTree implements vscode.TreeDataProvider<Node> {
 
   constructor(private readonly waiting: WaitingQuestions) {}
 
-  show(told: Pick<ActivityResult, "sessions" | "entries">): void {
-    this.told = told;
+  show(activity: Pick<ActivityResult, "sessions" | "entries">): void {
+    this.activity = activity;
     this.refresh();
   }
 
@@ -85,11 +85,11 @@ export class ActivityTree implements vscode.TreeDataProvider<Node> {
   }
 
   private get sessions(): AttachedSession[] {
-    return this.told.sessions.filter((session) => this.everything || isForeign(session));
+    return this.activity.sessions.filter((session) => this.everything || isForeign(session));
   }
 
   private roots(): Node[] {
-    const entries = this.told.entries.filter((entry) => this.everything || isForeign(entry));
+    const entries = this.activity.entries.filter((entry) => this.everything || isForeign(entry));
     const attached: Node[] = this.sessions.length > 0 ? [{ type: "sessions" }] : [];
     const asked = this.waiting.all.map((question): Node => ({ type: "question", question }));
     return [...asked, ...attached, ...entries.map((entry): Node => ({ type: "entry", entry }))];

@@ -9,7 +9,7 @@ import { adviceForError } from "../search/advice";
 import { fromSidecar, said } from "../shown";
 import { tell } from "../tell";
 import { duration } from "../time";
-import { told } from "./explanation";
+import { explained } from "./explanation";
 import { type FileInFolder, fileFor, folderFor } from "./folders";
 
 export function registerCommands(features: Features): vscode.Disposable[] {
@@ -93,7 +93,7 @@ async function explain(sidecar: Sidecar, given: unknown, path: unknown): Promise
   const file = typeof path === "string" ? await listedFile(given, path) : fileFor(given);
   if (file === undefined) return noFile();
   const answer = await sidecar.call("sidecar/explainPath", { path: file.path, workspace: file.folder.uri.toString() });
-  const { headline, details, wrong } = told(answer);
+  const { headline, details, wrong } = explained(answer);
   const help = answer.indexed && (wrong || answer.inIndex) ? ["Reindex This File"] : [];
   const chosen = await tell.dialog(headline, details, ...help, "Show Index Status");
   if (chosen === "Reindex This File")

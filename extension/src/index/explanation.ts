@@ -4,7 +4,7 @@ import type { PathExplanation } from "../protocol.gen";
 import { type Sentence, fromSidecar, said } from "../shown";
 import { ruleText } from "./rules";
 
-export interface Told {
+export interface Explained {
   /** One sentence. */
   headline: Sentence;
   details: Sentence[];
@@ -12,7 +12,7 @@ export interface Told {
   wrong: boolean;
 }
 
-export function told(answer: PathExplanation): Told {
+export function explained(answer: PathExplanation): Explained {
   return { headline: headlineOf(answer), details: detailsOf(answer).map(fromSidecar), wrong: isWrong(answer) };
 }
 

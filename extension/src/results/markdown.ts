@@ -8,9 +8,9 @@ import type { PlacedHit } from "../sidecar";
 const FENCES: Readonly<Record<string, string>> = { shell: "sh", text: "", notebook: "python", dockerfile: "docker" };
 
 export function markdownOfHits(asked: Asked, hits: readonly PlacedHit[], notice?: string): string {
-  const told = notice === undefined ? "" : `\n> ${visible(notice)}\n`;
+  const notes = notice === undefined ? "" : `\n> ${visible(notice)}\n`;
   const body = hits.every(isFile) ? hits.map(fileLine).join("\n") : hits.map(markdownOfHit).join("\n\n");
-  return `## ${visible(titleOf(asked))}: ${countText(hits.length)}\n${told}\n${body}\n`;
+  return `## ${visible(titleOf(asked))}: ${countText(hits.length)}\n${notes}\n${body}\n`;
 }
 
 export function markdownOfHit(hit: PlacedHit): string {

@@ -109,9 +109,9 @@ async function findPaths(sidecar: Sidecar, query: string, token: CancellationTok
 
 function found(
   hits: PlacedHit[],
-  told: { available?: number; notice?: string; reason?: string; searchTimeMs: number },
+  answer: { available?: number; notice?: string; reason?: string; searchTimeMs: number },
 ): Found {
-  const { available, notice, reason, searchTimeMs } = told;
+  const { available, notice, reason, searchTimeMs } = answer;
   return {
     hits,
     tookMs: searchTimeMs,

@@ -29,8 +29,8 @@ const TOOL_MODES = { hybrid: "hybrid", words: "fts", meaning: "vector", docs: "h
 
 /** Where nobody has said how: by words and meaning, or by meaning alone where the setting turns the former off. */
 export function usualMode({ statuses }: Pick<Sidecar, "statuses">): "hybrid" | "vector" {
-  const told = [...statuses.values()].map((status) => status.hybridSearch?.enabled);
-  return told.length > 0 && told.every((enabled) => enabled === false) ? "vector" : "hybrid";
+  const enabled = [...statuses.values()].map((status) => status.hybridSearch?.enabled);
+  return enabled.length > 0 && enabled.every((answer) => answer === false) ? "vector" : "hybrid";
 }
 
 export function toolMode(id: ModeId): "hybrid" | "fts" | "vector" {

@@ -13,8 +13,8 @@ export async function alone<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   await mkdir(dirname(folder), { recursive: true });
-  for (let told = false; !(await taken(folder)); told = true) {
-    if (!told) waiting();
+  for (let hasSaid = false; !(await taken(folder)); hasSaid = true) {
+    if (!hasSaid) waiting();
     await pause(LOOK_MS, undefined, { ...(signal && { signal }) });
   }
   try {

@@ -6,7 +6,7 @@ import { entryRow, sessionRow } from "../../src/activity/rows";
 import { headline, ifIgnored } from "../../src/questions/toasts";
 import { questionOf } from "../../src/questions/waiting";
 import { html } from "../../src/html";
-import { told } from "../../src/index/explanation";
+import { explained } from "../../src/index/explanation";
 import { shown } from "../../src/index/state";
 import { adviceForError, adviceForNothing } from "../../src/search/advice";
 import { rowOf } from "../../src/search/row";
@@ -68,7 +68,8 @@ test("a file's name begins no line of what is copied for a chat, nor of what is 
   const copied = markdownOfHit({ ...hit, kind: "function", names: [], workspace: "/w" });
   expect(copied.split("\n").filter((line) => line.startsWith("##"))).toHaveLength(1);
   const answer = { ...EXPLAINED, path: hit.path, lastError: "one\ntwo\u001b[2J" };
-  for (const { text } of [told(answer).headline, ...told(answer).details]) expect(text).not.toMatch(/[\n\u001b]/);
+  for (const { text } of [explained(answer).headline, ...explained(answer).details])
+    expect(text).not.toMatch(/[\n\u001b]/);
 });
 
 /** Where strings from outside are shown, with such a string in each of them. */
@@ -128,7 +129,7 @@ const PLACES: Readonly<Record<string, readonly (string | undefined)[]>> = {
       detail,
     ]),
   ),
-  "why a file is indexed": [told({ ...EXPLAINED, path: NASTY, lastError: NASTY })].flatMap((answer) => [
+  "why a file is indexed": [explained({ ...EXPLAINED, path: NASTY, lastError: NASTY })].flatMap((answer) => [
     answer.headline.text,
     ...answer.details.map(({ text }) => text),
   ]),

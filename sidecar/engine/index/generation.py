@@ -19,7 +19,7 @@ from sidecar.engine.index.vector_refs import named_texts, named_vectors
 from sidecar.engine.ingest.indexer import Indexer, Source
 from sidecar.engine.ingest.store_sync import StoreSync
 from sidecar.engine.models.facts import ModelFacts
-from sidecar.engine.ports import Kept, Parts, VectorStore
+from sidecar.engine.ports import EmbeddingCache, Parts, VectorStore
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
 from sidecar.model import Collection, Embedder
@@ -40,7 +40,7 @@ class Generation:
 
     number: int
     model: ModelFacts
-    kept: Kept
+    kept: EmbeddingCache
     snapshots: Snapshots
     embedder: Callable[[], Embedder]
     writer: Writer | None
@@ -171,9 +171,9 @@ class Generations:
             raise
         return generation
 
-    def open_vectors(self, model: ModelFacts) -> Kept:
+    def open_vectors(self, model: ModelFacts) -> EmbeddingCache:
         """The embedding cache for a model, to be closed by the caller."""
-        return self._parts.open_kept(self._directory.vectors, model.model_id, model.dimension)
+        return self._parts.open_embeddings(self._directory.vectors, model.model_id, model.dimension)
 
     def _described(self, meta: Mapping[str, object]) -> tuple[ModelFacts, bool]:
         """Its model, and whether it was closed properly. Raises IndexCorrupt if the manifest does not say."""
@@ -233,7 +233,7 @@ class Generations:
         number: int,
         settings: Settings,
         model: ModelFacts,
-        kept: Kept,
+        kept: EmbeddingCache,
         *,
         was_clean: bool,
         read_only_reason: str = "",
@@ -254,7 +254,7 @@ class Generations:
         number: int,
         settings: Settings,
         model: ModelFacts,
-        kept: Kept,
+        kept: EmbeddingCache,
         embedder: Callable[[], Embedder],
         cache: VectorCache,
         was_clean: bool,

@@ -38,10 +38,10 @@ class LeaseLike(Protocol):
     def release(self) -> None:
         """Gives the lease up."""
 
-    def tell(self, job: str) -> None:
+    def announce(self, job: str) -> None:
         """Lets other processes know what this one is doing while it has the lease."""
 
-    def told(self) -> str:
+    def announced(self) -> str:
         """What the process that has the lease is doing; empty if it did not say."""
 
 
@@ -117,13 +117,13 @@ class IndexHandle:
     def _tell(self, job: str) -> None:
         self.doing, lease = job, self._lease
         if lease is not None:
-            lease.tell(job)
+            lease.announce(job)
 
     def doing_elsewhere(self) -> str:
         """What the other process is `doing` that has the lease; empty if this one has it."""
         if self._lease is not None or not self.kept_up_elsewhere:
             return ""
-        return self._make_lease(self._directory.path).told()
+        return self._make_lease(self._directory.path).announced()
 
     def problem_of_model(self, generation: Generation) -> str:
         """Why searches fail, or find words only, because of the model; empty if nothing is known against it."""
@@ -242,7 +242,7 @@ class IndexHandle:
         lease.acquire()
         self._lease, self.kept_up_elsewhere = lease, False
         if self.doing:
-            lease.tell(self.doing)
+            lease.announce(self.doing)
         self._directory.sweep()
         if self.generation is not None and self.generation.writer is None:
             self._close_generation()

@@ -8,13 +8,13 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from sidecar.engine.ports import Kept
+from sidecar.engine.ports import EmbeddingCache
 from sidecar.parts.manifest import Manifest
 
 _TEXTS = (("chunks", "vector_id", "body_hash"), ("files", "path_vector", "path_hash"))
 
 
-def link_by_hash(manifest: Manifest, kept: Kept, **facts: Any) -> None:
+def link_by_hash(manifest: Manifest, kept: EmbeddingCache, **facts: Any) -> None:
     """Replaces the vector ids of a manifest by those that `kept` has for the same text hashes, and 0 for the others.
 
     Every chunk becomes pending for the vector store. Writes `facts` into the meta table, all in one transaction.

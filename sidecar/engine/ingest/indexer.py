@@ -20,7 +20,7 @@ from sidecar.engine.concurrency.stages import run_stages
 from sidecar.engine.ingest.in_hand import Forgotten
 from sidecar.engine.ingest.plan import Plan, batches
 from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, path_of
-from sidecar.engine.ports import Kept, Parts
+from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
@@ -109,7 +109,7 @@ class Indexer:
     def __init__(
         self,
         manifest: Manifest,
-        kept: Kept,
+        kept: EmbeddingCache,
         embedder: Callable[[], Embedder],
         source: Source,
         parts: Parts,

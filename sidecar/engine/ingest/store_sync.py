@@ -15,7 +15,7 @@ import numpy as np
 
 from sidecar import shown
 from sidecar.engine.ingest.chunk_vector import combine
-from sidecar.engine.ports import Kept, VectorStore
+from sidecar.engine.ports import EmbeddingCache, VectorStore
 from sidecar.errors import SidecarError, StoreFailed
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
@@ -43,7 +43,7 @@ class StoreSync:
         self,
         root: str,
         slots: Slots,
-        kept: Kept,
+        kept: EmbeddingCache,
         path_weight: float,
         make_store: Callable[[], VectorStore],
         fits_in_memory: Callable[[int], bool],

@@ -18,7 +18,7 @@ import numpy as np
 from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.concurrency.usage import Usage
 from sidecar.engine.index.snapshot import Snapshots
-from sidecar.engine.ports import Kept, Parts
+from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
 from sidecar.model import Chunk, Embedder, IsCancelled, Vectors
 from sidecar.parts.manifest import unpack_names
@@ -77,7 +77,7 @@ class Backfill:
     """Fills the embedding cache of one model with the vectors that one generation lacks."""
 
     def __init__(
-        self, snapshots: Snapshots, kept: Kept, embedder: Callable[[], Embedder], parts: Parts, pace: Pace
+        self, snapshots: Snapshots, kept: EmbeddingCache, embedder: Callable[[], Embedder], parts: Parts, pace: Pace
     ) -> None:
         self._snapshots = snapshots
         self._kept = kept
@@ -150,13 +150,13 @@ class Backfill:
         return np.concatenate(rows)
 
 
-def count_backfilled(snapshots: Snapshots, kept: Kept) -> tuple[int, int]:
+def count_backfilled(snapshots: Snapshots, kept: EmbeddingCache) -> tuple[int, int]:
     """How many chunks have a vector in `kept`, and how many chunks there are."""
     lacking = _look(snapshots, kept)
     return lacking.done, lacking.total
 
 
-def _look(snapshots: Snapshots, kept: Kept) -> _Lacking:
+def _look(snapshots: Snapshots, kept: EmbeddingCache) -> _Lacking:
     with snapshots.open() as snapshot:
         read = snapshot.connection.execute
         bodies = read("SELECT body_hash, min(id), count(*) FROM chunks GROUP BY body_hash").fetchall()

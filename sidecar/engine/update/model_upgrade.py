@@ -21,7 +21,7 @@ from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.index.relink import carry_over, changed_paths, missing_vectors
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
-from sidecar.engine.ports import Kept
+from sidecar.engine.ports import EmbeddingCache
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.backfill import Backfill, Pace, count_backfilled
 from sidecar.engine.update.builder import Builder
@@ -268,10 +268,10 @@ class ModelUpgrade:
         due = self._due()
         return due is not None and due[1].model_id == model.model_id
 
-    def _open(self, model: ModelFacts) -> Kept:
+    def _open(self, model: ModelFacts) -> EmbeddingCache:
         return self._generations.open_vectors(model)
 
-    def _backfill(self, generation: Generation, kept: Kept, model: ModelFacts) -> Backfill:
+    def _backfill(self, generation: Generation, kept: EmbeddingCache, model: ModelFacts) -> Backfill:
         return Backfill(generation.snapshots, kept, lambda: self._choice.embedder(model), self._parts, self._pace)
 
     def _count(self, generation: Generation, model: ModelFacts) -> tuple[int, int]:

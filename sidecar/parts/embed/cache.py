@@ -27,7 +27,7 @@ from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
 from sidecar.parts.database import all_or_nothing, connect_readonly
-from sidecar.parts.embed.kept_file import (
+from sidecar.parts.embed.cache_file import (
     ADVICE,
     HASH_BYTES,
     drop_aside,
@@ -72,7 +72,7 @@ CREATE TABLE uses(of INTEGER PRIMARY KEY, day INTEGER NOT NULL);
 """
 
 
-class KeptVectors:
+class EmbeddingCacheFile:
     """The cached vectors of one model. Only `release` and `trim` touch those of other models in the same file.
 
     Thread-safe: any number of readers beside one writer. Every method may raise DiskFull, IndexCorrupt, IndexLocked or
@@ -115,7 +115,7 @@ class KeptVectors:
         self._rescue()
 
     @classmethod
-    def open(cls, path: Path, model_id: str, dimension: int) -> KeptVectors:
+    def open(cls, path: Path, model_id: str, dimension: int) -> EmbeddingCacheFile:
         """Opens the file or makes it, without a bound on its size."""
         return cls(path, model_id, dimension)
 
