@@ -87,6 +87,7 @@ def child(root: Path, home: Path, flags: dict[str, Any], action: str, said: Conn
     elif action == "delete" and workspace.status().status != "not_found":
         said.send(("delete", 0))
         workspace.delete()
+        said.send(("deleted", 0))
         workspace.refresh(progress, never_cancelled)
     else:
         workspace.refresh(progress, never_cancelled)
@@ -116,6 +117,7 @@ class Killer:
         self._embedders: dict[tuple[str, str], Embedder] = {}
         self._files = files
         self._seen: set[bytes] = set()
+        self._deleting = False
         self._processes = multiprocessing.get_context("forkserver")
         self._processes.set_forkserver_preload(["tests.engine.kills"])
         for number in range(files):
@@ -137,6 +139,7 @@ class Killer:
         process.start()
         theirs.close()
         last: list[bytes] = []
+        self._deleting = False
         messages = self._random.randrange(1, self._most)
         try:
             for _ in range(messages):
@@ -166,11 +169,14 @@ class Killer:
 
     def _note(self, kind: str, what: Any, last: list[bytes]) -> list[bytes]:
         """Keeps count of what was embedded; returns the batch in flight."""
-        if kind == "delete":
+        if kind in ("delete", "deleted"):
             self._seen.clear()
+            self._deleting = kind == "delete"
             return []
         if kind != "embed":
             return last
+        if self._deleting:
+            return []  # an update that was under way: what it embeds may be deleted with the rest
         again = self._seen & set(what)
         assert not again, f"{len(again)} texts were embedded twice"
         self._seen |= set(last)
