@@ -378,10 +378,10 @@ class Hit:
 class SearchAnswer:
     """One page of hits.
 
-    `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale. `model` is the
-    id of the model that compared the meanings; empty when only words were compared. `reason` is one sentence on why
-    there are no hits; empty when there are any. `confidence` (0-1) is the probability that the question has an answer
-    here, None where that was not learnt; `weak` says that it is low.
+    `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale, or other words
+    were searched than those typed. `model` is the id of the model that compared the meanings; empty when only words
+    were compared. `reason` is one sentence on why there are no hits; empty when there are any. `confidence` (0-1) is
+    the probability that the question has an answer here, None where that was not learnt; `weak` says that it is low.
     """
 
     hits: tuple[Hit, ...]

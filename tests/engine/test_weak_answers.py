@@ -130,9 +130,3 @@ def test_a_calibration_that_cannot_be_read_or_weighs_the_unknown_is_refused(tmp_
     file.write_text(f'{{"model": "m", "modes": {{"hybrid": {one}, "fts": {one}, "vector": {one}}}}}')
     with pytest.raises(ConfigInvalid, match="luck"):
         learned.__wrapped__(file)
-
-
-def test_evidence_of_an_answer_makes_it_likelier() -> None:
-    for mode in MODES:
-        weights = learned().by_mode[mode].weights
-        assert all(weights[name] > 0 for name in weights if name in ("best_cover", "closest", "lead")), mode
