@@ -378,9 +378,10 @@ class Hit:
 class SearchAnswer:
     """One page of hits.
 
-    `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale. `model` is the
-    id of the model that compared the meanings; empty when only words were compared. `reason` is one sentence on why
-    there are no hits; empty when there are any.
+    `total` counts the hits on all pages. `notice` is one line, only when the answer is partial or stale, or other words
+    were searched than those typed. `model` is the id of the model that compared the meanings; empty when only words
+    were compared. `reason` is one sentence on why there are no hits; empty when there are any. `confidence` (0-1) is
+    the probability that the question has an answer here, None where that was not learnt; `weak` says that it is low.
     """
 
     hits: tuple[Hit, ...]
@@ -391,6 +392,8 @@ class SearchAnswer:
     stages_ms: dict[str, float] = field(default_factory=dict)
     model: str = ""
     reason: str = ""
+    confidence: float | None = None
+    weak: bool = False
 
 
 @dataclass(frozen=True, slots=True)

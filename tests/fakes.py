@@ -85,6 +85,7 @@ class FakeWorkspace:
         before_work: Callable[[str], None] = lambda path: None,
         broken: Exception | None = None,
         notice: str = "",
+        confidence: float | None = None,
         default_alpha: float = 0.5,
         status_override: Callable[[StatusAnswer], StatusAnswer] = lambda status: status,
     ) -> None:
@@ -97,6 +98,7 @@ class FakeWorkspace:
         self._before_work = before_work
         self._broken = broken
         self._notice = notice
+        self._confidence = confidence
         self._alpha = default_alpha
         self._override = status_override
         self._indexed: dict[str, str] | None = None
@@ -154,7 +156,16 @@ class FakeWorkspace:
         hits = [hit for path, text in {**texts, **self.buffers}.items() for hit in _hits(path, text, request)]
         hits.sort(key=lambda hit: (-hit.score, hit.path, hit.start_line))
         page = hits[request.offset : request.offset + request.top_k]
-        return SearchAnswer(tuple(page), len(hits), request.mode, 1.0, self._notice, {"all": 1.0})
+        return SearchAnswer(
+            tuple(page),
+            len(hits),
+            request.mode,
+            1.0,
+            self._notice,
+            {"all": 1.0},
+            confidence=self._confidence,
+            weak=self._confidence is not None and self._confidence < 0.1,
+        )
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         self._check()

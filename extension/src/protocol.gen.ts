@@ -93,6 +93,8 @@ export interface SearchResult {
   searchMode: string;
   notice?: string;
   reason?: string;
+  weak?: boolean;
+  confidence?: number;
   stagesMs?: Record<string, number>;
   model?: string;
 }
@@ -109,6 +111,7 @@ export interface CompactResult {
   ms: number;
   notice?: string;
   reason?: string;
+  weak?: boolean;
 }
 
 export interface SearchDocsParams {

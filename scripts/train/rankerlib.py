@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from scripts.suffixless import load_script
 from sidecar.engine.models.loader import resolve_model
+from sidecar.engine.search.rank.confidence import EVIDENCE
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.fingerprint import fingerprint
 from sidecar.engine.search.rank.scorer import Combiner, WeightedSum
@@ -66,10 +67,12 @@ class Exchangeable:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The candidate files of one query: path and lines of the chunk that each would show, and their features."""
+    """The candidate files of one query: path and lines of the chunk that each would show, and their features; and the
+    evidence that the first of them is an answer, by name."""
 
     shown: list[dict[str, Any]]
     features: Matrix
+    evidence: dict[str, float]
 
 
 class Watched(Searcher):
@@ -82,17 +85,19 @@ class Watched(Searcher):
 
     def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         if self.watching:
-            self.last = _candidates(source.snapshot, self.examine(source, request, cancelled))
+            self.last = _candidates(source.snapshot, self.examine(source, request, cancelled), self._combiner)
         return super().search(source, request, cancelled)
 
 
-def _candidates(snapshot: SearchedSnapshot, seen: RankingInput) -> Candidates:
+def _candidates(snapshot: SearchedSnapshot, seen: RankingInput, combiner: Combiner) -> Candidates:
     shown = []
     places, _ = seen.groups.strongest(seen.shown, 1)
     for row in seen.groups.rows[places]:
         lines = {"startLine": int(snapshot.chunk_start[row]), "endLine": int(snapshot.chunk_end[row])}
         shown.append({"path": snapshot.paths[snapshot.chunk_file[row]], **lines})
-    return Candidates(shown, seen.features)
+    ranked = seen.ranked(combiner.score(seen.features, seen.alpha)) if len(seen.features) else None
+    evidence = {name: value(ranked) for name, value in EVIDENCE.items()} if ranked is not None else {}
+    return Candidates(shown, seen.features, evidence)
 
 
 @dataclass

@@ -24,6 +24,7 @@ FAMILY = "code-search"
 MAX_GLOB = 200
 MAX_QUERY = 20_000
 """The most characters of a query: room for a pasted issue with its traceback."""
+_NO_STRONG_MATCH = "No strong match: these results are the closest, but probably not what was asked for."
 
 
 def whole(value: Any) -> Any:
@@ -181,8 +182,10 @@ class SearchResult(CamelResult):
     """`total_results` counts the results returned; `available`, how many there are to page through, is set only if
     larger.
 
-    `notice` is set only when the answer is partial or stale, `reason` (why there are no results) only when there are
-    none; `stages_ms` and `model` (the model that compared the meanings) only with `explain`.
+    `notice` is set only when the answer is partial, stale or weak, or something else was searched for than was typed;
+    `reason` (why there are no results) only when there are none. `weak` is set, and then true, only when the results
+    are probably no answer; `confidence` (0-1) is the probability that there is one, where it is known. It, `stages_ms`
+    and `model` (the model that compared the meanings) are set only with `explain`.
     """
 
     results: list[SearchHit]
@@ -193,6 +196,8 @@ class SearchResult(CamelResult):
     search_mode: str
     notice: str | None = None
     reason: str | None = None
+    weak: bool | None = None
+    confidence: float | None = None
     stages_ms: dict[str, float] | None = None
     model: str | None = None
 
@@ -252,13 +257,15 @@ class CompactHit(CamelResult):
 
 
 class CompactResult(CamelResult):
-    """`r`: results, `n`: their number, `ms`: time taken in milliseconds. `notice` and `reason` as in `SearchResult`."""
+    """`r`: results, `n`: their number, `ms`: time taken in milliseconds. `notice`, `reason` and `weak` as in
+    `SearchResult`."""
 
     r: list[CompactHit]
     n: int
     ms: float
     notice: str | None = None
     reason: str | None = None
+    weak: bool | None = None
 
     def row_paths(self) -> list[str]:
         """The path of each row."""
@@ -406,8 +413,10 @@ def _full(answer: SearchAnswer, params: SearchCodeParams) -> SearchResult:
         available=answer.total if answer.total > len(answer.hits) else None,
         search_time_ms=round(answer.took_ms, 2),
         search_mode=answer.mode,
-        notice=answer.notice or None,
+        notice=_notice(answer),
         reason=answer.reason or None,
+        weak=answer.weak or None,
+        confidence=round(answer.confidence, 3) if params.explain and answer.confidence is not None else None,
         stages_ms={stage: round(ms, 3) for stage, ms in answer.stages_ms.items()} if params.explain else None,
         model=(answer.model or None) if params.explain else None,
     )
@@ -447,8 +456,19 @@ def _compact(answer: SearchAnswer) -> CompactResult:
         for hit in answer.hits
     ]
     return CompactResult(
-        r=rows, n=len(rows), ms=round(answer.took_ms), notice=answer.notice or None, reason=answer.reason or None
+        r=rows,
+        n=len(rows),
+        ms=round(answer.took_ms),
+        notice=_notice(answer),
+        reason=answer.reason or None,
+        weak=answer.weak or None,
     )
+
+
+def _notice(answer: SearchAnswer) -> str | None:
+    """One line on what the reader of the results has to know; None if there is nothing."""
+    weak = _NO_STRONG_MATCH if answer.weak and answer.hits else ""
+    return " ".join(filter(None, (answer.notice, weak))) or None
 
 
 SEARCH_CODE = ToolSpec(

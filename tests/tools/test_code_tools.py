@@ -23,7 +23,7 @@ from sidecar.errors import (
     SidecarError,
 )
 from sidecar.model import StatusAnswer, UpgradeProgress
-from sidecar.tools.code_search import EnclosingDefinition, SearchHit
+from sidecar.tools.code_search import CompactResult, EnclosingDefinition, SearchHit, SearchResult
 from sidecar.tools.lines import Line
 from sidecar.tools.service import Done, Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -129,6 +129,36 @@ def test_a_notice_is_passed_on_in_both_forms(compact: bool) -> None:
     tools = Tools(FakeWorkspace(FILES, notice="40 % are not embedded yet."))
     tools("create_index")
     assert tools("search_code", query="alpha", compact=compact)["notice"] == "40 % are not embedded yet."
+
+
+WEAK = "No strong match: these results are the closest, but probably not what was asked for."
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_weak_answer_says_so_to_programs_and_in_a_line_of_its_own(compact: bool) -> None:
+    tools = Tools(FakeWorkspace(FILES, notice="40 % are not embedded yet.", confidence=0.02))
+    tools("create_index")
+    result = tools("search_code", query="alpha", compact=compact)
+    assert result["weak"] is True
+    assert result["notice"] == f"40 % are not embedded yet. {WEAK}"
+    shape = CompactResult if compact else SearchResult
+    said = shape.model_validate(result)
+    assert said.as_text().split("\n")[0] == result["notice"]
+    assert next(iter(said.as_notes())) == result["notice"]
+
+
+def test_an_answer_that_is_not_weak_or_has_no_results_says_nothing_of_it(tools: Tools) -> None:
+    assert {"weak", "confidence", "notice"}.isdisjoint(tools("search_code", query="alpha"))
+    unsure = Tools(FakeWorkspace(FILES, confidence=0.02))
+    unsure("create_index")
+    assert "notice" not in unsure("search_code", query="nothing that is there")
+
+
+def test_explain_adds_how_likely_an_answer_is() -> None:
+    sure = Tools(FakeWorkspace(FILES, confidence=0.98765))
+    sure("create_index")
+    result = sure("search_code", query="alpha", explain=True)
+    assert (result["confidence"], "weak" in result) == (0.988, False)
 
 
 def test_every_parameter_of_a_search_reaches_the_engine(tools: Tools) -> None:

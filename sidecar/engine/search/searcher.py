@@ -15,12 +15,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sidecar.engine.search.filters import allowed_chunks
+from sidecar.engine.search.foreign import in_english
 from sidecar.engine.search.hits import rank_spans, to_hit, within_budget
 from sidecar.engine.search.named import with_definitions
 from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.rank.candidates import keep_allowed, propose
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
+from sidecar.engine.search.rank.confidence import Confidence, Ranked
+from sidecar.engine.search.rank.confidence import learned as learned_confidence
 from sidecar.engine.search.rank.definitions import DefinitionScores, look_up
 from sidecar.engine.search.rank.features import compute_features
 from sidecar.engine.search.rank.index_columns import IndexColumns, columns_of
@@ -56,7 +59,7 @@ class _Clock:
 class _Found:
     """What the word search and the vector search found. `alpha` and `mode` are those in effect, which differ from the
     requested ones if the model cannot be loaded. `closest` are chunk rows, best first; `nearest` is None if no vectors
-    were compared."""
+    were compared, `model` is then empty, and so it is if some chunks have no vector yet."""
 
     match: LexicalScores
     symbols: DefinitionScores
@@ -65,6 +68,7 @@ class _Found:
     alpha: float
     mode: Mode
     notice: str
+    model: str
 
     @property
     def cosines(self) -> Floats:
@@ -77,13 +81,19 @@ class RankingInput:
     """What ranking knows of the candidate files before they are weighed.
 
     `features` has shape [files, FEATURES]. `shown` is local to `groups` and says how well each chunk answers, for
-    choosing among the chunks of one file.
+    choosing among the chunks of one file. `cosines` are those of the closest chunks, best first.
     """
 
     groups: ChunkGroups
     features: Floats
     shown: Floats
     alpha: float
+    signals: Signals
+    cosines: Floats
+
+    def ranked(self, scores: Floats) -> Ranked:
+        """What is known of an answer, once the candidates have these scores, of which there must be one."""
+        return Ranked(self.signals, self.cosines, int(np.argmax(scores)))
 
 
 def alpha_of(request: SearchRequest) -> float:
@@ -96,6 +106,7 @@ class Searcher:
 
     def __init__(self, combiner: Combiner | None = None) -> None:
         self._combiner: Combiner = combiner or learned()
+        self._confidence: Confidence = learned_confidence()
 
     def preload(self, source: SearchSource, collection: Collection, cancelled: IsCancelled) -> None:
         """Loads the model, and reads into memory those vectors of the collection that searches will compare. Raises
@@ -115,7 +126,7 @@ class Searcher:
         if not request.query.strip():
             raise InvalidQuery
         with clock.stage("tokenise"):
-            query, correction = corrected(snapshot, understand(request.query))
+            query, said = _as_meant(snapshot, request.query)
             columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
             allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(source, columns, query, request, allowed, clock, cancelled)
@@ -123,6 +134,8 @@ class Searcher:
             seen = self._examine(snapshot, columns, query, found, allowed, self._combiner.needs(found.alpha))
             scores = self._combiner.score(seen.features, found.alpha)
             spans = rank_spans(snapshot, columns, seen.groups, scores, seen.shown) if len(scores) else None
+            judged = self._confidence.calibration(found.mode, found.model) if request.collection == "code" else None
+            confidence = judged.probability(seen.ranked(scores)) if judged is not None and len(scores) else None
         with clock.stage("fetch"):
             page = spans.page(request.offset, request.top_k) if spans is not None else []
             stored = snapshot.stored_chunks([row for span in page for row in span.rows])
@@ -144,8 +157,10 @@ class Searcher:
             total=len(spans) if spans is not None else 0,
             mode=found.mode,
             took_ms=(time.perf_counter() - start) * 1000,
-            notice=" ".join(filter(None, (correction, found.notice))),
+            notice=" ".join(filter(None, (said, found.notice))),
             stages_ms={name: round(ms, 3) for name, ms in clock.stages.items()},
+            confidence=confidence,
+            weak=judged is not None and confidence is not None and confidence < judged.weak_below,
         )
 
     def _find(
@@ -160,7 +175,7 @@ class Searcher:
     ) -> _Found:
         snapshot = source.snapshot
         alpha = alpha_of(request)
-        nearest, notice = None, ""
+        nearest, notice, model = None, "", ""
         closest = np.zeros(0, np.int32)
         if alpha > 0:
             with clock.stage("embed"):
@@ -180,15 +195,16 @@ class Searcher:
         if nearest is not None:
             with clock.stage("vector"):
                 closest = nearest.closest()
-            notice = notice or _coverage_notice(snapshot, allowed, alpha)
+            notice = _coverage_notice(snapshot, allowed, alpha)
+            model = "" if notice else source.embedder().model_id
         mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
-        return _Found(match, symbols, nearest, closest, alpha, mode, notice)
+        return _Found(match, symbols, nearest, closest, alpha, mode, notice, model)
 
     def examine(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> RankingInput:
         """Runs a search up to the point where features are weighed, with all features: what a combiner is trained on.
         Raises the same errors as `search`, except InvalidQuery."""
         snapshot = source.snapshot
-        query = understand(request.query)
+        query, _ = _as_meant(snapshot, request.query)
         columns = columns_of(snapshot, COLLECTIONS.index(request.collection))
         allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(source, columns, query, request, allowed, _Clock(), cancelled)
@@ -211,8 +227,20 @@ class Searcher:
         closeness = Closeness.of(groups, found.nearest.similarities if found.nearest is not None else None)
         signals = Signals(snapshot, columns, query, found.match, found.symbols, passages, closeness)
         return RankingInput(
-            groups, compute_features(signals, wanted), passages.shown(closeness, found.alpha), found.alpha
+            groups,
+            compute_features(signals, wanted),
+            passages.shown(closeness, found.alpha),
+            found.alpha,
+            signals,
+            found.cosines,
         )
+
+
+def _as_meant(snapshot: SearchedSnapshot, text: str) -> tuple[Query, str]:
+    """The query in English and with its typing errors put right, and a notice that says so."""
+    query, translated = in_english(snapshot, understand(text))
+    query, correction = corrected(snapshot, query)
+    return query, " ".join(filter(None, (translated, correction)))
 
 
 def _nearest(
