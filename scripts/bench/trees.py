@@ -95,9 +95,13 @@ class Tree:
         self._mirror, self.root = mirror, root
         self._mark = root.with_name(f"{root.name}.revision")
 
+    def revision(self) -> str:
+        """The commit whose files the folder holds; empty if it is none."""
+        return self._mark.read_text().strip() if self._mark.is_file() else ""
+
     def move(self, revision: str) -> list[str]:
         """Makes the folder that of the commit and returns the paths that were to be written and are lacking."""
-        now = self._mark.read_text().strip() if self._mark.is_file() else ""
+        now = self.revision()
         if now == revision:
             return []
         self._mark.unlink(missing_ok=True)  # so that a move that was cut off is begun again from nothing

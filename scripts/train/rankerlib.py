@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,16 +76,20 @@ class Candidates:
 
 
 class Watched(Searcher):
-    """The product's searcher; while `watching`, it keeps in `last` what the ranking saw of the last search."""
+    """The product's searcher; while `watching`, it keeps in `last` what the ranking saw of the last search, and in `also`
+    what `look` found in the index that was searched."""
 
     def __init__(self, combiner: Combiner) -> None:
         super().__init__(combiner)
         self.watching = False
         self.last: Candidates | None = None
+        self.look: Callable[[SearchSource, SearchRequest], Any] | None = None
+        self.also: Any = None
 
     def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         if self.watching:
             self.last = _candidates(source.snapshot, self.examine(source, request, cancelled), self._combiner)
+            self.also = self.look(source, request) if self.look else None
         return super().search(source, request, cancelled)
 
 
