@@ -147,7 +147,8 @@ def _write(mirror: Mirror, entries: Iterable[Entry], root: Path) -> list[str]:
 
 def _stays_below(link: Path, target: str, root: Path) -> bool:
     """Whether a link leads to a place in the tree; others are left out."""
-    return Path(os.path.normpath(link.parent / target)).is_relative_to(root) and not os.path.isabs(target)
+    # An absolute target replaces what it is joined to.
+    return Path(os.path.normpath(link.parent / target)).is_relative_to(root)
 
 
 def _mode_and_id(meta: str) -> tuple[str, str]:

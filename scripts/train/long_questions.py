@@ -18,49 +18,56 @@ Half = Literal["learn", "measure"]
 LEAST_CHARS, MOST_CHARS = 200, 20_000
 MOST_FILES = 5
 _LEAST_ENGLISH = 0.1
-"""Share of these words in a text. English prose has 0.25 and more; program text and other languages have next to none."""
+"""Least share of `_ENGLISH`. English prose has 0.25 and more; program text and other languages have next to none."""
 _ENGLISH = frozenset(
     "the of and to in is it that this for with when which are be was not but if an from as by on we so at than".split()
 )
-
+_FORMATTERS = "clang-format|prettier|gofmt|rustfmt|black|isort|ktlint|spotless|scalafmt|ormolu|fourmolu"
+_KIND = r"(?:\w+(?:\([^)]*\))?:\s*)?"
 _ROUTINE_TITLE = re.compile(
-    r"""
-    revert\b | reapply\b | merge(?:d|s)?\b(?=\s+(?:branch|pull|remote|tag|commit|changes|from|'))
-    | (?:chore|build|fix)\(deps | deps?\b: | bump(?:s|ed|ing)?\b | \[?security\]?\s+bump\b
-    | (?:update|upgrade)\s+(?:dependenc|(?:to\s+)?\S+\s+(?:from\s+\S+\s+)?to\s+(?:version\s+)?v?\d)
-    | (?:\w+(?:\([^)]*\))?:\s*)?(?:prepare|release|version|tag)\b[^a-z]*(?:for\b)?[^a-z]*(?:release\b)?[^a-z]*v?\d
-    | (?:\w+(?:\([^)]*\))?:\s*)?release$ | \[(?:maven-release|gradle-release|release|ci\s+skip)
-    | v?\d+(?:\.\d+)+\S*$ | style\b[(:] | (?:re)?format(?:ting)?\b(?:\s+(?:the|all|code|with|using|files?)\b|$)
-    | (?:run|apply|use|fix)?\s*\b(?:clang-format|prettier|gofmt|rustfmt|black|isort|ktlint|spotless|scalafmt|ormolu|fourmolu)$
-    | (?:run\s+)?(?:cargo|go|mix|zig|dart)\s+fmt\b | (?:fix|address|resolve|clean\s*up)\s+(?:\w+\s+)?(?:lint(?:er|ing)?|typos?)\b
-    | (?:fix|remove|clean\s*up|strip)\s+(?:\w+\s+)?whitespace\b | update\s+(?:the\s+)?(?:copyright|licen[cs]e|changelog|translations?)
-    """,
-    re.IGNORECASE | re.VERBOSE,
+    "|".join(
+        (
+            r"revert\b|reapply\b",
+            r"merge[ds]?\s+(?:branch|pull|remote|tag|commit|changes|from|')",
+            r"(?:chore|build|fix)\(deps|deps?\b:|(?:\[?security\]?\s+)?bump(?:s|ed|ing)?\b",
+            r"(?:update|upgrade)\s+(?:dependenc|(?:to\s+)?\S+\s+(?:from\s+\S+\s+)?to\s+(?:version\s+)?v?\d)",
+            _KIND + r"(?:prepare|release|version|tag)\b[^a-z]*(?:for\b)?[^a-z]*(?:release\b)?[^a-z]*v?\d",
+            _KIND + r"release$|\[(?:maven-release|gradle-release|release|ci\s+skip)|v?\d+(?:\.\d+)+\S*$",
+            r"style\b[(:]|(?:re)?format(?:ting)?(?:\s+(?:the|all|code|with|using|files?)\b|$)",
+            rf"(?:run|apply|use|fix)?\s*\b(?:{_FORMATTERS})$|(?:run\s+)?(?:cargo|go|mix|zig|dart)\s+fmt\b",
+            r"(?:fix|address|resolve|clean\s*up)\s+(?:\w+\s+)?(?:lint(?:er|ing)?|typos?)\b",
+            r"(?:fix|remove|clean\s*up|strip)\s+(?:\w+\s+)?whitespace\b",
+            r"update\s+(?:the\s+)?(?:copyright|licen[cs]e|changelog|translations?)",
+        )
+    ),
+    re.IGNORECASE,
 )
 _ROBOT = re.compile(
     r"\[bot\]|\b(?:dependabot|renovate|greenkeeper|snyk|weblate|scala[- ]steward)\b|-bot\b", re.IGNORECASE
 )
 _LEFT_OUT_BODY = re.compile(
-    r"^\s*(?:this reverts commit\b|squashed commit of the following|bumps \[|sourced from \[|<details>|#+ *what's changed|"
-    r"#+ *(?:changelog|release notes)\b|commit [0-9a-f]{12,40}$)",
+    r"^\s*(?:this reverts commit\b|squashed commit of the following|commit [0-9a-f]{12,40}$"
+    r"|bumps \[|sourced from \[|<details>|#+ *(?:what's changed|changelog\b|release notes\b))",
     re.IGNORECASE | re.MULTILINE,
 )
-_ISSUE = r"(?:[\w.-]+/[\w.-]+)?(?:#|gh-)\d+|https?://\S+|[A-Z][A-Z0-9]+-\d+"
+_ISSUE = r"(?:(?:[\w.-]+/[\w.-]+)?(?:#|gh-)\d+|https?://\S+|[A-Z][A-Z0-9]+-\d+)"
 _ABOUT_ISSUES = re.compile(
-    rf"(?:(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|references?|related(?: to)?|part of|addresses|see(?: also)?|issues?|"
-    rf"bugs?|links?|pr|backport of|follow[- ]up (?:to|of)|updates)\b\s*[:=]?\s*)?(?:{_ISSUE})(?:(?:\s*,\s*|\s+|\s+and\s+)(?:\w+\s+)?"
-    rf"(?:{_ISSUE}))*\s*\.?",
+    r"(?:(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?|refs?|references?|related(?: to)?|part of|addresses|see(?: also)?"
+    r"|issues?|bugs?|links?|pr|backport of|follow[- ]up (?:to|of)|updates)\b\s*[:=]?\s*)?"
+    rf"{_ISSUE}(?:(?:\s*,\s*|\s+|\s+and\s+)(?:\w+\s+)?{_ISSUE})*\s*\.?",
     re.IGNORECASE,
 )
 _TRAILER = re.compile(
-    r"\(cherry[- ]picked from .*|git-svn-id:.*|(?:PiperOrigin-RevId|GitOrigin-RevId|Change-Id|Differential Revision|Pull Request"
-    r"|Original-Commit-Hash|Message-Id|RELNOTES?|BUG|TEST|JIRA|CRs?-?\w*)\s*[:=].*|[A-Z][\w-]*-(?:[bB]y|[tT]o|[iI]d|[oO]f):.*|"
-    r"[Cc][Cc]:.*|(?:Fixes|Closes|Resolves|Refs|Link|Bug|Issue|See|Change-Id)\s*:\s*\S+|[\w.-]+:\s*#\d+",
-)  # fmt: skip
+    r"\(cherry[- ]picked from .*|git-svn-id:.*|[Cc][Cc]:.*|[A-Z][\w-]*-(?:[bB]y|[tT]o|[iI]d|[oO]f):.*"
+    r"|(?:PiperOrigin-RevId|GitOrigin-RevId|Change-Id|Differential Revision|Pull Request|Original-Commit-Hash"
+    r"|Message-Id|RELNOTES?|BUG|TEST|JIRA|CRs?-?\w*)\s*[:=].*"
+    r"|(?:Fixes|Closes|Resolves|Refs|Link|Bug|Issue|See)\s*:\s*\S+|[\w.-]+:\s*#\d+",
+)
 _COMMIT_LISTED = re.compile(r"^\* \S.*$")
 _LISTED = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+(.*)$")
 _CHANGE_LISTED = re.compile(
-    r"^(?:`?[0-9a-f]{7,40}`?\s|\[?#\d+)|(?:\(#\d+\)|\[#?\d+\]\([^)]*\)|/pull/\d+|\(`?[0-9a-f]{7,40}`?\))\)?\.?$"
+    r"^(?:`?[0-9a-f]{7,40}`?\s|\[?#\d+)"
+    r"|(?:\(#\d+\)|\[#?\d+\]\([^)]*\)|/pull/\d+|\(`?[0-9a-f]{7,40}`?\))\)?\.?$"
 )
 _NOT_OURS = re.compile(
     r"(?:^|/)(?:vendor(?:ed)?|node_modules|third[-_]?party|dist|generated|locales?|i18n)/", re.IGNORECASE

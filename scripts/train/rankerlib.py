@@ -76,8 +76,8 @@ class Candidates:
 
 
 class Watched(Searcher):
-    """The product's searcher; while `watching`, it keeps in `last` what the ranking saw of the last search, and in `also`
-    what `look` found in the index that was searched."""
+    """The product's searcher; while `watching`, it keeps in `last` what the ranking saw of the last search, and in
+    `also` what `look` found in the index that was searched."""
 
     def __init__(self, combiner: Combiner) -> None:
         super().__init__(combiner)

@@ -88,8 +88,9 @@ def test_a_bump_by_a_bot_is_left_out() -> None:
 
 def test_releases_and_formatting_are_left_out() -> None:
     for title in (
-        "Release 1.2.0", "v1.2.0", "Prepare for release 1.2", "chore: release 1.2", "Version 1.2.0-rc1", "style: parser",
-        "Reformat the parser", "Run clang-format", "cargo fmt", "Fix lint errors", "Remove trailing whitespace",
+        "Release 1.2.0", "v1.2.0", "Prepare for release 1.2", "chore: release 1.2", "Version 1.2.0-rc1",
+        "style: parser", "Reformat the parser", "Run clang-format", "cargo fmt", "Fix lint errors",
+        "Remove trailing whitespace",
         "Fix typos", "[maven-release-plugin] prepare", "1.2.0", "Update copyright years", "prettier",
     ):  # fmt: skip
         assert asked(f"{title}\n\n{PROSE}") is None, title
