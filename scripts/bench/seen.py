@@ -23,6 +23,10 @@ _MATTERS = ("engine/search", "engine/ingest", "parts/lexical", "parts/chunk", "p
 """Folders of `sidecar` with the code on which candidates and features depend."""
 
 
+Span = tuple[int, int, int, float]
+"""Index of a candidate, first and last line, and the factor of the file's score."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """A question. `targets` are its answers as in an annotation: paths, or objects with path and lines. `tests` are
@@ -38,11 +42,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Seen:
-    """Candidates of one text: the place that each file shows, their features [files, FEATURES], and plain rankings."""
+    """Candidates of one text: the place that each file shows, their features [files, FEATURES], plain rankings, and
+    the spans of rankerlib's `Candidates`."""
 
     places: list[Place]
     features: NDArray[np.float32]
     anchors: dict[str, list[Place]]
+    spans: list[Span]
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ def save(path: Path, answered: Sequence[Answered], key: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     texts = [part for one in answered for part in (one.seen, one.by_title) if part is not None]
     rows = [{**vars(one.asked), "has_title": one.by_title is not None} for one in answered]
-    parts = [{"places": part.places, "anchors": part.anchors} for part in texts]
+    parts = [{"places": part.places, "anchors": part.anchors, "spans": part.spans} for part in texts]
     about = {"key": key, "features": [f.name for f in FEATURES], "asked": rows, "seen": parts}
     stacked = np.concatenate([part.features for part in texts]) if texts else np.zeros((0, len(FEATURES)), np.float32)
     part_file = path.with_suffix(".part")
@@ -94,11 +100,14 @@ def load(path: Path, key: str | None) -> list[Answered] | None:
         about, features = json.loads(stored["about"].tobytes()), stored["features"]
     if key not in (None, about["key"]) or about["features"] != [f.name for f in FEATURES]:
         return None
+    if any("spans" not in part for part in about["seen"]):
+        return None
     parts = []
     for part in about["seen"]:
         taken, features = features[: len(part["places"])], features[len(part["places"]) :]
         anchors = {name: [tuple(place) for place in places] for name, places in part["anchors"].items()}
-        parts.append(Seen([tuple(place) for place in part["places"]], taken, anchors))
+        spans = [tuple(span) for span in part["spans"]]
+        parts.append(Seen([tuple(place) for place in part["places"]], taken, anchors, spans))
     answered = []
     for row in about["asked"]:
         has_title = row.pop("has_title")

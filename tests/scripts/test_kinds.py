@@ -22,7 +22,8 @@ def seen(*paths: str) -> Seen:
     features = np.zeros((len(paths), len(FEATURES)), np.float32)
     features[:, 0] = np.arange(len(paths)) / 10
     places = [(path, 1, 9) for path in paths]
-    return Seen(places, features, {"bm25": places})
+    spans = [(i, 1, 9, 1.0) for i in range(len(paths))]
+    return Seen(places, features, {"bm25": places}, spans)
 
 
 BY_FIRST = WeightedSum({FEATURES[0].name: 1.0})
@@ -61,6 +62,13 @@ def test_a_test_above_the_answer_is_a_place_only_if_tests_count(tests: bool, ran
     places = [("tests/test_lines.py", 1, 9), ("src/other.py", 1, 9), ("src/lines.py", 1, 9)]
     assert KINDS.first_answer(places, ["src/lines.py"], tests) == rank
     assert KINDS.first_answer(places, ["src/unknown.py"], tests) == math.inf
+
+
+def test_a_second_place_of_a_file_stands_behind_better_files_and_is_no_further_file() -> None:
+    spans = [(0, 1, 9, 1.0), (1, 20, 29, 1.0), (1, 40, 49, 0.9), (2, 1, 9, 1.0)]
+    places = KINDS.ranked(replace(seen("a.py", "b.py", "c.py"), spans=spans), BY_FIRST)
+    assert places == [("c.py", 1, 9), ("b.py", 20, 29), ("b.py", 40, 49), ("a.py", 1, 9)]
+    assert KINDS.first_answer(places, ["a.py"], False) == 3
 
 
 def test_fusion_puts_what_both_lists_have_first() -> None:

@@ -1,6 +1,12 @@
 """Long questions: which commits are asked, and what of their messages."""
 
+from pathlib import Path
+
+from scripts.suffixless import load_script
 from scripts.train.long_questions import Question, half_of, question_of
+from scripts.train.repositories import read_list
+
+BENCH = Path(__file__).parents[2] / "scripts/bench"
 
 PROSE = """The parser keeps the state of the previous line when a string is
 continued, so that a comment on the next line is read as a part of it.
@@ -184,3 +190,28 @@ def test_a_repository_has_its_half_for_ever() -> None:
         "learn",
         "measure",
     ]
+
+
+LITE = frozenset(
+    "astropy django flask matplotlib pylint pytest requests scikit-learn seaborn sphinx sympy xarray".split()
+)
+"""The projects of SWE-bench Lite, which check what was learnt elsewhere."""
+
+
+def test_the_list_has_two_halves_of_many_languages_and_nothing_that_is_kept_back() -> None:
+    found = list(load_script("bench/make-long-questions").listed())
+    excluded = {name.lower() for name in read_list(BENCH / "questions/excluded.txt")}
+    assert [one.name for one in found if one.name.lower() in excluded or one.name.rpartition("/")[2] in LITE] == []
+    short = load_script("bench/make-long-questions").measured()
+    assert {one.name for one in found if one.half != half_of(one.name, short)} == set()
+    for half in ("learn", "measure"):
+        repositories = [one for one in found if one.half == half]
+        assert len(repositories) >= 30
+        assert len({one.language for one in repositories}) >= 12
+        assert sum(one.questions for one in repositories) >= 1000
+
+
+def test_no_model_is_trained_on_what_checks_it() -> None:
+    assert [
+        name for name in read_list(BENCH.parent / "train/repositories.txt") if name.rpartition("/")[2] in LITE
+    ] == []
