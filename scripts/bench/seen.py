@@ -61,7 +61,7 @@ class Answered:
 
 
 def code_key() -> str:
-    """Changes with the code on which candidates and features depend, except for comments elsewhere than in it."""
+    """Changes with every change of the files on which candidates and features depend."""
     files = [file for folder in _MATTERS for file in sorted((_SIDECAR / folder).rglob("*.py"))]
     return _hash(file.read_bytes() for file in files)
 
