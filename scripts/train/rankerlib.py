@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,15 +22,18 @@ from numpy.typing import NDArray
 
 from scripts.suffixless import load_script
 from sidecar.engine.models.loader import resolve_model
+from sidecar.engine.search.hits import rank_spans
 from sidecar.engine.search.rank.confidence import EVIDENCE
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.fingerprint import fingerprint
-from sidecar.engine.search.rank.scorer import Combiner, WeightedSum
+from sidecar.engine.search.rank.index_columns import columns_of
+from sidecar.engine.search.rank.scorer import Combiner, WeightedSum, learned
 from sidecar.engine.search.searcher import RankingInput, Searcher
 from sidecar.engine.search.source import SearchedSnapshot, SearchSource
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.model import IsCancelled, SearchAnswer, SearchRequest, Workspace, never_cancelled, no_progress
+from sidecar.parts.manifest import COLLECTIONS
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import data_home
 
@@ -47,6 +50,9 @@ def bench_quality() -> ModuleType:
 
 NEUTRAL = WeightedSum({feature.name: 1.0 for feature in FEATURES if feature.family != "prior"})
 """Every feature of words and of meaning weighs the same, and priors weigh nothing: the ranking before any training."""
+
+
+_SHIPPED = learned()
 
 
 class Exchangeable:
@@ -68,24 +74,34 @@ class Exchangeable:
 @dataclass(frozen=True)
 class Candidates:
     """The candidate files of one query: path and lines of the chunk that each would show, and their features; and the
-    evidence that the first of them is an answer, by name."""
+    evidence that the first of them is an answer, by name.
+
+    `spans` are all hits that a search may show: index of the file, first and last line, and the factor by which the
+    file's score is reduced for it. Chunks that repeat one another are left out in the files that the shipped weights
+    put first.
+    """
 
     shown: list[dict[str, Any]]
     features: Matrix
     evidence: dict[str, float]
+    spans: list[tuple[int, int, int, float]]
 
 
 class Watched(Searcher):
-    """The product's searcher; while `watching`, it keeps in `last` what the ranking saw of the last search."""
+    """The product's searcher; while `watching`, it keeps in `last` what the ranking saw of the last search, and in
+    `also` what `look` found in the index that was searched."""
 
     def __init__(self, combiner: Combiner) -> None:
         super().__init__(combiner)
         self.watching = False
         self.last: Candidates | None = None
+        self.look: Callable[[SearchSource, SearchRequest], Any] | None = None
+        self.also: Any = None
 
     def search(self, source: SearchSource, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         if self.watching:
             self.last = _candidates(source.snapshot, self.examine(source, request, cancelled), self._combiner)
+            self.also = self.look(source, request) if self.look else None
         return super().search(source, request, cancelled)
 
 
@@ -97,7 +113,17 @@ def _candidates(snapshot: SearchedSnapshot, seen: RankingInput, combiner: Combin
         shown.append({"path": snapshot.paths[snapshot.chunk_file[row]], **lines})
     ranked = seen.ranked(combiner.score(seen.features, seen.alpha)) if len(seen.features) else None
     evidence = {name: value(ranked) for name, value in EVIDENCE.items()} if ranked is not None else {}
-    return Candidates(shown, seen.features, evidence)
+    return Candidates(shown, seen.features, evidence, _spans(snapshot, seen))
+
+
+def _spans(snapshot: SearchedSnapshot, seen: RankingInput) -> list[tuple[int, int, int, float]]:
+    if not len(seen.features):
+        return []
+    columns = columns_of(snapshot, COLLECTIONS.index("code"))
+    scores = _SHIPPED.score(seen.features, seen.alpha)
+    spans = rank_spans(snapshot, columns, seen.groups, scores, seen.shown)
+    files = scores.tolist()
+    return [(s.position, s.start_line, s.end_line, s.score / files[s.position]) for s in spans.page(0, len(spans))]
 
 
 @dataclass

@@ -63,7 +63,7 @@ def test_no_repository_is_one_that_something_was_learnt_from_or_that_another_ben
 
 
 def test_the_list_of_excluded_repositories_holds_what_models_and_ranking_learn_from() -> None:
-    lists = (QUESTIONS.parents[1] / "train/repositories.txt", QUESTIONS.parent / "bench-commits.txt")
+    lists = (QUESTIONS.parents[1] / "train/repositories.txt", QUESTIONS.parent / "commit-subjects.txt")
     lines = [line for path in lists for line in path.read_text("utf-8").splitlines()]
     used = {line.split()[0].removesuffix(".git").lower() for line in lines if line and not line.startswith("#")}
     assert {"/".join(place.split("/")[-2:]) for place in used} <= excluded()
