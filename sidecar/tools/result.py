@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict
 from sidecar import shown
 from sidecar.tools.lines import Line
 
-OWN_SENTENCES = frozenset({"notice", "message", "warning", "problems", "note", "error", "last_error", "detail"})
+OWN_SENTENCES = frozenset(
+    {"notice", "reason", "message", "warning", "problems", "note", "error", "last_error", "detail"}
+)
 """The fields, in any result, that hold sentences of sidecar's (or lists of them) and nothing that must stay exact."""
 
 
