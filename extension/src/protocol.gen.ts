@@ -403,6 +403,7 @@ export interface DocumentSearchResult {
   results: DocumentResult[];
   total_matches: number;
   query_parsed: QueryParsed;
+  reason?: string;
 }
 
 export interface AddDocumentParams {
@@ -464,6 +465,7 @@ export interface TextsResult {
   status: "ok";
   query: string;
   results: TextResult[];
+  reason?: string;
 }
 
 export interface QueryTextsParams {
@@ -480,6 +482,7 @@ export interface TextIndexResult {
   query: string;
   index_size: number;
   results: TextResult[];
+  reason?: string;
 }
 
 export interface FuzzyParams {
@@ -501,6 +504,7 @@ export interface FuzzyMatches {
   query: string;
   best_match: string | null;
   matches: FuzzyResult[];
+  reason?: string;
 }
 
 export interface SaveParams {

@@ -48,10 +48,24 @@ def test_a_shell_calls_by_name_what_has_no_command() -> None:
 
 @pytest.mark.parametrize("door", get_args(Door))
 @pytest.mark.parametrize(
-    "sentence", ["Did you mean create_index?", "`no_such_tool` is left.", "`sidecar index`", "a `b` `create_index"]
+    "sentence",
+    [
+        "Did you mean create_index?",
+        "`no_such_tool` is left.",
+        "`sidecar index`",
+        "a `b` `create_index",
+        'No definition is called "`create_index`".',
+        'None of "run `create_index`", "x" is a path.',
+    ],
 )
 def test_what_is_no_advice_to_run_a_tool_stays_as_it_is(door: Door, sentence: str) -> None:
     assert Wording(door, NAMES)(sentence) == sentence
+
+
+def test_a_quotation_ends_where_it_ends() -> None:
+    assert Wording("mcp", NAMES)('"`a_b`" is unknown. Run `create_index`, not "x".') == (
+        '"`a_b`" is unknown. Run create_index, not "x".'
+    )
 
 
 def test_the_palette_has_the_commands_by_their_titles() -> None:
