@@ -341,7 +341,10 @@ def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | Co
 
 
 def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
-    """Finds indexed paths that match a glob, or that have some letters in their order."""
+    """Finds indexed paths that match a glob, or that have some letters in their order. Raises `InvalidPattern` for an
+    empty one."""
+    if not params.pattern:
+        raise InvalidPattern("Write a glob such as **/*.ts, or with `fuzzy` some letters of the path.")
     find = context.workspace.find_paths_by_letters if params.fuzzy else context.workspace.find_paths
     answer = find(params.pattern, params.limit)
     return PathMatches(
