@@ -200,10 +200,6 @@ class SearchResult(CamelResult):
         """The path of each row."""
         return [hit.path for hit in self.results]
 
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
-
     def as_text(self) -> str:
         """What a language model reads of it."""
         total = len(self.results) if self.available is None else self.available
@@ -264,10 +260,6 @@ class CompactResult(CamelResult):
         """The path of each row."""
         return [hit.place()[0] for hit in self.r]
 
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
-
     def as_text(self) -> str:
         """What a language model reads of it."""
         return search_text(self.notice, [hit.as_text() for hit in self.r], len(self.r), self.reason)
@@ -310,10 +302,6 @@ class PathMatches(CamelResult):
     def row_paths(self) -> list[str]:
         """The path of each row."""
         return self.matches
-
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""

@@ -40,8 +40,9 @@ class Result(BaseModel):
         return None
 
     def remark(self) -> str:
-        """The notice of the result, or why the tool was not run; empty if there is neither."""
-        return ""
+        """Why the tool was not run (`message`), or the `notice` of the result; empty if there is neither."""
+        said = dict(self)
+        return (said.get("message") if said.get("status") == "cancelled" else said.get("notice")) or ""
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says on standard error, one sentence each."""

@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model import Rule, SearchRequest, never_cancelled
 from tests.engine.projects import FILES, Project, index
 
 pytestmark = pytest.mark.process
@@ -101,6 +101,18 @@ def test_files_beyond_the_limit_are_counted(large: Project) -> None:
     workspace = large.open()
     index(workspace)
     assert said_by_all(workspace) == f"100 of {MANY} files are indexed: {MANY - 100} are beyond the setting maxFiles."
+
+
+@pytest.mark.parametrize("path", ["zz.py", "src/cookies.py"])
+def test_unsaved_text_of_a_file_beyond_the_limit_is_left_out_too(project: Project, path: str) -> None:
+    project.flags["maxFiles"] = 2
+    workspace = project.open()
+    workspace.set_buffer(path, "def typed_but_not_saved():\n    pass\n")
+    index(workspace)
+    allowed = sorted(FILES)[:2]
+    assert path not in allowed
+    assert list(workspace.find_paths("**", 50).paths) == allowed
+    assert workspace.explain(path).decision.rule is Rule.TOO_MANY
 
 
 def test_files_that_are_too_large_are_counted(project: Project) -> None:

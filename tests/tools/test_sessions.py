@@ -193,10 +193,14 @@ def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None
 def test_every_kind_of_result_with_rows_a_notice_or_a_refusal_tells_the_log_of_them(tool: ToolSpec) -> None:
     for kind in (tool.result, *tool.other_results):
         fields = dict(kind.model_fields)
-        if "data" in fields:
-            fields |= getattr(fields["data"].annotation, "model_fields", {})
+        inner = fields["data"].annotation if "data" in fields else None
+        fields |= getattr(inner, "model_fields", {})
         if {"results", "r", "matches", "symbols", "memories"} & fields.keys():
             assert "row_paths" in vars(kind), kind.__name__
-        statuses = str(fields["status"].annotation) if "status" in fields else ""
-        if "notice" in fields or "cancelled" in statuses:
-            assert "remark" in vars(kind), kind.__name__
+        if "notice" in fields:
+            said = {"notice": "Partial.", "message": "Partial."}
+            nested = {} if inner is None else {"data": inner.model_construct(**said)}
+            assert kind.model_construct(**said, **nested).remark() == "Partial.", kind.__name__
+        if "status" in fields and "cancelled" in str(fields["status"].annotation):
+            refused = kind.model_construct(status="cancelled", message="No.", notice=None)
+            assert refused.remark() == "No.", kind.__name__
