@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from math import log
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from sidecar.errors import SidecarError
 from sidecar.tools.dialect import INLINE
+from sidecar.tools.inline import FuzzyMatches
 from sidecar.tools.registry import tools_of
 from sidecar.tools.service import Done, Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -157,6 +159,11 @@ def test_below_the_threshold_there_is_no_best_match_and_the_field_is_null(tools:
     found = tools("search_fuzzy", query="abcd", candidates=["wxyz", ""])
     assert found["best_match"] is None
     assert found["matches"] == []
+
+
+def test_a_shell_prints_the_null_too() -> None:
+    printed = "\n".join(map(str, FuzzyMatches(status="ok", query="x", best_match=None, matches=[]).as_lines()))
+    assert json.loads(printed) == {"status": "ok", "query": "x", "best_match": None, "matches": []}
 
 
 def test_thresholds_of_zero_and_one_are_taken(tools: Tools) -> None:

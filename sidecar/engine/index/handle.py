@@ -20,7 +20,6 @@ from sidecar.errors import (
     IndexCorrupt,
     IndexLocked,
     IndexNotFound,
-    ModelLoadFailed,
     PermissionDenied,
     SidecarError,
 )
@@ -125,12 +124,13 @@ class IndexHandle:
             return ""
         return self._make_lease(self._directory.path).announced()
 
-    def problem_of_model(self, generation: Generation) -> str:
-        """Why searches fail, or find words only, because of the model; empty if nothing is known against it."""
+    def fault_of_model(self, generation: Generation) -> SidecarError | None:
+        """Why searches fail, or find words only, because of the model: what `check_model` raises, or what loading it
+        has raised last; None if nothing is known against it."""
         try:
             self.check_model(generation)
         except SidecarError as error:
-            return error.message
+            return error
         return self._choice.failure(generation.model)
 
     def alone(self, cancelled: IsCancelled) -> AbstractContextManager[None]:
@@ -219,16 +219,6 @@ class IndexHandle:
             f"The setting chunkingStrategy is now {wanted}, but the index was made with {generation.chunking}; run"
             " `reindex_project` to apply it."
         )
-
-    def missing_model(self, generation: Generation) -> str:
-        """What `check_model` would raise, as a sentence; empty if nothing."""
-        try:
-            self.check_model(generation)
-        except IndexCorrupt as error:
-            return error.detail
-        except ModelLoadFailed:  # a search says so, and answers by words
-            return ""
-        return ""
 
     def take_lease(self) -> None:
         """Takes the lease if this process does not have it. Raises IndexLocked, PermissionDenied or DiskFull.
