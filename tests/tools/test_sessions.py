@@ -16,6 +16,7 @@ from sidecar.tools.code_search import CompactHit, CompactResult, PathMatches
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.memory import DeletedKey, DeletedResult
 from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.result import Result
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Closing, Sessions, WorkDisplay
 from sidecar.tools.spec import Answer, Question, ToolSpec
@@ -189,6 +190,11 @@ def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None
     assert outcome_of(kept, declined=True) == {"state": "refused", "message": "No."}
 
 
+def made(kind: type[Result], inner: type[Result] | None, **fields: Any) -> Result:
+    """A result with only these fields, also in its `data` if that is an `inner` result."""
+    return kind.model_construct(None, **fields, data=inner and inner.model_construct(None, **fields))
+
+
 @pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
 def test_every_kind_of_result_with_rows_a_notice_or_a_refusal_tells_the_log_of_them(tool: ToolSpec) -> None:
     for kind in (tool.result, *tool.other_results):
@@ -198,9 +204,6 @@ def test_every_kind_of_result_with_rows_a_notice_or_a_refusal_tells_the_log_of_t
         if {"results", "r", "matches", "symbols", "memories"} & fields.keys():
             assert "row_paths" in vars(kind), kind.__name__
         if "notice" in fields:
-            said = {"notice": "Partial.", "message": "Partial."}
-            nested = {} if inner is None else {"data": inner.model_construct(**said)}
-            assert kind.model_construct(**said, **nested).remark() == "Partial.", kind.__name__
+            assert made(kind, inner, notice="Partial.", message="Partial.").remark() == "Partial.", kind.__name__
         if "status" in fields and "cancelled" in str(fields["status"].annotation):
-            refused = kind.model_construct(status="cancelled", message="No.", notice=None)
-            assert refused.remark() == "No.", kind.__name__
+            assert made(kind, None, status="cancelled", message="No.", notice=None).remark() == "No.", kind.__name__

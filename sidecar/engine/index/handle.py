@@ -37,6 +37,9 @@ class LeaseLike(Protocol):
     def release(self) -> None:
         """Gives the lease up."""
 
+    def is_current(self) -> bool:
+        """Whether it is held, and the directory that it is for has not been removed since."""
+
     def announce(self, job: str) -> None:
         """Lets other processes know what this one is doing while it has the lease."""
 
@@ -225,6 +228,7 @@ class IndexHandle:
 
         A generation that was open for reading only is closed, so that the next use opens it for writing.
         """
+        self._leave_removed()
         if self._lease is not None:
             return
         self._directory.make()
@@ -262,12 +266,19 @@ class IndexHandle:
         except (SidecarError, KeyError, ValueError, TypeError):
             return None
 
+    def _leave_removed(self) -> None:
+        """Lets go of an index whose folder somebody has removed: what is still open of it is no index any more."""
+        if self._lease is not None and not self._lease.is_current():
+            self._close_generation(clean=False)
+            self._release()
+
     def _leave_outdated(self) -> None:
         """Closes the open generation if it is outdated, so that the next use opens a good one.
 
         It is outdated if another process, which holds the lease, has rebuilt or deleted the index, or if the file of
         the embedding cache has proved damaged.
         """
+        self._leave_removed()
         generation = self.generation
         if generation is None:
             return
