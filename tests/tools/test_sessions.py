@@ -16,7 +16,6 @@ from sidecar.tools.code_search import CompactHit, CompactResult, PathMatches
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.memory import DeletedKey, DeletedResult
 from sidecar.tools.registry import ALL_TOOLS
-from sidecar.tools.result import Result
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Closing, Sessions, WorkDisplay
 from sidecar.tools.spec import Answer, Question, ToolSpec
@@ -190,7 +189,7 @@ def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None
     assert outcome_of(kept, declined=True) == {"state": "refused", "message": "No."}
 
 
-def made(kind: type[Result], inner: type[Result] | None, **fields: Any) -> Result:
+def made(kind: Any, inner: Any, **fields: Any) -> Any:
     """A result with only these fields, also in its `data` if that is an `inner` result."""
     return kind.model_construct(None, **fields, data=inner and inner.model_construct(None, **fields))
 
@@ -199,7 +198,7 @@ def made(kind: type[Result], inner: type[Result] | None, **fields: Any) -> Resul
 def test_every_kind_of_result_with_rows_a_notice_or_a_refusal_tells_the_log_of_them(tool: ToolSpec) -> None:
     for kind in (tool.result, *tool.other_results):
         fields = dict(kind.model_fields)
-        inner = fields["data"].annotation if "data" in fields else None
+        inner: Any = fields["data"].annotation if "data" in fields else None
         fields |= getattr(inner, "model_fields", {})
         if {"results", "r", "matches", "symbols", "memories"} & fields.keys():
             assert "row_paths" in vars(kind), kind.__name__
