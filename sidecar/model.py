@@ -669,12 +669,13 @@ class DocumentsAnswer:
     """Documents that match, best first; equal scores keep the order in which the documents were added.
 
     `total` is before the limit. `parsed` holds the query's terms, must, must_not and phrases, all empty when the query
-    asks for nothing.
+    asks for nothing. `reason` says why a query that asks for something has no hits; else it is empty.
     """
 
     hits: tuple[DocumentHit, ...]
     total: int
     parsed: dict[str, list[str]]
+    reason: str = ""
 
 
 class Documents(Protocol):

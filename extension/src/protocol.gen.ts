@@ -406,6 +406,7 @@ export interface DocumentSearchResult {
   results: DocumentResult[];
   total_matches: number;
   query_parsed: QueryParsed;
+  reason?: string;
 }
 
 export interface AddDocumentParams {
@@ -467,6 +468,7 @@ export interface TextsResult {
   status: "ok";
   query: string;
   results: TextResult[];
+  reason?: string;
 }
 
 export interface QueryTextsParams {
@@ -483,6 +485,7 @@ export interface TextIndexResult {
   query: string;
   index_size: number;
   results: TextResult[];
+  reason?: string;
 }
 
 export interface FuzzyParams {
@@ -504,6 +507,7 @@ export interface FuzzyMatches {
   query: string;
   best_match: string | null;
   matches: FuzzyResult[];
+  reason?: string;
 }
 
 export interface SaveParams {

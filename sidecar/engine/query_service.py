@@ -33,6 +33,7 @@ from sidecar.model import (
     SearchRequest,
     SymbolsAnswer,
 )
+from sidecar.parts.globs import compile_glob
 
 T = TypeVar("T")
 
@@ -67,6 +68,7 @@ class QueryService:
         """Searches code or docs. Raises DocsIndexNotFound if docs are searched and none are indexed, and what `search/`
         raises.
         """
+        _check_globs(request.paths)
         generation = self._live_update.readable()
         failed: ModelLoadFailed | None = None
         if request.mode != "fts" and request.alpha > 0:
@@ -84,6 +86,7 @@ class QueryService:
 
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
         """At most `limit` indexed paths that match a glob, sorted, and how many match. Raises InvalidPattern."""
+        _check_globs([pattern])
 
         def find(source: SearchSource) -> PathsAnswer:
             return find_paths(source.snapshot, pattern, limit)
@@ -193,6 +196,12 @@ class QueryService:
         """The answer with what is to be said of it, all from the same commit."""
         seeming = self._shown_files.seem_changed(source.snapshot.connection, shown)
         return _Read(answer, seeming, self._standings.of_answer(generation, source.snapshot, fresh))
+
+
+def _check_globs(patterns: Iterable[str]) -> None:
+    """Raises InvalidPattern. Called first: what is wrong with a call is said before what the workspace lacks."""
+    for pattern in patterns:
+        compile_glob(pattern)
 
 
 @contextmanager

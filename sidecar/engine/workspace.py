@@ -39,7 +39,7 @@ from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
 from sidecar.engine.update.shown_files import ShownFiles
 from sidecar.engine.update.staleness import one_line
 from sidecar.engine.update.standing import Standings
-from sidecar.errors import Cancelled, IndexExists, IndexLocked, IndexNotFound, SidecarError
+from sidecar.errors import Cancelled, IndexCorrupt, IndexExists, IndexLocked, IndexNotFound, SidecarError
 from sidecar.model import (
     BuildReport,
     ConfigAnswer,
@@ -443,18 +443,19 @@ class IndexedWorkspace:
         self._rested = None
         settings = self.settings()
         setting = self._index.unapplied(generation) if generation is not None else ""
-        model = self._index.missing_model(generation) if generation is not None else ""
+        fault = self._index.fault_of_model(generation) if generation is not None else None
         status = self._reporter.status(
             generation,
             settings,
             problem or one_line(self._live_update.note, setting),
-            self._index.problem_of_model(generation) if generation is not None else "",
+            fault.message if fault is not None else "",
             self._live_update.pending(),
             self._live_update.watching,
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
             self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
         )
-        return replace(status, unapplied=one_line(setting, model))
+        # Only a rebuild brings back a model that is not the index's; what cannot be loaded is in the warning.
+        return replace(status, unapplied=one_line(setting, fault.detail if isinstance(fault, IndexCorrupt) else ""))
 
     def _announce(self) -> None:
         if not self._listeners or self._closed:

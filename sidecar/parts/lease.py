@@ -41,8 +41,8 @@ def own_command() -> str:
 
 
 class Lease:
-    """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe, except for `announce` and
-    `announced`.
+    """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe, except for `is_current`,
+    `announce` and `announced`.
 
     A second `Lease` for the same directory is refused even in the same process.
     """
@@ -55,6 +55,11 @@ class Lease:
     def held(self) -> bool:
         """Whether this object holds the lease."""
         return self._file.held
+
+    def is_current(self) -> bool:
+        """Whether this object holds the lease and the locked file still lies in the directory. If not, somebody has
+        removed the directory, and another process may have the lease of a new one."""
+        return self._file.is_current()
 
     def acquire(self, timeout: float = 0) -> None:
         """Takes the lease, waiting up to `timeout` seconds; makes the directory if it does not exist.

@@ -43,10 +43,6 @@ class SimilarResult(CamelResult):
         """The path of each row."""
         return [hit.path for hit in self.results]
 
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
-
     def as_text(self) -> str:
         """What a language model reads of it."""
         return search_text(self.notice, [hit.as_text() for hit in self.results], len(self.results), self.reason)
@@ -91,10 +87,6 @@ class SymbolsResult(CamelResult):
     def row_paths(self) -> list[str]:
         """The path of each row."""
         return [symbol.path for symbol in self.symbols]
-
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
 
 
 def find_similar(context: Context, params: SimilarParams) -> SimilarResult:

@@ -205,10 +205,6 @@ class SearchResult(CamelResult):
         """The path of each row."""
         return [hit.path for hit in self.results]
 
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
-
     def as_text(self) -> str:
         """What a language model reads of it."""
         total = len(self.results) if self.available is None else self.available
@@ -271,10 +267,6 @@ class CompactResult(CamelResult):
         """The path of each row."""
         return [hit.place()[0] for hit in self.r]
 
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
-
     def as_text(self) -> str:
         """What a language model reads of it."""
         return search_text(self.notice, [hit.as_text() for hit in self.r], len(self.r), self.reason)
@@ -318,10 +310,6 @@ class PathMatches(CamelResult):
         """The path of each row."""
         return self.matches
 
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
-
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
         yield from self.matches
@@ -348,7 +336,10 @@ def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | Co
 
 
 def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
-    """Finds indexed paths that match a glob, or that have some letters in their order."""
+    """Finds indexed paths that match a glob, or that have some letters in their order. Raises `InvalidPattern` for an
+    empty one."""
+    if not params.pattern:
+        raise InvalidPattern("Write a glob such as **/*.ts, or with `fuzzy` some letters of the path.")
     find = context.workspace.find_paths_by_letters if params.fuzzy else context.workspace.find_paths
     answer = find(params.pattern, params.limit)
     return PathMatches(

@@ -3,7 +3,7 @@ spellings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from pydantic import ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from sidecar import shown
 from sidecar.errors import SidecarError
+from sidecar.tools.lines import Line
 from sidecar.tools.result import Result
 
 
@@ -71,6 +72,10 @@ def snake(name: str) -> str:
 
 class SnakeResult(Result):
     """Base of every result whose family spells its fields in snake_case."""
+
+    def as_lines(self) -> Iterator[Line]:
+        """The fields as JSON, with the nulls that `leave_out_what_is_not_there` leaves."""
+        yield from shown.as_json(self.model_dump(mode="json"), indent=2).split("\n")
 
     @model_serializer(mode="wrap")
     def leave_out_what_is_not_there(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

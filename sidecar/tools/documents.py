@@ -59,11 +59,12 @@ class QueryParsed(SnakeResult):
 
 
 class DocumentSearchResult(SnakeResult):
-    """`total_matches` is the number of matches before the limit `k`."""
+    """`total_matches` is the number of matches before the limit `k`. `reason`: why there are no results."""
 
     results: list[DocumentResult]
     total_matches: int
     query_parsed: QueryParsed
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """Empty for each row, since none has a path."""
@@ -156,7 +157,12 @@ def run_search_documents_index(context: Context, params: Any) -> DocumentSearchR
         )
         for hit in answer.hits
     ]
-    return DocumentSearchResult(results=results, total_matches=answer.total, query_parsed=QueryParsed(**answer.parsed))
+    return DocumentSearchResult(
+        results=results,
+        total_matches=answer.total,
+        query_parsed=QueryParsed(**answer.parsed),
+        reason=answer.reason or None,
+    )
 
 
 def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:

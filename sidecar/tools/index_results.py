@@ -144,10 +144,6 @@ class ReindexResult(CamelResult):
     docs_stats: DocsStats | None = None
     message: str | None = None
 
-    def remark(self) -> str:
-        """Why it was cancelled."""
-        return self.message or ""
-
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
         yield self.status if self.status == "cancelled" else f"{self.status}: {self._counts()}"
@@ -181,10 +177,6 @@ class DeleteResult(CamelResult):
     project_path: str
     index_path: str
     message: str | None = None
-
-    def remark(self) -> str:
-        """Why it was cancelled."""
-        return self.message or ""
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""

@@ -54,11 +54,12 @@ class TextResult(SnakeResult):
 
 
 class TextsResult(SnakeResult):
-    """What `search_documents` returns, best first."""
+    """What `search_documents` returns, best first. `reason`: why there are no results."""
 
     status: Literal["ok"]
     query: str
     results: list[TextResult]
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """Empty for each row, since none has a path."""
@@ -66,12 +67,14 @@ class TextsResult(SnakeResult):
 
 
 class TextIndexResult(SnakeResult):
-    """What `search_index_query` returns, best first. `index_size` is the number of texts."""
+    """What `search_index_query` returns, best first. `index_size` is the number of texts. `reason`: why there are no
+    results."""
 
     status: Literal["ok"]
     query: str
     index_size: int
     results: list[TextResult]
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """Empty for each row, since none has a path."""
@@ -86,12 +89,13 @@ class FuzzyResult(SnakeResult):
 
 
 class FuzzyMatches(SnakeResult):
-    """`best_match` is null when no candidate reaches the threshold."""
+    """`best_match` is null when no candidate reaches the threshold; `reason` then says why."""
 
     status: Literal["ok"]
     query: str
     best_match: Annotated[str | None, WithJsonSchema({"type": ["string", "null"]})]
     matches: list[FuzzyResult]
+    reason: str | None = None
 
     def row_paths(self) -> list[str]:
         """Empty for each row, since none has a path."""
@@ -100,26 +104,35 @@ class FuzzyMatches(SnakeResult):
 
 def search_documents(context: Context, params: SearchTextsParams) -> TextsResult:
     """Ranks the given texts by the query."""
-    return TextsResult(status="ok", query=params.query, results=_search(context, params))
+    results = _search(context, params)
+    return TextsResult(status="ok", query=params.query, results=results, reason=_why_none(params, results))
 
 
 def search_index_query(context: Context, params: QueryTextsParams) -> TextIndexResult:
     """As `search_documents`; also says how many texts there were."""
     results = _search(context, params)
-    return TextIndexResult(status="ok", query=params.query, index_size=len(params.documents), results=results)
+    return TextIndexResult(
+        status="ok",
+        query=params.query,
+        index_size=len(params.documents),
+        results=results,
+        reason=_why_none(params, results),
+    )
 
 
 def search_fuzzy(context: Context, params: FuzzyParams) -> FuzzyMatches:
     """The candidates whose similarity to the query reaches the threshold, best first."""
-    from sidecar.engine.extras.oneshot import match_fuzzy
+    from sidecar.engine.extras.oneshot import match_fuzzy, why_no_fuzzy
     from sidecar.engine.wiring import similarity
 
-    found = match_fuzzy(params.query, params.candidates, params.threshold, similarity, context.cancelled)
+    asked = params.query, params.candidates, params.threshold, similarity, context.cancelled
+    found = match_fuzzy(*asked)
     return FuzzyMatches(
         status="ok",
         query=params.query,
         best_match=found[0].candidate if found else None,
         matches=[FuzzyResult(candidate=match.candidate, score=round(match.score, 6)) for match in found],
+        reason=None if found else why_no_fuzzy(*asked),
     )
 
 
@@ -135,6 +148,12 @@ def _search(context: Context, params: SearchTextsParams) -> list[TextResult]:
         )
         for hit in search_texts(params.query, params.documents, params.top_k, context.cancelled)
     ]
+
+
+def _why_none(params: SearchTextsParams, results: list[TextResult]) -> str | None:
+    from sidecar.engine.extras.oneshot import why_no_texts
+
+    return None if results else why_no_texts(params.query, params.documents)
 
 
 SEARCH_DOCUMENTS = ToolSpec(

@@ -238,10 +238,6 @@ class DeletedResult(SnakeResult):
     data: DeletedKey
     message: str | None = None
 
-    def remark(self) -> str:
-        """Why it was cancelled."""
-        return self.message or ""
-
 
 # ---------------------------------------------------------------- what they do
 

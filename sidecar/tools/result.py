@@ -10,7 +10,9 @@ from pydantic import BaseModel, ConfigDict
 from sidecar import shown
 from sidecar.tools.lines import Line
 
-OWN_SENTENCES = frozenset({"notice", "message", "warning", "problems", "note", "error", "last_error", "detail"})
+OWN_SENTENCES = frozenset(
+    {"notice", "reason", "message", "warning", "problems", "note", "error", "last_error", "detail"}
+)
 """The fields, in any result, that hold sentences of sidecar's (or lists of them) and nothing that must stay exact."""
 
 
@@ -38,8 +40,9 @@ class Result(BaseModel):
         return None
 
     def remark(self) -> str:
-        """The notice of the result, or why the tool was not run; empty if there is neither."""
-        return ""
+        """Why the tool was not run (`message`), or the `notice` of the result; empty if there is neither."""
+        said = dict(self)
+        return (said.get("message") if said.get("status") == "cancelled" else said.get("notice")) or ""
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says on standard error, one sentence each."""

@@ -102,10 +102,6 @@ class PatternIndexResult(SnakeResult):
     workspace: str
     notice: str | None = None
 
-    def remark(self) -> str:
-        """What the log keeps beside the number of results."""
-        return self.message if self.status == "cancelled" else self.notice or ""
-
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""
         yield self.notice or ""
@@ -161,10 +157,6 @@ class SemanticResult(SnakeResult):
     def row_paths(self) -> list[str]:
         """The path of each row."""
         return [hit.file_path for hit in self.results]
-
-    def remark(self) -> str:
-        """The notice."""
-        return self.notice or ""
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""

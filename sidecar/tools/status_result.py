@@ -137,10 +137,6 @@ class IndexStatus(CamelResult):
     notice: str | None = None
     behind: bool | None = None
 
-    def remark(self) -> str:
-        """What a search would say of its answer now."""
-        return self.notice or ""
-
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
         yield from pairs(self._facts())

@@ -50,7 +50,8 @@ PALETTE: Mapping[str, str] = MappingProxyType(
 )
 """The title of the extension's command for each tool that has one."""
 
-_COMMAND = re.compile(r"`([a-z]+(?:_[a-z]+)+)`")
+_COMMAND = re.compile(r'"[^"]*"|`([a-z]+(?:_[a-z]+)+)`')
+"""What is quoted stays as somebody else has written it; `shown.quoted` leaves no quotation mark inside it."""
 
 
 class Wording:
@@ -62,7 +63,7 @@ class Wording:
 
     def __call__(self, sentence: str) -> str:
         """The sentence with the caller's own command in place of each tool's name between backticks."""
-        return _COMMAND.sub(lambda found: self._command(found[1]) or found[0], sentence)
+        return _COMMAND.sub(lambda found: (found[1] and self._command(found[1])) or found[0], sentence)
 
     def _command(self, tool: str) -> str:
         """How the caller runs the tool; empty if there is no such tool."""

@@ -16,7 +16,7 @@ import pytest
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors, vectors_in
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.errors import IndexCorrupt
+from sidecar.errors import IndexCorrupt, IndexNotFound
 from sidecar.model import never_cancelled, no_progress
 from sidecar.tools.assemble import make_service
 from sidecar.tools.service import Done, Service
@@ -280,6 +280,23 @@ def test_where_the_files_of_an_open_index_are_gone_the_status_says_what_to_do(pr
     index(workspace)
     assert workspace.status().status == "ready"
     assert image(workspace, store=False) == before
+
+
+def test_a_folder_that_somebody_removed_is_no_index_and_one_that_is_made_anew_is_one_for_all(project: Project) -> None:
+    folder = IndexLayout(project.home, str(project.root)).path
+    first, second = project.open(), project.open()
+    index(first)
+    assert second.status().status == "ready"
+    for maker in (first, first, second):
+        shutil.rmtree(folder)
+        for opened in (first, second):
+            assert opened.status().status == "not_found"
+            with pytest.raises(IndexNotFound):
+                find(opened, "cookies")
+        maker.refresh(no_progress, never_cancelled)
+        for opened in (first, second):
+            assert opened.status().status == "ready"
+            assert find(opened, "expire cookies")[0] == "src/cookies.py"
 
 
 def test_changed_bits_of_a_stored_text_are_never_shown(project: Project) -> None:

@@ -125,6 +125,33 @@ def test_an_empty_query_finds_nothing_and_has_no_parts(documents: DocumentIndexe
     assert ask(documents, ' + - "" ') == DocumentsAnswer((), 0, nothing)
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("a", "This index has no words of fewer than 2 characters."),
+        ("nothing at-all", "None of the 4 documents has any of these words: nothing, at, all."),
+        ("+nothing python", 'None of the 4 documents has "nothing", which the query requires.'),
+        ('"learning machine"', 'None of the 4 documents has "learning machine", which the query requires.'),
+        ("+machine +buckets", 'None of the 4 documents has all that the query requires: "machine", "buckets".'),
+        ("-python -java", "The query leaves out each of the 4 documents that would match."),
+        ("buckets -python", "The query leaves out the only document that would match."),
+    ],
+)
+def test_an_answer_without_documents_says_what_left_none(documents: DocumentIndexes, query: str, said: str) -> None:
+    answer = ask(documents, query)
+    assert (answer.hits, answer.reason) == ((), said)
+
+
+def test_an_index_without_documents_says_so_unless_the_query_is_empty_too(documents: DocumentIndexes) -> None:
+    said = "The index has no documents yet; `search_add_document` adds one."
+    assert ask(documents, "python", name="default").reason == said
+    assert ask(documents, "", name="default").reason == ""
+
+
+def test_an_answer_with_documents_has_no_reason(documents: DocumentIndexes) -> None:
+    assert ask(documents, "python").reason == ""
+
+
 def test_metadata_comes_back_as_it_was(documents: DocumentIndexes) -> None:
     metadata = {"class": 1, "a-b": {"c": [None, True, 1.5, "é"]}, "": {}, "doc_id": "x", "$ref": "#/x", "__proto__": {}}
     documents.add("docs", "odd", "odd one", metadata)

@@ -78,7 +78,7 @@ def test_an_answer_with_results_has_no_reason(workspace: IndexedWorkspace) -> No
         ({"paths": ("./scr/*.py",)}, 'Did you mean "src/*.py"?'),
         ({"paths": ("node_modules/**",)}, '"node_modules/" is left out: deny-list'),
         ({"paths": (".env",)}, '".env" is left out: secret-by-name'),
-        ({"paths": ("docs/**",)}, "But 1 file of documentation matches; search_docs searches it."),
+        ({"paths": ("docs/**",)}, "But 1 file of documentation matches; `search_docs` searches it."),
         ({"paths": ("zig/**", "zag/**")}, '"zig/**", "zag/**" match none of the 4 indexed files of code.'),
         (
             {"paths": ("src/http/**",), "languages": ("python",)},
@@ -86,6 +86,7 @@ def test_an_answer_with_results_has_no_reason(workspace: IndexedWorkspace) -> No
         ),
         ({"offset": 50}, "The offset 50 is past the end, after "),
         ({"mode": "fts", "query": "zzqx ymir"}, "No indexed code contains any of these words: zzqx, ymir."),
+        ({"mode": "fts", "query": "`create_index` zzqx"}, "any of these words: create_index, zzqx."),
         ({"mode": "fts", "query": "???"}, "The query has no letter or digit to look for."),
         (
             {"mode": "fts", "query": "zzqx", "languages": ("python",)},
@@ -124,7 +125,7 @@ def test_a_workspace_of_only_withheld_files_says_by_what_they_are_left_out(
 
 def test_a_workspace_of_documentation_alone_says_where_to_search(emptied: Callable[..., IndexedWorkspace]) -> None:
     workspace = emptied({"README.md": "# Hello\n"})
-    assert reason(workspace) == "The only indexed file is documentation; search_docs searches it."
+    assert reason(workspace) == "The only indexed file is documentation; `search_docs` searches it."
 
 
 def test_documentation_that_is_not_there_is_said_to_be_turned_off_or_not_to_match(project: Project) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model import Rule, SearchRequest, StatusAnswer, never_cancelled
 from tests.engine.projects import FILES, Project, index
 
 pytestmark = pytest.mark.process
@@ -58,6 +58,11 @@ def interrupt(workspace: IndexedWorkspace) -> int:
         return len(snapshot.paths)
 
 
+def progress_is_one_truth(status: StatusAnswer) -> bool:
+    """Whether the progress of a status and its own sentence name the same numbers."""
+    return f"({status.progress_done:,} of {status.progress_total:,} files so far)" in status.notice
+
+
 def test_what_an_interrupted_build_has_not_read_is_counted(large: Project) -> None:
     done = interrupt(large.open())
     assert 0 < done < MANY
@@ -68,17 +73,18 @@ def test_what_an_interrupted_build_has_not_read_is_counted(large: Project) -> No
 
 
 def test_what_another_process_builds_is_counted_by_this_one(large: Project) -> None:
-    builder, answer, states = large.open(), list[str](), list[str]()
+    builder, answer, states, progresses = large.open(), list[str](), list[str](), list[bool]()
 
     def look(done: int, total: int, message: str) -> None:
         if 0 < done < total and not answer:
             reader = large.open()
             answer.extend(notices(reader))
             states.append(reader.status().status)
+            progresses.append(progress_is_one_truth(reader.status()))
 
     builder.refresh(look, never_cancelled)
     assert answer and all(re.search(rf"being built by another process \(\d+ of {MANY} files", said) for said in answer)
-    assert states == ["indexing"]
+    assert (states, progresses) == (["indexing"], [True])
 
 
 def test_what_another_process_rebuilds_is_said_by_this_one(large: Project) -> None:
@@ -101,6 +107,18 @@ def test_files_beyond_the_limit_are_counted(large: Project) -> None:
     workspace = large.open()
     index(workspace)
     assert said_by_all(workspace) == f"100 of {MANY} files are indexed: {MANY - 100} are beyond the setting maxFiles."
+
+
+@pytest.mark.parametrize("path", ["zz.py", "src/cookies.py"])
+def test_unsaved_text_of_a_file_beyond_the_limit_is_left_out_too(project: Project, path: str) -> None:
+    project.flags["maxFiles"] = 2
+    workspace = project.open()
+    workspace.set_buffer(path, "def typed_but_not_saved():\n    pass\n")
+    index(workspace)
+    allowed = sorted(FILES)[:2]
+    assert path not in allowed
+    assert list(workspace.find_paths("**", 50).paths) == allowed
+    assert workspace.explain(path).decision.rule is Rule.TOO_MANY
 
 
 def test_files_that_are_too_large_are_counted(project: Project) -> None:
@@ -163,6 +181,7 @@ def test_a_build_that_goes_on_after_its_interruption_says_how_far_it_is(large: P
         assert reading.wait(60)
         assert re.search(rf"\b\d+ of {MANY} files", workspace.find_paths("**/*", 3).notice)
         assert workspace.status().status == "indexing"
+        assert progress_is_one_truth(workspace.status())
     finally:
         go_on.set()
 

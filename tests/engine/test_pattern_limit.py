@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.index.stored_limit import StoredLimit
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, IndexCorrupt, IndexExists, InvalidParams
 from sidecar.model import PatternReport, Rule, SearchRequest, StatusAnswer, never_cancelled, no_progress
@@ -229,6 +231,25 @@ def test_while_its_patterns_cannot_be_read_nothing_is_indexed_until_somebody_cre
     assert "patterns.json" in status.warning
     workspace.create(no_progress, never_cancelled)
     assert indexed(workspace) == sorted(FILES)
+
+
+def test_the_list_is_parsed_once_until_some_process_replaces_or_removes_it(tmp_path: Path) -> None:
+    directory = IndexLayout(tmp_path, "/workspace")
+    directory.make()
+    directory.set_current(1)
+    one, other = StoredLimit(directory), StoredLimit(directory)
+    assert one.current() is None
+    for name in ("src/a.py", "src/b.py", "src/longer.py"):
+        other.set(PatternLimit((PathPattern(name, False),)))
+        read = one.current()
+        assert read is not None and read.texts == (name,)
+        assert one.current() is read
+    directory.patterns.write_text("no list", encoding="utf-8")
+    with pytest.raises(IndexCorrupt):
+        one.current()
+    with other.lifted():
+        pass
+    assert one.current() is None
 
 
 def test_a_glob_that_is_the_name_of_a_file_names_that_file_alone(project: Project) -> None:

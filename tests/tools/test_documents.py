@@ -71,7 +71,12 @@ def test_a_document_is_added_found_and_replaced(tools: Tools) -> None:
     }
     again = tools("search_add_document", doc_id="doc-001", content="Something else")
     assert again == {"status": "re-indexed", "doc_id": "doc-001", "token_count": 2}
-    assert tools("search_index", query="python")["results"] == []
+    assert tools("search_index", query="python") == {
+        "results": [],
+        "total_matches": 0,
+        "query_parsed": {"terms": ["python"], "must": [], "must_not": [], "phrases": []},
+        "reason": "The only document has none of these words: python.",
+    }
     assert tools("search_index", query="something")["results"][0]["metadata"] == {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from math import log
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from sidecar.errors import SidecarError
 from sidecar.tools.dialect import INLINE
+from sidecar.tools.inline import FuzzyMatches
 from sidecar.tools.registry import tools_of
 from sidecar.tools.service import Done, Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
@@ -72,6 +74,37 @@ def test_an_index_of_texts_tells_its_size(tools: Tools, prefix: str) -> None:
     assert [result["doc_id"] for result in found["results"]] == ["0"]
 
 
+@pytest.mark.parametrize("tool", ["search_documents", "search_index_query"])
+@pytest.mark.parametrize(
+    ("query", "documents", "said"),
+    [
+        ("java", [], "The call brings no texts to search."),
+        ("?!", TEXTS, "The query has no word to look for."),
+        ("a", TEXTS, "Words of fewer than 2 characters are not looked for."),
+        ("java Beans", TEXTS, "None of the 3 texts has any of these words: java, beans."),
+        ("java", TEXTS[:1], "The only text has none of these words: java."),
+    ],
+)
+def test_texts_without_a_result_say_why(tools: Tools, tool: str, query: str, documents: list[str], said: str) -> None:
+    found = tools(tool, query=query, documents=documents)
+    assert (found["results"], found["reason"]) == ([], said)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "said"),
+    [
+        ([], "The call brings no candidates to compare."),
+        (["java", "pit"], 'The closest candidate, "pit", has a similarity of 0.4, below the threshold 0.6.'),
+        (["xxx"], "No candidate has anything in common with the query."),
+    ],
+)
+def test_a_spelling_without_a_match_says_how_close_the_closest_is(
+    tools: Tools, candidates: list[str], said: str
+) -> None:
+    found = tools("search_fuzzy", query="pythn", candidates=candidates)
+    assert (found["best_match"], found["matches"], found["reason"]) == (None, [], said)
+
+
 @pytest.mark.parametrize("prefix", ["", "codomyrmex."])
 def test_the_nearest_spelling_is_found(tools: Tools, prefix: str) -> None:
     candidates = ["java", "python", "PYTHON2", "rust"]
@@ -126,6 +159,11 @@ def test_below_the_threshold_there_is_no_best_match_and_the_field_is_null(tools:
     found = tools("search_fuzzy", query="abcd", candidates=["wxyz", ""])
     assert found["best_match"] is None
     assert found["matches"] == []
+
+
+def test_a_shell_prints_the_null_too() -> None:
+    printed = "\n".join(map(str, FuzzyMatches(status="ok", query="x", best_match=None, matches=[]).as_lines()))
+    assert json.loads(printed) == {"status": "ok", "query": "x", "best_match": None, "matches": []}
 
 
 def test_thresholds_of_zero_and_one_are_taken(tools: Tools) -> None:

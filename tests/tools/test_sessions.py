@@ -189,14 +189,20 @@ def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None
     assert outcome_of(kept, declined=True) == {"state": "refused", "message": "No."}
 
 
+def made(kind: Any, inner: Any, **fields: Any) -> Any:
+    """A result with only these fields, also in its `data` if that is an `inner` result."""
+    return kind.model_construct(None, **fields, data=inner and inner.model_construct(None, **fields))
+
+
 @pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
 def test_every_kind_of_result_with_rows_a_notice_or_a_refusal_tells_the_log_of_them(tool: ToolSpec) -> None:
     for kind in (tool.result, *tool.other_results):
         fields = dict(kind.model_fields)
-        if "data" in fields:
-            fields |= getattr(fields["data"].annotation, "model_fields", {})
+        inner: Any = fields["data"].annotation if "data" in fields else None
+        fields |= getattr(inner, "model_fields", {})
         if {"results", "r", "matches", "symbols", "memories"} & fields.keys():
             assert "row_paths" in vars(kind), kind.__name__
-        statuses = str(fields["status"].annotation) if "status" in fields else ""
-        if "notice" in fields or "cancelled" in statuses:
-            assert "remark" in vars(kind), kind.__name__
+        if "notice" in fields:
+            assert made(kind, inner, notice="Partial.", message="Partial.").remark() == "Partial.", kind.__name__
+        if "status" in fields and "cancelled" in str(fields["status"].annotation):
+            assert made(kind, None, status="cancelled", message="No.", notice=None).remark() == "No.", kind.__name__

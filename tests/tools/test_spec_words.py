@@ -92,6 +92,19 @@ def test_a_pattern_that_is_too_long_is_an_invalid_pattern_in_each_shape_of_searc
         assert refusal(real_tools(toolsets), "search_index", patterns=["a" * 4097]).code == "INVALID_PATTERN"
 
 
+@pytest.mark.parametrize("glob", ["[", "a[b", "{a,b", "a\0b", "../*.py", "/etc/*"])
+@pytest.mark.parametrize("name", ["search_by_path", "search_code", "search_docs"])
+def test_a_malformed_glob_is_refused_before_an_index_is_looked_for(tools: RealTools, name: str, glob: str) -> None:
+    fields: dict[str, object] = {"pattern": glob} if name == "search_by_path" else {"query": "x", "paths": [glob]}
+    assert refusal(tools, name, **fields).code == "INVALID_PATTERN"
+
+
+@pytest.mark.parametrize("fuzzy", [False, True])
+def test_a_pattern_without_a_character_is_an_invalid_pattern(tools: RealTools, fuzzy: bool) -> None:
+    refused = refusal(tools, "search_by_path", pattern="", fuzzy=fuzzy)
+    assert refused.message.startswith("Invalid glob pattern. ")
+
+
 @pytest.mark.parametrize("name", NAMES_OF_INDEXES)
 def test_the_name_of_an_index_has_letters_digits_hyphens_and_underscores(tools: RealTools, name: str) -> None:
     assert tools("search_create_index", index_name=name)["index_name"] == name

@@ -48,10 +48,24 @@ def test_a_shell_calls_by_name_what_has_no_command() -> None:
 
 @pytest.mark.parametrize("door", get_args(Door))
 @pytest.mark.parametrize(
-    "sentence", ["Did you mean create_index?", "`no_such_tool` is left.", "`sidecar index`", "a `b` `create_index"]
+    "sentence",
+    [
+        "Did you mean create_index?",
+        "`no_such_tool` is left.",
+        "`sidecar index`",
+        "a `b` `create_index",
+        'No definition is called "`create_index`".',
+        'None of "run `create_index`", "x" is a path.',
+    ],
 )
 def test_what_is_no_advice_to_run_a_tool_stays_as_it_is(door: Door, sentence: str) -> None:
     assert Wording(door, NAMES)(sentence) == sentence
+
+
+def test_a_quotation_ends_where_it_ends() -> None:
+    assert Wording("mcp", NAMES)('"`a_b`" is unknown. Run `create_index`, not "x".') == (
+        '"`a_b`" is unknown. Run create_index, not "x".'
+    )
 
 
 def test_the_palette_has_the_commands_by_their_titles() -> None:
@@ -65,22 +79,23 @@ def test_the_commands_are_those_of_tools() -> None:
     assert set(SHELL) <= NAMES
 
 
-def sentences(path: Path) -> Iterator[str]:
-    """The texts of a module that have a space, without its docstrings; parts of an f-string one by one."""
+def texts(path: Path) -> Iterator[str]:
+    """The texts of a module without its docstrings; parts of an f-string one by one. A name that is put into a sentence
+    elsewhere is one too."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
-            yield from [node.value] if " " in node.value else []
+            yield node.value
 
 
-def test_no_sentence_of_the_engine_names_a_tool_that_only_some_callers_have() -> None:
+def test_no_text_of_the_engine_names_a_tool_that_only_some_callers_have() -> None:
     bare = re.compile(rf"(?<!`)\b({'|'.join(sorted(NAMES))})\b(?!`)")
     layers = [ROOT / "sidecar" / layer for layer in ("engine", "parts")]
     modules = [ROOT / "sidecar" / "errors.py", *(path for layer in layers for path in layer.rglob("*.py"))]
-    found = [(path.name, text) for path in modules for text in sentences(path) if bare.search(text)]
+    found = [(path.name, text) for path in modules for text in texts(path) if bare.search(text)]
     assert found == []
-    assert any("`" in text and "`create_index`" in text for path in modules for text in sentences(path))
+    assert any("`" in text and "`create_index`" in text for path in modules for text in texts(path))
 
 
 def test_the_sentences_of_a_result_are_worded_and_its_contents_are_not() -> None:
@@ -103,11 +118,12 @@ def test_the_sentences_of_a_result_are_worded_and_its_contents_are_not() -> None
             "searchTimeMs": 1.0,
             "searchMode": "fts",
             "notice": FIRST,
+            "reason": FIRST,
         }
     )
     worded = result.worded(Wording("shell", NAMES))
-    assert worded.notice == EXPECTED["shell"]
-    assert worded.model_copy(update={"notice": FIRST}) == result
+    assert (worded.notice, worded.reason) == (EXPECTED["shell"], EXPECTED["shell"])
+    assert worded.model_copy(update={"notice": FIRST, "reason": FIRST}) == result
     plain = ReindexFileResult(status="removed", file_path=FIRST, chunks_created=0)
     assert plain.worded(Wording("shell", NAMES)) == plain
 

@@ -138,8 +138,11 @@ class Reporter:
             ).fetchall()
         total = int(chunks.sum())
         last = float(str(meta.get("last_updated") or 0))
+        done, expected = standing.progress
         return replace(
             answer,
+            progress_done=done,
+            progress_total=expected,
             status="failed" if failing else self._state(standing, bool(meta.get("complete")), embedded == total),
             files=int(files.sum()),
             chunks=total,

@@ -10,9 +10,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sidecar import shown
+from sidecar.engine.extras.no_words import none_of, without_words
 from sidecar.engine.ports import DocumentStore, DocumentStores
 from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, UnknownBackend
 from sidecar.locks import Rank, make_lock, make_rlock
@@ -64,16 +66,17 @@ class DocumentIndexes:
 
     def search(self, name: str, query: str, limit: int, cancelled: IsCancelled) -> DocumentsAnswer:
         """The matching documents, best first; equal scores keep the order in which the documents were added. The answer
-        is empty for an empty query. Raises DocumentIndexNotFound and Cancelled."""
+        is empty for an empty query, and has no reason then, as its specification says. Raises
+        DocumentIndexNotFound and Cancelled."""
         store = self._find(name)
         parsed = parse_query(query)
-        if parsed.is_empty:
-            return DocumentsAnswer((), 0, _described(parsed))
         with store.reading():
-            found = _DocumentSearch(store, cancelled).find(parsed)
+            search = _DocumentSearch(store, cancelled)
+            found = {} if parsed.is_empty else search.find(parsed)
             best = sorted(found, key=lambda number: (-found[number], number))[:limit]
             hits = tuple(_hit(store, number, found[number], parsed) for number in best)
-        return DocumentsAnswer(hits, len(found), _described(parsed))
+            reason = "" if hits or parsed.is_empty else search.why_nothing(parsed)
+        return DocumentsAnswer(hits, len(found), _described(parsed), reason)
 
     def close(self) -> None:
         """Closes the file. Indexes in memory stay, and the file is opened again at its next use."""
@@ -179,6 +182,28 @@ class _DocumentSearch:
         for text in query.must_not:
             found -= self._holders(Clause(text, required=False), found)
         return {number: scores.get(number, 0.0) for number in found}
+
+    def why_nothing(self, query: ParsedQuery) -> str:
+        """The reason why no document matches a query that is not empty, in one sentence."""
+        size = self._store.size()
+        if not size:
+            return "The index has no documents yet; `search_add_document` adds one."
+        required = [clause for clause in query.wanted if clause.required]
+        everything = set(self._store.numbers())
+        missing = [clause for clause in required if not self._holders(clause, everything)]
+        if missing:
+            return f"{none_of(size, 'document')} {shown.quoted(missing[0].text)}, which the query requires."
+        matching = self.find(replace(query, must_not=()))
+        if matching:
+            each = "the only document" if len(matching) == 1 else f"each of the {len(matching):,} documents"
+            return f"The query leaves out {each} that would match."
+        if required:
+            named = ", ".join(shown.quoted(clause.text) for clause in required)
+            return f"{none_of(size, 'document')} all that the query requires: {named}."
+        tokens = [token for clause in query.wanted for token in self._tokenizer.tokens(clause.text)]
+        if not tokens:
+            return f"This index has no words of fewer than {self._store.min_length} characters."
+        return without_words(size, "document", tokens)
 
     def _candidates(self, query: ParsedQuery, scores: Mapping[int, float]) -> set[int]:
         """The documents to filter: those with any of the terms, or all documents if a clause is required or the query

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from sidecar import shown
+from sidecar.engine.extras.no_words import without_words
 from sidecar.errors import Cancelled
 from sidecar.model import IsCancelled
 from sidecar.parts.lexical.highlight import highlights
@@ -47,6 +49,19 @@ def search_texts(query: str, texts: Sequence[str], limit: int, cancelled: IsCanc
     ]
 
 
+def why_no_texts(query: str, texts: Sequence[str]) -> str:
+    """The reason why `search_texts` found nothing, in one sentence."""
+    if not texts:
+        return "The call brings no texts to search."
+    tokenizer = Tokenizer()
+    if not tokenizer.words(query):
+        return "The query has no word to look for."
+    wanted = tokenizer.tokens(query)
+    if not wanted:
+        return f"Words of fewer than {tokenizer.min_length} characters are not looked for."
+    return without_words(len(texts), "text", wanted)
+
+
 def match_fuzzy(
     query: str, candidates: Sequence[str], threshold: float, similarity: Similarity, cancelled: IsCancelled
 ) -> list[FuzzyMatch]:
@@ -61,6 +76,22 @@ def match_fuzzy(
         if score >= threshold:
             found.append(FuzzyMatch(candidate, score))
     return sorted(found, key=lambda match: -match.score)
+
+
+def why_no_fuzzy(
+    query: str, candidates: Sequence[str], threshold: float, similarity: Similarity, cancelled: IsCancelled
+) -> str:
+    """The reason why `match_fuzzy` found nothing, in one sentence. Raises Cancelled."""
+    if not candidates:
+        return "The call brings no candidates to compare."
+    closest = match_fuzzy(query, candidates, 0, similarity, cancelled)[0]
+    if not closest.score:
+        return "No candidate has anything in common with the query."
+    score = min(closest.score, threshold - 0.0001)
+    return (
+        f"The closest candidate, {shown.quoted(closest.candidate)}, has a similarity of {score:.4g}, below the"
+        f" threshold {threshold:g}."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from sidecar.errors import (
     IndexCorrupt,
     IndexLocked,
     IndexNotFound,
-    ModelLoadFailed,
     PermissionDenied,
     SidecarError,
 )
@@ -37,6 +36,9 @@ class LeaseLike(Protocol):
 
     def release(self) -> None:
         """Gives the lease up."""
+
+    def is_current(self) -> bool:
+        """Whether it is held, and the directory that it is for has not been removed since."""
 
     def announce(self, job: str) -> None:
         """Lets other processes know what this one is doing while it has the lease."""
@@ -125,12 +127,13 @@ class IndexHandle:
             return ""
         return self._make_lease(self._directory.path).announced()
 
-    def problem_of_model(self, generation: Generation) -> str:
-        """Why searches fail, or find words only, because of the model; empty if nothing is known against it."""
+    def fault_of_model(self, generation: Generation) -> SidecarError | None:
+        """Why searches fail, or find words only, because of the model: what `check_model` raises, or what loading it
+        has raised last; None if nothing is known against it."""
         try:
             self.check_model(generation)
         except SidecarError as error:
-            return error.message
+            return error
         return self._choice.failure(generation.model)
 
     def alone(self, cancelled: IsCancelled) -> AbstractContextManager[None]:
@@ -220,21 +223,12 @@ class IndexHandle:
             " `reindex_project` to apply it."
         )
 
-    def missing_model(self, generation: Generation) -> str:
-        """What `check_model` would raise, as a sentence; empty if nothing."""
-        try:
-            self.check_model(generation)
-        except IndexCorrupt as error:
-            return error.detail
-        except ModelLoadFailed:  # a search says so, and answers by words
-            return ""
-        return ""
-
     def take_lease(self) -> None:
         """Takes the lease if this process does not have it. Raises IndexLocked, PermissionDenied or DiskFull.
 
         A generation that was open for reading only is closed, so that the next use opens it for writing.
         """
+        self._leave_removed()
         if self._lease is not None:
             return
         self._directory.make()
@@ -272,12 +266,19 @@ class IndexHandle:
         except (SidecarError, KeyError, ValueError, TypeError):
             return None
 
+    def _leave_removed(self) -> None:
+        """Lets go of an index whose folder somebody has removed: what is still open of it is no index any more."""
+        if self._lease is not None and not self._lease.is_current():
+            self._close_generation(clean=False)
+            self._release()
+
     def _leave_outdated(self) -> None:
         """Closes the open generation if it is outdated, so that the next use opens a good one.
 
         It is outdated if another process, which holds the lease, has rebuilt or deleted the index, or if the file of
         the embedding cache has proved damaged.
         """
+        self._leave_removed()
         generation = self.generation
         if generation is None:
             return

@@ -28,7 +28,7 @@ class ModelChoice:
         self._settings = settings
         self._embedder = embedder
         self._facts = facts
-        self._failures: dict[str, str] = {}
+        self._failures: dict[str, ModelLoadFailed] = {}
 
     @property
     def name(self) -> str:
@@ -83,14 +83,14 @@ class ModelChoice:
         try:
             embedder = self._load(model)
         except ModelLoadFailed as error:
-            self._failures[model.model_id] = error.message
+            self._failures[model.model_id] = ModelLoadFailed(error.detail)  # without the frames of its traceback
             raise
         self._failures.pop(model.model_id, None)
         return embedder
 
-    def failure(self, model: ModelFacts) -> str:
-        """Why the last attempt to load a model failed, by `embedder`; empty if it succeeded or there was none."""
-        return self._failures.get(model.model_id, "")
+    def failure(self, model: ModelFacts) -> ModelLoadFailed | None:
+        """What the last attempt of `embedder` to load a model raised; None if it succeeded or there was none."""
+        return self._failures.get(model.model_id)
 
     def _load(self, model: ModelFacts) -> Embedder:
         settings = self.settings_for(model)

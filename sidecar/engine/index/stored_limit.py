@@ -9,22 +9,27 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
 
 from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.errors import IndexCorrupt, disk_error
 from sidecar.parts.pattern_limit import PatternLimit
-from sidecar.small_files import read_small_file
+from sidecar.small_files import read_small_file, stat_if_there
 
 _MAX_BYTES = 64 * 1024 * 1024
+_Version: TypeAlias = tuple[int, int, int]
+"""Inode, size and time of change of the file, which is always replaced as a whole."""
 
 
 class StoredLimit:
-    """Reads and writes the limit. Only a process that holds the lease may write it."""
+    """Reads and writes the limit. Only a process that holds the lease may write it. Thread-safe."""
 
     def __init__(self, directory: IndexLayout) -> None:
         self._directory = directory
         self._lifted = False
+        self._read: tuple[_Version, PatternLimit] | None = None
 
     def current(self) -> PatternLimit | None:
         """The patterns; None if the index is of the whole workspace, becomes that at the moment, or does not exist.
@@ -35,15 +40,22 @@ class StoredLimit:
             return None
         path = self._directory.patterns
         try:
+            version, known = _version(path), self._read
+            if known is not None and known[0] == version:
+                return known[1]
             stored = read_small_file(path, _MAX_BYTES)
             if stored is None and os.path.lexists(path):
                 raise ValueError("it is not a regular file")
-            return None if stored is None else PatternLimit.parsed(stored.decode("utf-8"))
+            if stored is None or version is None:
+                return None
+            limit = PatternLimit.parsed(stored.decode("utf-8"))
         except (OSError, ValueError) as error:
             raise IndexCorrupt(
                 f"The list of patterns that it is limited to, {shown.place(path)}, cannot be read"
                 f" ({shown.reason(error)}). `create_index` indexes the whole workspace."
             ) from error
+        self._read = version, limit
+        return limit
 
     def set(self, limit: PatternLimit) -> None:
         """Limits the index to these patterns, atomically. Raises DiskFull or PermissionDenied."""
@@ -76,3 +88,9 @@ class StoredLimit:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise disk_error(error, path) from error
+
+
+def _version(path: Path) -> _Version | None:
+    """The version of a file that is there; None if nothing is. Raises OSError."""
+    stat = stat_if_there(path)
+    return None if stat is None else (stat.st_ino, stat.st_size, stat.st_mtime_ns)

@@ -24,7 +24,7 @@ from sidecar.parts.manifest import COLLECTIONS, read_skips
 from sidecar.shown import count
 
 _CALLED = {"code": "code", "docs": "documentation"}
-_TOOL = {"code": "search_code", "docs": "search_docs"}
+_TOOL = {"code": "`search_code`", "docs": "`search_docs`"}
 _MOST_LISTED = 12
 
 
@@ -185,7 +185,8 @@ def _why_no_word(snapshot: SearchedSnapshot, request: SearchRequest) -> str:
     filtered = " that passes the filters" if request.paths or request.languages or request.kinds else ""
     if request.mode != "fts" and request.alpha > 0:
         return f"No {what}{filtered} has a vector yet, and none contains a word of the query."
-    words = [word for word in dict.fromkeys(request.query.split()) if any(map(str.isalnum, word))]
+    typed = request.query.replace("`", " ").split()  # between backticks, a name would be advice to run a tool
+    words = [word for word in dict.fromkeys(typed) if any(map(str.isalnum, word))]
     if not words or not understand(request.query).terms:
         return "The query has no letter or digit to look for."
     return f"No {what}{filtered} contains any of these words: {shown.short(', '.join(words), 200)}."

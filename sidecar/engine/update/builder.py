@@ -89,9 +89,9 @@ class Builder:
         head = self._files.checkout().head
         # Read before the walk: a file that another run adds during the walk must not look removed.
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
-        walked = self._files.walker().walk(stop)
-        plan = make_plan(walked, *known, self._files.buffers.keys())
-        plan = self._with_buffers(plan)
+        walker = self._files.walker()
+        plan = make_plan(walker.walk(stop), *known, self._files.buffers.keys())
+        plan = self._with_buffers(plan, walker)
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
@@ -222,9 +222,9 @@ class Builder:
             files = [i for i, p in enumerate(snapshot.paths) if p == found.path]
             return int(np.isin(snapshot.chunk_file, files).sum())
 
-    def _with_buffers(self, plan: Plan) -> Plan:
-        """Adds unsaved files that do not exist on disk yet to the plan, so that it does not remove them."""
-        walker = self._files.walker()
+    def _with_buffers(self, plan: Plan, walker: Walker) -> Plan:
+        """Adds unsaved files that do not exist on disk yet to the plan, so that it does not remove them. `walker` has
+        walked the whole workspace, and leaves out what the setting maxFiles left out then."""
         planned = {f.path for f in plan.changed}
         extra = []
         for path in list(self._files.buffers):

@@ -83,6 +83,16 @@ class Standing:
         """Whether the index is known to lack changes of the files, or may lack them."""
         return self.short is not None or self.moved or self.changed > 0 or bool(self.reader_reason)
 
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many files a job that builds has done, and of how many; 0 of 0 while that is not known.
+
+        A build that goes on where one has ended counts what that one has done.
+        """
+        if self.job.kind not in ("rebuild", "delete") and self.coverage.lacks("not-read-yet"):
+            return self.coverage.indexed, self.coverage.total
+        return self.job.done, self.job.total
+
     def notice(self) -> str:
         """The line that an answer carries if it may be stale or partial, or lacks what a changed setting asks for;
         else empty."""
@@ -96,9 +106,7 @@ class Standing:
             return f"The index is being rebuilt{by}; these results come from the previous one."
         if self.job.kind == "delete":
             return f"The index is being deleted{by}."
-        done, total = self.job.done, self.job.total
-        if self.coverage.lacks("not-read-yet"):
-            done, total = self.coverage.indexed, self.coverage.total
+        done, total = self.progress
         so_far = f" ({done:,} of {count(total, 'file')} so far)" if total else ""
         return f"The index is being built{by}{so_far}; results are partial."
 
