@@ -1,0 +1,34 @@
+// What the packaged manifest and README say of where the project is published.
+
+const PICTURE = /(!\[[^\]]*\])\((docs\/images\/[\w-]+\.png)\)/g;
+
+/** The https address of a repository without its ending; empty for none. Throws for anything else. */
+export function repositoryOf(given = "") {
+  const address = given.replace(/(\.git)?\/?$/, "");
+  if (address !== "" && !/^https:\/\/[\w.-]+\/[\w./-]+$/.test(address))
+    throw new Error(`REPOSITORY is the https address of the repository, not ${given}`);
+  return address;
+}
+
+/** The manifest without what only a developer needs. */
+export function manifestFor({ devDependencies: _, scripts: __, ...own }, repository) {
+  if (repository === "") return own;
+  return {
+    ...own,
+    repository: { type: "git", url: `${repository}.git`, directory: "extension" },
+    bugs: { url: `${repository}/issues` },
+    homepage: `${repository}#readme`,
+  };
+}
+
+/**
+ * Pictures by their absolute address. Where there is none the README carries them itself, so that the editor's page of
+ * the extension shows them all the same. `picture` gives the bytes of one.
+ */
+export function readmeFor(text, repository, version, picture) {
+  const addressOf = (path) =>
+    repository === ""
+      ? `data:image/png;base64,${picture(path).toString("base64")}`
+      : `${repository}/raw/v${version}/extension/${path}`;
+  return text.replace(PICTURE, (_, alt, path) => `${alt}(${addressOf(path)})`);
+}
