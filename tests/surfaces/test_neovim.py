@@ -57,7 +57,7 @@ await(function() return vim.api.nvim_buf_get_name(0):match('send%.py$') ~= nil e
 seen.picked.line = vim.api.nvim_win_get_cursor(0)[1]
 local function health()
   vim.cmd('checkhealth sidecar')
-  local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+  local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), ' ')
   vim.cmd('bwipeout!')
   return text
 end

@@ -380,10 +380,10 @@ export class Window {
     return this.page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
   }
 
-  /** Keeps what is on screen as a file that a person can look at. */
-  async picture(name: string): Promise<void> {
+  /** Keeps what is on screen, or one part of it, as a file that a person can look at. */
+  async picture(name: string, part?: Locator): Promise<void> {
     mkdirSync(PICTURES, { recursive: true });
-    await this.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await (part ?? this.page).screenshot({ path: join(PICTURES, `${name}.png`) });
   }
 
   /** Back to an empty editor: what a test has left open is closed, unsaved text is thrown away. */
