@@ -22,13 +22,10 @@ export function manifestFor({ devDependencies: _, scripts: __, ...own }, reposit
 }
 
 /**
- * Pictures by their absolute address. Where there is none the README carries them itself, so that the editor's page of
- * the extension shows them all the same. `picture` gives the bytes of one.
+ * Pictures by their absolute address: the editor's page of an extension shows no others. Where there is none they are left
+ * out, which is better than broken ones.
  */
-export function readmeFor(text, repository, version, picture) {
-  const addressOf = (path) =>
-    repository === ""
-      ? `data:image/png;base64,${picture(path).toString("base64")}`
-      : `${repository}/raw/v${version}/extension/${path}`;
-  return text.replace(PICTURE, (_, alt, path) => `${alt}(${addressOf(path)})`);
+export function readmeFor(text, repository, version) {
+  if (repository === "") return text.replace(PICTURE, "").replace(/\n{3,}/g, "\n\n");
+  return text.replace(PICTURE, (_, alt, path) => `${alt}(${repository}/raw/v${version}/extension/${path})`);
 }

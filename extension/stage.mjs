@@ -7,7 +7,7 @@ const PARTS = [".vscodeignore", "LICENSE", "CHANGELOG.md", "dist", "bundled", "m
 
 const repository = repositoryOf(process.env.REPOSITORY);
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
-const readme = readmeFor(readFileSync("README.md", "utf8"), repository, manifest.version, (path) => readFileSync(path));
+const readme = readmeFor(readFileSync("README.md", "utf8"), repository, manifest.version);
 
 rmSync(FOLDER, { recursive: true, force: true });
 mkdirSync(FOLDER, { recursive: true });

@@ -16,7 +16,7 @@ interface Binding {
 const SAME = ["quickInput.accept", "openReferenceToSide"];
 /** What says where the keyboard has to be, or what has to be on screen. */
 const PLACE =
-  /\b\w*(Focus|Focused|Visible|IsShown)\b|\bin[A-Z]\w*|\b(focusedView|view|activeEditor)\b|\b(is|has)[A-Z]\w*/;
+  /\b\w*(Focus|Focused|Visible|IsShown)\b|\bin[A-Z]\w*|\b(focusedView|view|activeEditor|scmRepository|chatAttachmentResource|terminal\w+)\b|\b(is|has)[A-Z]\w*/;
 
 async function defaults(window: Window): Promise<Binding[]> {
   await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
