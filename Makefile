@@ -10,6 +10,8 @@ NODE_TOOLS := tests/e2e/node_modules/.installed
 EXTENSION_TOOLS := extension/node_modules/.installed
 EDITOR := extension/test/e2e/node_modules/.installed
 VSIX := extension/build/sidecar.vsix
+# The one place that says where the project is published; the extension's page names it.
+REPOSITORY ?= $(filter https://%,$(shell git remote get-url origin 2>/dev/null))
 WHEEL := extension/bundled/wheel.json
 
 .PHONY: help demo install check test test-python test-extension lint lint-python lint-extension lint-forge generated format \
@@ -59,7 +61,8 @@ $(WHEEL): $(VENV)/.installed $(shell find sidecar models -type f -not -path '*/_
 	scripts/dev/build-extension wheel
 
 $(VSIX): $(WHEEL) $(EXTENSION_TOOLS) LICENSE CHANGELOG.md \
-		$(shell find extension/src extension/media -type f) extension/package.json extension/README.md extension/esbuild.mjs
+		$(shell find extension/src extension/media -type f) extension/package.json extension/README.md extension/esbuild.mjs \
+		extension/stage.mjs extension/packaging.mjs
 	scripts/dev/build-extension vsix
 
 install: $(VENV)/.installed
@@ -103,8 +106,10 @@ test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(VSIX)
 extension: $(VSIX)
 
 dist: $(VENV)/.installed-dev $(VSIX)
+	@test -n "$(REPOSITORY)" || { echo "Say where this is published: make dist REPOSITORY=https://..." >&2; exit 1; }
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist .
+	REPOSITORY="$(REPOSITORY)" scripts/dev/build-extension vsix
 	cp $(VSIX) dist/
 	cd dist && sha256sum * >SHA256SUMS
 

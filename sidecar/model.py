@@ -352,10 +352,10 @@ class HitDefinition:
 class Hit:
     """A chunk, or several adjoining chunks of one file, with its final score (0-1).
 
-    `parts` maps each contribution's name to its value and is filled only on request; `why` puts the largest
-    contributions into words; `shares` sums the contributions by family; `excerpt` has at most two lines. `definition`
-    is the one around the excerpt's most telling line, or, if that line is outside of all (a comment, an import), the
-    next one below it in the hit.
+    `parts` maps each contribution's name to its value and is filled only on request; `shares` groups those that raise
+    the score into reasons, in percent that sum to 100; `why` says the reasons in words, and what lowers the score;
+    `excerpt` has at most two lines. `definition` is the one around the excerpt's most telling line, or, if that line is
+    outside of all (a comment, an import), the next one below it in the hit.
     """
 
     path: str
@@ -369,7 +369,7 @@ class Hit:
     enclosing: tuple[str, ...] = ()
     parts: dict[str, float] = field(default_factory=dict)
     why: tuple[str, ...] = ()
-    shares: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, int] = field(default_factory=dict)
     excerpt: tuple[MarkedLine, ...] = ()
     definition: HitDefinition | None = None
 

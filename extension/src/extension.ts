@@ -3,6 +3,7 @@
 import type * as vscode from "vscode";
 import { register as registerActivity } from "./activity/register";
 import { register as registerAgents } from "./agents/register";
+import { register as registerChat } from "./chat/register";
 import { EditorSidecar } from "./editorSidecar";
 import type { Register } from "./features";
 import { register as registerIndex } from "./index/register";
@@ -13,6 +14,7 @@ import { register as registerSearch } from "./search/register";
 import { offerRestart, register as registerServer } from "./server/register";
 import { Programs } from "./setup/programs";
 import { register as registerSetup } from "./setup/register";
+import { register as registerSimilar } from "./similar/register";
 import { VirtualTexts } from "./virtualText";
 
 const FEATURES: readonly Register[] = [
@@ -23,6 +25,8 @@ const FEATURES: readonly Register[] = [
   registerIndex,
   registerActivity,
   registerAgents,
+  registerSimilar,
+  registerChat,
 ];
 
 let stop: () => Promise<void> = () => Promise.resolve();

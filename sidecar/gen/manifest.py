@@ -55,12 +55,13 @@ def _table() -> Iterator[str]:
 
 
 def _property(one: Declaration) -> dict[str, Any]:
-    """A setting of scope `user` has VS Code's scope `machine`, so that no workspace can set it."""
+    """A setting of scope `user` has VS Code's scope `machine`, so that no workspace can set it. What is allowed is said
+    by the limits, which the editor checks and shows."""
     default = list(one.default) if isinstance(one.default, tuple) else one.default
     schema: dict[str, Any] = {
         "type": _TYPES.get(one.kind, "string"),
         "default": default,
-        "markdownDescription": f"{one.description} Allowed: {one.allowed}.",
+        "markdownDescription": one.description,
         "scope": "machine" if one.scope == "user" else "window",
     }
     return schema | _limits(one)
@@ -75,4 +76,4 @@ def _limits(one: Declaration) -> dict[str, Any]:
         return {"minimum": one.low, "maximum": one.high}
     if one.kind == "text":
         return {"minLength": one.low, "maxLength": one.high}
-    return {"pattern": _SIZE} if one.kind == "size" else {}
+    return {"pattern": _SIZE, "patternErrorMessage": f"Write {one.allowed}."} if one.kind == "size" else {}

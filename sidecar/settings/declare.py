@@ -135,7 +135,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="doc_patterns",
         kind="patterns",
         default=("**/*.md", "**/*.txt"),
-        description="Globs of the files that are documentation, which search_docs finds.",
+        description="Globs of the files that are documentation, which has a search of its own.",
         effect="files",
     ),
     Declaration(
@@ -169,7 +169,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="hybrid_enabled",
         kind="boolean",
         default=True,
-        description="Combine search by meaning and by word; if false, search_code compares meanings alone, unless "
+        description="Combine search by meaning and by word; if false, searches compare meanings alone, unless "
         "the search names its mode or alpha.",
         effect="call",
     ),

@@ -77,7 +77,9 @@ class SearchCodeParams(Params):
         0, ge=0, le=1_000_000, description="Stop before this many tokens of content; 0: no limit.", examples=[4000]
     )
     explain: bool = Field(
-        False, description="Add what each score is made of, and the lines that show why.", examples=[True]
+        False,
+        description="Add why each result was found, in shares of 100 %, and the lines that show it.",
+        examples=[True],
     )
 
 
@@ -116,9 +118,9 @@ class EnclosingDefinition(CamelResult):
 class SearchHit(CamelResult):
     """One result. Lines are 1-based, `end_line` is inclusive, and `score` is 0-1.
 
-    `shares` splits the score into what words (`word`), meaning (`meaning`) and everything else (`prior`) contributed.
-    The fields from `parts` on are set only when the call asks for `explain`. `definition` is the one around the
-    excerpt's most telling line; the result's own lines may be the middle of it.
+    `shares` has the reasons for which it was found, in percent that sum to 100; `why` says them in words, and then what
+    counts against it. The fields from `parts` on are set only when the call asks for `explain`. `definition` is the one
+    around the excerpt's most telling line; the result's own lines may be the middle of it.
     """
 
     path: str
@@ -131,25 +133,28 @@ class SearchHit(CamelResult):
     names: list[str]
     parts: dict[str, float] | None = None
     why: list[str] | None = None
-    shares: dict[str, float] | None = None
+    shares: dict[str, int] | None = None
     excerpt: list[ExcerptLine] | None = None
     definition: EnclosingDefinition | None = None
 
     def as_text(self) -> str:
-        """`path:start-end score`, what the score is made of, the definition, and the content with line numbers."""
-        parts = f" {shown.as_json(self.parts)}" if self.parts else ""
+        """`path:start-end score`, the definition, why it was found, and the content with line numbers."""
         about = f" in {self.definition.as_text()}" if self.definition else ""
-        head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line} {self.score:.2f}{parts}{about}"
-        return "\n".join((head, *shown.numbered(self.content, self.start_line)))
+        head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line} {self.score:.2f}{about}"
+        return "\n".join((head, *self._why(), *shown.numbered(self.content, self.start_line)))
+
+    def _why(self) -> tuple[str, ...]:
+        """One line that says why it was found; none where that was not asked for."""
+        return (f"Why: {'; '.join(shown.line(reason) for reason in self.why)}.",) if self.why else ()
 
     def lines_with(self, found: Callable[[str], list[tuple[int, int]]]) -> Iterator[Line]:
         """As `as_text`, for a shell, with what `found` finds in a line marked; an empty line ends it."""
         place = f"{shown.path(self.path)}:{self.start_line}-{self.end_line}"
         yield (PLACE, place), "  ", (STRONG, format(self.score, ".3f"))
-        if self.parts is not None:
-            yield ((ASIDE, "  " + "  ".join(f"{name} {value:g}" for name, value in self.parts.items())),)
         if self.definition is not None:
             yield ((ASIDE, f"  in {self.definition.as_text()}"),)
+        for line in self._why():
+            yield ((ASIDE, f"  {line}"),)
         width = len(str(self.end_line))
         for number, line in enumerate(shown.visible(self.content).split("\n"), self.start_line):
             text = line.rstrip()

@@ -155,8 +155,10 @@ def test_a_hit_says_in_words_what_each_part_contributed(tmp_path: Path) -> None:
         hit = index.search("how is the total of a cart computed", explain=True).hits[0]
         assert hit.path == "shop/cart.py"
         assert hit.why
-        assert all(re.fullmatch(r".+ \([+-]\d\.\d\d\)", text) for text in hit.why)
-        assert "the file's name contains the query's words" in " ".join(hit.why)
+        shares = [int(share) for text in hit.why for share in re.findall(r"\((\d+) %\)$", text)]
+        assert len(shares) == len(hit.why) and shares == sorted(shares, reverse=True)
+        assert sum(shares) == 100
+        assert "its name or a folder's contains the query's words" in " ".join(hit.why)
         assert abs(sum(hit.parts.values()) - hit.score) < 0.05
         assert index.search("how is the total of a cart computed").hits[0].why == ()
 
@@ -166,7 +168,8 @@ def test_a_test_says_that_being_one_counts_against_it(tmp_path: Path) -> None:
         hits = index.search("total of a cart", explain=True).hits
         (test,) = [hit for hit in hits if hit.path == "tests/test_cart.py"]
         assert test.parts["is_test"] < 0
-        assert any(text.startswith("it is a test (-") for text in test.why)
+        assert test.why[-1] == "it is a test (counts against it)"
+        assert sum(test.shares.values()) == 100
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ import pytest
 from tests.patience import PATIENCE_S
 from tests.surfaces.lsp_client import REPOSITORY
 
-LUA = REPOSITORY / "extension" / "neovim" / "sidecar.lua"
+PLUGIN = REPOSITORY / "extension" / "neovim"
+LUA = PLUGIN / "sidecar.lua"
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(shutil.which("nvim") is None, reason="nvim is not installed (apt-get install neovim)"),
@@ -38,11 +39,29 @@ end
 seen.missing = call('searchCode', { query = 'parse a header' })
 seen.created = call('createIndex')
 seen.progress = sidecar.progress
+local function quickfix_is_open() return vim.fn.getqflist({ winid = 0 }).winid ~= 0 end
+seen.open_before = quickfix_is_open()
 vim.cmd('SidecarSearch parse a header')
-await(function() return vim.fn.getqflist({ size = 0 }).size > 0 end)
+await(quickfix_is_open)
 seen.quickfix = vim.tbl_map(function(item)
   return { path = vim.api.nvim_buf_get_name(item.bufnr), line = item.lnum }
 end, vim.fn.getqflist())
+seen.in_quickfix = vim.bo.buftype
+vim.cmd('cclose')
+vim.ui.select = function(items, options, choose)
+  seen.picked = { prompt = options.prompt, row = options.format_item(items[1]) }
+  choose(items[1])
+end
+vim.cmd('SidecarPick send pieces over a socket')
+await(function() return vim.api.nvim_buf_get_name(0):match('send%.py$') ~= nil end)
+seen.picked.line = vim.api.nvim_win_get_cursor(0)[1]
+local function health()
+  vim.cmd('checkhealth sidecar')
+  local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), ' ')
+  vim.cmd('bwipeout!')
+  return text
+end
+seen.health = health()
 vim.cmd('edit ' .. vim.env.WORKSPACE .. '/headers.py')
 vim.api.nvim_buf_set_lines(0, -1, -1, false, { '', 'def zyzzyva_unsaved(value):', '    return value' })
 seen.unsaved = call('searchCode', { query = 'zyzzyva unsaved', mode = 'fts' })
@@ -50,9 +69,11 @@ seen.kept = call('deleteIndex')
 seen.deleted = call('deleteIndex')
 await(function() return sidecar.status ~= nil and sidecar.status.status == 'not_found' end)
 seen.asked = asked
-sidecar.client.stop()
-await(function() return sidecar.client.is_stopped() end)
+local client = sidecar.client
+vim.cmd('SidecarStop')
+await(function() return client.is_stopped() and sidecar.client == nil end)
 seen.stopped = true
+seen.health_stopped = health()
 local out = io.open(vim.env.SEEN, 'w')
 out:write(vim.json.encode(seen))
 out:close()
@@ -95,7 +116,9 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return seen
 
 
-def test_a_search_fills_the_quickfix_list(seen: dict[str, Any]) -> None:
+def test_a_search_fills_the_quickfix_list_and_opens_it(seen: dict[str, Any]) -> None:
+    assert seen["open_before"] is False
+    assert seen["in_quickfix"] == "quickfix"
     assert seen["quickfix"][0] == {"path": f"{seen['workspace']}/headers.py", "line": 1}
 
 
@@ -120,10 +143,25 @@ def test_unsaved_text_is_found(seen: dict[str, Any]) -> None:
     assert "zyzzyva_unsaved" in seen["unsaved"]["result"]["results"][0]["content"]
 
 
+def test_what_is_picked_from_the_hits_is_opened_at_its_line(seen: dict[str, Any]) -> None:
+    assert seen["picked"]["prompt"] == "sidecar: send pieces over a socket"
+    assert seen["picked"]["row"].endswith("send.py:1  def send_all(socket, pieces):")
+    assert seen["picked"]["line"] == 1
+
+
+def test_checkhealth_tells_what_runs_and_what_is_missing(seen: dict[str, Any]) -> None:
+    assert f"It runs and serves {seen['workspace']}" in seen["health"]
+    assert ": 2 files" in seen["health"]
+    assert "vim.ui.select" in seen["health"]
+    assert "ERROR" not in seen["health"]
+    assert "It is not running" in seen["health_stopped"]
+
+
 def test_the_server_stops_and_has_written_nothing_to_the_clients_log(seen: dict[str, Any]) -> None:
     assert seen["stopped"] is True
     assert "rpc" not in seen["log"] and "ERROR" not in seen["log"]
 
 
-def test_the_lua_file_is_short() -> None:
-    assert len(LUA.read_text().splitlines()) <= 60
+def test_the_lua_files_are_short() -> None:
+    lengths = {path.name: len(path.read_text().splitlines()) for path in PLUGIN.rglob("*.lua")}
+    assert lengths and all(length <= 100 for length in lengths.values()), lengths

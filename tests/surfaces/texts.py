@@ -111,7 +111,7 @@ HITS = (
         "class",
         parts={"word": 1.0, "meaning": 0.333333},
         why=("the name is alpha",),
-        shares={"word": 0.6, "meaning": 0.3, "prior": 0.1},
+        shares={"name": 60, "meaning": 40},
         excerpt=(MarkedLine(1, ("", "alpha", "()")),),
     ),
     Hit("lib/empty.py", 1, 1, "", 0.0, "python", "code"),

@@ -1,5 +1,4 @@
 // Offers the sidecar to the editor's own agents: one MCP server for each open folder, started by the editor when asked.
-// No tools are contributed beside it: agents would see each of them twice.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import { environmentFor } from "../server/program";
@@ -24,6 +23,8 @@ export function registerMcp({ extension, programs }: Features): vscode.Disposabl
       const program = await programs.find();
       server.command = program.command;
       server.env = onlyChanges(environmentFor(program, process.env), process.env);
+      // Agents have the searches from here now, and would see them twice (`chat/tools.ts`).
+      await vscode.commands.executeCommand("setContext", "sidecar.mcpStarted", true);
       return server;
     },
   };

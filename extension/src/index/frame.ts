@@ -59,16 +59,16 @@ const STYLE = `
   .progress { padding-bottom: 20px; }
   .progress p { margin-top: 6px; }
   .cards { display: grid; grid-template-columns: repeat(3, 1fr); gap: 12px; margin-bottom: 32px; }
-  @media (max-width: 560px) { .cards { grid-template-columns: repeat(2, 1fr); } }
+  @media (max-width: 560px) { body { padding: 0 16px 16px; } .cards { grid-template-columns: repeat(auto-fill, minmax(min(100%, 120px), 1fr)); } }
   .card { padding: 14px 16px; border-radius: 6px; background: var(--vscode-editorWidget-background); border: 1px solid var(--vscode-widget-border, var(--vscode-contrastBorder, transparent)); }
   .card h2 { font-weight: 400; color: var(--vscode-descriptionForeground); margin-bottom: 2px; }
   .value { font-size: 1.5em; font-weight: 600; overflow-wrap: anywhere; line-height: 1.3; }
   .note, .nothing { color: var(--vscode-descriptionForeground); font-size: 0.92em; }
-  .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(360px, 1fr)); gap: 0 40px; }
+  .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 360px), 1fr)); gap: 0 40px; }
   .columns section { margin-bottom: 28px; }
   .columns section > .note { margin-bottom: 8px; }
   table { width: 100%; border-collapse: collapse; }
-  th { font-weight: 400; text-align: left; padding: 3px 12px 3px 0; width: 38%; }
+  th { overflow-wrap: anywhere; font-weight: 400; text-align: left; padding: 3px 12px 3px 0; width: 38%; }
   .rule th { width: 52%; }
   td { padding: 3px 0; }
   .number { text-align: right; padding-left: 12px; white-space: nowrap; font-variant-numeric: tabular-nums; }

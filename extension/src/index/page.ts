@@ -89,9 +89,19 @@ function action(command: string, title: string, uri: string, look: string): Html
 function progressBar({ progress }: Partial<IndexStatus>): Html {
   const { done = 0, total = 0, percent = 0, secondsLeft } = progress ?? {};
   const left = secondsLeft === undefined ? "" : `, about ${duration(secondsLeft)} left`;
-  return html`<section class="progress" aria-label="Progress">
-    ${bar(percent, "fill")}
-    <p>${grouped(done)} of ${counted(total, "file")}, ${percent} %${left}</p>
+  const says = `${grouped(done)} of ${counted(total, "file")}, ${percent} %${left}`;
+  return html`<section class="progress">
+    <div
+      role="progressbar"
+      aria-label="Indexing"
+      aria-valuemin="0"
+      aria-valuemax="100"
+      aria-valuenow="${percent}"
+      aria-valuetext="${says}"
+    >
+      ${bar(percent, "fill")}
+    </div>
+    <p>${says}</p>
   </section>`;
 }
 

@@ -13,7 +13,7 @@ export class StatusPanels implements vscode.Disposable {
 
   constructor(
     private readonly sidecar: Sidecar,
-    private readonly icon: vscode.Uri,
+    private readonly icon: { light: vscode.Uri; dark: vscode.Uri },
   ) {}
 
   async show(folder: vscode.WorkspaceFolder): Promise<void> {
@@ -40,7 +40,7 @@ class StatusPanel implements vscode.Disposable {
 
   constructor(
     private readonly sidecar: Sidecar,
-    icon: vscode.Uri,
+    icon: { light: vscode.Uri; dark: vscode.Uri },
     closed: () => void,
   ) {
     this.panel.iconPath = icon;

@@ -8,8 +8,8 @@ import { StatusItem } from "./statusItem";
 import { Welcome } from "./welcome";
 
 export function register(features: Features): vscode.Disposable[] {
-  const icon = vscode.Uri.joinPath(features.extension.extensionUri, "media", "icon.svg");
-  const panels = new StatusPanels(features.sidecar, icon);
+  const icon = (name: string) => vscode.Uri.joinPath(features.extension.extensionUri, "media", name);
+  const panels = new StatusPanels(features.sidecar, { light: icon("tab-light.svg"), dark: icon("tab-dark.svg") });
   return [
     new StatusItem(features.sidecar),
     new Welcome(features),

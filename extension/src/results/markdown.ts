@@ -15,10 +15,13 @@ export function markdownOfHits(asked: Asked, hits: readonly PlacedHit[], notice?
 
 export function markdownOfHit(hit: PlacedHit): string {
   if (isFile(hit)) return fileLine(hit);
-  const fence = fenceFor(hit.content);
-  const language = FENCES[hit.language] ?? hit.language;
   const heading = `### ${visible(hit.path)}:${linesText(hit).replace("–", "-")} (score ${scoreOf(hit)})`;
-  return `${heading}\n\n${fence}${language}\n${hit.content.replace(/\n+$/, "")}\n${fence}`;
+  return `${heading}\n\n${codeBlock(hit.content, hit.language)}`;
+}
+
+export function codeBlock(text: string, language: string): string {
+  const fence = fenceFor(text);
+  return `${fence}${FENCES[language] ?? language}\n${text.replace(/\n+$/, "")}\n${fence}`;
 }
 
 function fileLine({ path }: PlacedHit): string {

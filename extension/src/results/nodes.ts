@@ -3,7 +3,7 @@ import type { ExcerptLine } from "../protocol.gen";
 import type { PlacedHit } from "../sidecar";
 import { linesOf } from "../search/excerpt";
 import type { FileGroup } from "./groups";
-import { reasonsOf, sharesOf } from "./why";
+import { type Reason, reasonsOf } from "./why";
 
 export interface FileNode {
   type: "file";
@@ -25,9 +25,7 @@ export interface WhyNode {
 }
 export interface ReasonNode {
   type: "reason";
-  label: string;
-  description: string;
-  icon: string;
+  reason: Reason;
   parent: WhyNode;
 }
 export type Node = FileNode | HitNode | LineNode | WhyNode | ReasonNode;
@@ -71,7 +69,7 @@ export function hitsOf(nodes: readonly Node[]): PlacedHit[] {
 }
 
 export function hasReasons(hit: PlacedHit): boolean {
-  return sharesOf(hit).length > 0 || reasonsOf(hit).length > 0;
+  return reasonsOf(hit).length > 0;
 }
 
 /** The first telling line is the hit's own row. */
@@ -82,23 +80,5 @@ function furtherLines(node: HitNode): LineNode[] {
 }
 
 function reasonNodes(node: WhyNode): ReasonNode[] {
-  const { hit } = node.parent;
-  const shares = sharesOf(hit).map(({ name, icon, value, percent }) => ({
-    label: name,
-    description: `${value.toFixed(2)}  ·  ${percent} % of the score`,
-    icon,
-  }));
-  const reasons = reasonsOf(hit).map(reasonRow);
-  return [...shares, ...reasons].map((row) => ({ type: "reason", parent: node, ...row }));
-}
-
-/** The sidecar ends a reason with its amount: `the file's name contains the query's words (+0.12)`. */
-function reasonRow(reason: string): { label: string; description: string; icon: string } {
-  const at = reason.lastIndexOf(" (");
-  const amount = at < 0 ? "" : reason.slice(at + 2, -1);
-  return {
-    label: at < 0 ? reason : reason.slice(0, at),
-    description: amount,
-    icon: amount.startsWith("-") ? "remove" : "add",
-  };
+  return reasonsOf(node.parent.hit).map((reason) => ({ type: "reason", reason, parent: node }));
 }

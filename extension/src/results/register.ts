@@ -8,12 +8,14 @@ import type { PlacedHit } from "../sidecar";
 import { HistoryTree } from "./history";
 import { markdownOfHits } from "./markdown";
 import { type Node, hitOf, hitsOf } from "./nodes";
+import { peekAt } from "./peek";
 import type { Kept, Past, Shelf } from "./shelf";
+import { showAsEditor } from "./editor";
 import { ResultsView } from "./view";
 import { fromSidecar, said } from "../shown";
 import { tell } from "../tell";
 
-export function register({ sidecar }: Features, shelf: Shelf): vscode.Disposable[] {
+export function register({ sidecar, texts }: Features, shelf: Shelf): vscode.Disposable[] {
   const view = new ResultsView(sidecar, shelf);
   const history = new HistoryTree(shelf);
   /** Of the row whose button it is, else of the selected one. */
@@ -36,6 +38,10 @@ export function register({ sidecar }: Features, shelf: Shelf): vscode.Disposable
     command("sidecar.results.clearFilter", () => view.setFilter({})),
     command("sidecar.results.open", (hit: PlacedHit, line?: number) => openHit(hit, {}, line)),
     command("sidecar.results.openToSide", about(openToSide)),
+    command("sidecar.results.peek", about(peek)),
+    command("sidecar.results.showAsEditor", (kept = shelf.results) =>
+      kept === undefined ? undefined : showAsEditor(texts, kept, kept === shelf.results ? view.hits : kept.found.hits),
+    ),
     command("sidecar.results.similar", about(findSimilar)),
     command(
       "sidecar.results.why",
@@ -58,6 +64,11 @@ function chooseFirst(): void {
 async function openToSide(node: Node): Promise<void> {
   const hit = hitOf(node);
   if (hit !== undefined) await openHit(hit, { viewColumn: vscode.ViewColumn.Beside });
+}
+
+async function peek(node: Node): Promise<void> {
+  const hit = hitOf(node);
+  if (hit !== undefined) await peekAt(hit);
 }
 
 async function findSimilar(node: Node): Promise<void> {

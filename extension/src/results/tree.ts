@@ -1,6 +1,6 @@
 // The results view's tree: what each row looks like and is called.
 import * as vscode from "vscode";
-import { highlighted, linesOf } from "../search/excerpt";
+import { fromHitWord, highlighted, linesOf } from "../search/excerpt";
 import { baseName, folderOf, kindOf, nameOf } from "../search/kinds";
 import { iconForKind } from "../search/items";
 import { several, uriOf } from "../search/place";
@@ -81,9 +81,9 @@ function fileItem({ group }: FileNode): vscode.TreeItem {
 
 function hitItem({ hit }: HitNode): vscode.TreeItem {
   const first = linesOf(hit)[0];
-  // In a narrow view only the beginning is to be seen, so the place comes before the text.
   const text = first === undefined ? [inRow(nameOf(hit))] : first.pieces;
-  const label = highlighted(text, `${linesText(hit)}  `);
+  // In a narrow view only the beginning is to be seen: one number, and the text from a little before its first hit word.
+  const label = highlighted(fromHitWord(text), `${first?.line ?? hit.startLine}  `);
   const expandable = linesOf(hit).length > 1 || hasReasons(hit);
   const { Collapsed, None } = vscode.TreeItemCollapsibleState;
   const item = new vscode.TreeItem(label, expandable ? Collapsed : None);
@@ -100,7 +100,7 @@ function hitItem({ hit }: HitNode): vscode.TreeItem {
 }
 
 function lineItem({ line, parent }: LineNode): vscode.TreeItem {
-  const item = new vscode.TreeItem(highlighted(line.pieces, `${line.line}  `));
+  const item = new vscode.TreeItem(highlighted(fromHitWord(line.pieces), `${line.line}  `));
   item.contextValue = "line";
   item.accessibilityInformation = { label: `line ${line.line}: ${line.pieces.join("")}` };
   item.command = opening(parent.hit, line.line);
@@ -116,11 +116,12 @@ function whyItem(hit: PlacedHit): vscode.TreeItem {
   return item;
 }
 
-function reasonItem({ label, description, icon }: ReasonNode): vscode.TreeItem {
-  const item = new vscode.TreeItem(inRow(label));
-  item.description = inRow(description);
-  item.iconPath = new vscode.ThemeIcon(icon);
-  item.accessibilityInformation = { label: `${label}, ${description}` };
+/** In a narrow view only the beginning is to be seen, so the share comes before the words. */
+function reasonItem({ reason: { says, share } }: ReasonNode): vscode.TreeItem {
+  const item = new vscode.TreeItem(inRow(share === undefined ? says : `${share}  ${says}`));
+  if (share === undefined) item.description = "counts against it";
+  item.iconPath = new vscode.ThemeIcon(share === undefined ? "remove" : "add");
+  item.accessibilityInformation = { label: `${says}, ${share ?? "counts against it"}` };
   return item;
 }
 

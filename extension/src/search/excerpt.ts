@@ -7,6 +7,8 @@ const PLAIN_WIDTH = 160;
 /** What stands before the first hit word is shown up to this length, else its last words. */
 const BEFORE = 28;
 const LAST_WORDS = 16;
+/** The same for a row that may be narrow. */
+const BEFORE_NARROW = 8;
 
 export interface Highlighted {
   label: string;
@@ -48,7 +50,7 @@ export function highlighted(pieces: readonly string[], before = ""): Highlighted
 export function clipped(pieces: readonly string[], width: number): string[] {
   const [head = "", ...rest] = pieces;
   const long = pieces.join("").length > width;
-  const start = long && rest.length > 0 ? endOf(head) : head;
+  const start = long && rest.length > 0 ? endOf(head, BEFORE, LAST_WORDS) : head;
   const kept: string[] = [];
   let room = width;
   for (const piece of [start, ...rest]) {
@@ -59,15 +61,16 @@ export function clipped(pieces: readonly string[], width: number): string[] {
   return kept;
 }
 
-function endOf(text: string): string {
-  if (text.length <= BEFORE) return text;
-  const end = text.slice(-LAST_WORDS);
-  return `…${end.slice(end.indexOf(" ") + 1)}`;
+/** The pieces from a little before the first hit word on. */
+export function fromHitWord(pieces: readonly string[]): string[] {
+  const [head = "", ...rest] = pieces;
+  return rest.length === 0 ? [head] : [endOf(head, BEFORE_NARROW, BEFORE_NARROW), ...rest];
 }
 
-/** For places that show nothing but text. */
-export function marked(pieces: readonly string[], open: string, close: string): string {
-  return pieces.map((piece, at) => (at % 2 === 1 ? open + piece + close : piece)).join("");
+function endOf(text: string, most: number, kept: number): string {
+  if (text.length <= most) return text;
+  const end = text.slice(-kept);
+  return `…${end.slice(end.indexOf(" ") + 1)}`;
 }
 
 function shortened(text: string): string {

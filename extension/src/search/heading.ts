@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { fromSidecar } from "../shown";
 import type { Found, Subject } from "./find";
-import { SAVE, SAVED } from "./items";
+import { AS_EDITOR, SAVE, SAVED } from "./items";
 import { MODES, type Mode } from "./modes";
 import { summaryOf } from "./row";
 
@@ -23,7 +23,7 @@ interface Heading {
 }
 
 export function dress(list: vscode.QuickPick<vscode.QuickPickItem>, heading: Heading): void {
-  const { title, subject, mode, found, saved } = heading;
+  const { title, subject, mode, found } = heading;
   const notice = found?.notice === undefined ? undefined : fromSidecar(found.notice).text;
   const isCode = subject === "code";
   const parts = [isCode ? `${title}: ${mode.title}` : title, found === undefined ? undefined : summaryOf(found)];
@@ -32,7 +32,12 @@ export function dress(list: vscode.QuickPick<vscode.QuickPickItem>, heading: Hea
   else parts.push(notice);
   list.title = parts.filter((part) => part !== undefined).join("  ·  ");
   const modes = isCode ? MODES.map((one) => modeButton(one, mode)) : [];
-  list.buttons = subject === "similar" ? modes : [...modes, saveButton(saved)];
+  list.buttons = [...modes, ...buttonsOf(heading)];
+}
+
+function buttonsOf({ found, subject, saved }: Heading): vscode.QuickInputButton[] {
+  const asEditor = found === undefined ? [] : [AS_EDITOR];
+  return subject === "similar" ? asEditor : [...asEditor, saveButton(saved)];
 }
 
 function saveButton(saved: boolean): vscode.QuickInputButton {

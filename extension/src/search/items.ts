@@ -26,6 +26,14 @@ export const KEEP: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("pin"),
   tooltip: "Keep These Results in View (Alt+K)",
 };
+export const PEEK: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("inspect"),
+  tooltip: "Peek (Alt+P)",
+};
+export const AS_EDITOR: vscode.QuickInputButton = {
+  iconPath: new vscode.ThemeIcon("go-to-file"),
+  tooltip: "Open These Results in an Editor (Alt+E)",
+};
 
 export const SAVE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("bookmark"),
@@ -49,7 +57,12 @@ export function hitItems({ hits }: Found, subject: Subject, narrowed: boolean): 
 
 function hitItem(hit: PlacedHit, subject: Subject, narrowed: boolean): Item {
   const { label, description, detail } = rowOf(hit, several());
-  const item = { description, alwaysShow: !narrowed, buttons: [TO_THE_SIDE, KEEP], hit };
+  const item = {
+    description,
+    alwaysShow: !narrowed,
+    buttons: isFile(hit) ? [TO_THE_SIDE, KEEP] : [PEEK, TO_THE_SIDE, KEEP],
+    hit,
+  };
   if (!isFile(hit)) return { label, detail, ...item };
   // `resourceUri` is newer than the oldest editor that is served; where it is known, the row has the file's own icon.
   const icon = { iconPath: vscode.ThemeIcon.File, resourceUri: uriOf(hit) };

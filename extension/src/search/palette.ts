@@ -1,18 +1,19 @@
 // The search palette: one list that answers while somebody types, and shows in the editor what is moved over.
 import * as vscode from "vscode";
 import { withToken } from "../cancellation";
-import type { Shelf } from "../results/shelf";
-import type { PlacedHit, Sidecar } from "../sidecar";
+import type { PlacedHit } from "../sidecar";
 import { adviceForError, adviceForNothing } from "./advice";
 import { Asking, type Outcome } from "./asking";
 import { completionsOf } from "./completions";
 import { type ToggleButton, dress } from "./heading";
 import { type Unfinished, understood, unfinished } from "./filters";
-import { find, takesFilters, type Asked, type Found, type Spot, type Subject } from "./find";
+import { find, takesFilters, type Asked, type Found } from "./find";
 import {
   type Item,
+  AS_EDITOR,
   FORGET,
   KEEP,
+  PEEK,
   SAVE,
   SAVED,
   TO_THE_SIDE,
@@ -21,35 +22,15 @@ import {
   hitItems,
   pastItems,
 } from "./items";
-import { type Mode, type ModeId, modeAfter, modeOf } from "./modes";
+import { type Mode, modeAfter, modeOf } from "./modes";
+import type { Opening, Surroundings } from "./opening";
+import { peekAt } from "../results/peek";
 import { openHit } from "./place";
 import { Preview } from "./preview";
 import { said } from "../shown";
 import { tell } from "../tell";
 
 const PAUSE_MS = 150;
-
-export interface Opening {
-  subject: Subject;
-  title: string;
-  placeholder: string;
-  query: string;
-  /** The query is a beginning, to be typed on; else it stands there selected. */
-  begun?: boolean;
-  spot?: Spot;
-  mode: ModeId;
-}
-
-export interface Surroundings {
-  sidecar: Sidecar;
-  shelf: Shelf;
-  remember: (mode: ModeId) => void;
-  keep: (asked: Asked, found: Found) => void;
-  typed: (typed: string) => void;
-  closed: () => void;
-  /** Settles when the editor has told everything that happened in it before this was called. */
-  heard: () => Promise<void>;
-}
 
 export class Palette implements vscode.Disposable {
   private readonly list = vscode.window.createQuickPick<Item>();
@@ -76,7 +57,9 @@ export class Palette implements vscode.Disposable {
     );
     this.list.placeholder = opening.placeholder;
     this.list.value = this.isNarrowing || opening.begun === true ? "" : opening.query;
-    this.list.matchOnDescription = this.list.matchOnDetail = this.isNarrowing;
+    this.list.matchOnDescription = this.isNarrowing;
+    // Where one word is typed, the editor itself marks it in the match.
+    this.list.matchOnDetail = true;
     // Rows stay in the order of the answer; the editor would put those first whose label has what is typed.
     Object.assign(this.list, { sortByLabel: false });
     this.list.onDidChangeValue(() => this.typed());
@@ -111,15 +94,17 @@ export class Palette implements vscode.Disposable {
   }
 
   keep(): void {
-    if (this.answered === undefined) return;
-    const { asked, found } = this.answered;
-    this.leaving = true;
-    this.note();
-    this.list.hide();
-    void this.preview.restore().then(() => {
-      this.around.keep(asked, found);
-      this.dispose();
-    });
+    this.leaveWith(this.around.keep);
+  }
+
+  showAsEditor(): void {
+    this.leaveWith(this.around.showAsEditor);
+  }
+
+  /** In the file that was there before, at its cursor. */
+  peek(item = this.list.activeItems[0]): void {
+    const hit = item?.hit;
+    if (hit !== undefined) void this.leave(true, hit.path, () => peekAt(hit));
   }
 
   dispose(): void {
@@ -253,10 +238,16 @@ export class Palette implements vscode.Disposable {
   }
 
   private pressed(button: vscode.QuickInputButton, item?: Item): void {
-    if (button === TO_THE_SIDE) this.openToSide(item);
-    else if (button === KEEP) this.keep();
-    else if (button === SAVE || button === SAVED) this.save();
-    else if (button === FORGET) this.forget(item);
+    const does = new Map<vscode.QuickInputButton, () => void>([
+      [TO_THE_SIDE, () => this.openToSide(item)],
+      [PEEK, () => this.peek(item)],
+      [KEEP, () => this.keep()],
+      [AS_EDITOR, () => this.showAsEditor()],
+      [SAVE, () => this.save()],
+      [SAVED, () => this.save()],
+      [FORGET, () => this.forget(item)],
+    ]).get(button);
+    if (does !== undefined) does();
     else if ("mode" in button) this.switchTo((button as ToggleButton).mode);
   }
 
@@ -266,16 +257,28 @@ export class Palette implements vscode.Disposable {
     this.showPast();
   }
 
-  private async leaveFor(hit: PlacedHit, column?: vscode.ViewColumn): Promise<void> {
+  private leaveFor(hit: PlacedHit, column?: vscode.ViewColumn): Promise<void> {
+    const options = { preview: false, ...(column === undefined ? {} : { viewColumn: column }) };
+    // Beside the editor that was there before, not beside its preview.
+    return this.leave(column !== undefined, hit.path, () => openHit(hit, options));
+  }
+
+  /** With the answer, back to what was there before. */
+  private leaveWith(goOn: (asked: Asked, found: Found) => unknown): void {
+    if (this.answered === undefined) return;
+    const { asked, found } = this.answered;
+    void this.leave(true, asked.query, () => goOn(asked, found));
+  }
+
+  private async leave(back: boolean, what: string, goOn: () => unknown): Promise<void> {
     this.leaving = true;
     this.note();
     this.list.hide();
-    // Beside the editor that was there before, not beside its preview.
-    await (column === undefined ? this.preview.settled() : this.preview.restore());
+    await (back ? this.preview.restore() : this.preview.settled());
     try {
-      await openHit(hit, { preview: false, ...(column === undefined ? {} : { viewColumn: column }) });
+      await goOn();
     } catch (error) {
-      void tell.error(said`Sidecar: ${hit.path} cannot be opened. ${String(error)}`);
+      void tell.error(said`Sidecar: ${what} cannot be opened. ${String(error)}`);
     } finally {
       this.dispose();
     }

@@ -12,6 +12,9 @@ export class Preview implements vscode.Disposable {
   private readonly decoration = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor("editor.rangeHighlightBackground"),
+    // Themes of high contrast have no such background; in the others this has no colour.
+    border: "1px solid",
+    borderColor: new vscode.ThemeColor("sidecar.previewBorder"),
     overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.findMatchForeground"),
     overviewRulerLane: vscode.OverviewRulerLane.Full,
   });

@@ -5,7 +5,8 @@ import { register as registerResults } from "../results/register";
 import { type Lasting, Shelf, type Past } from "../results/shelf";
 import { modeOf, usualMode, type ModeId } from "./modes";
 import { baseName } from "./kinds";
-import { type Opening, Palette } from "./palette";
+import type { Opening } from "./opening";
+import { Palette } from "./palette";
 import type { Asked, Spot } from "./find";
 import { LastTyped, type Typed } from "./last";
 import { filterText } from "./filters";
@@ -38,6 +39,9 @@ export function register(features: Features): vscode.Disposable[] {
         sidecar,
         shelf,
         remember: (mode: ModeId) => void globalState.update(MODE, mode),
+        showAsEditor: async (asked, found) => {
+          await vscode.commands.executeCommand("sidecar.results.showAsEditor", { asked, found });
+        },
         keep: (asked, found) => void vscode.commands.executeCommand("sidecar.results.keep", { asked, found }),
         typed: (typed) => last.note(opening.subject, typed),
         closed: () => {
@@ -72,12 +76,15 @@ export function register(features: Features): vscode.Disposable[] {
     ),
     command("sidecar.findSimilar", (given?: unknown) => findSimilar(features, open, given)),
     command("sidecar.searchInFolder", (folder?: vscode.Uri) => open({ ...CODE, ...beginningIn(sidecar, folder) })),
-    command("sidecar.palette.save", () => palette?.save()),
-    command("sidecar.palette.nextMode", () => palette?.nextMode()),
-    command("sidecar.palette.openToSide", () => palette?.openToSide()),
-    command("sidecar.palette.keep", () => palette?.keep()),
+    ...paletteCommands(() => palette),
     ...registerResults(features, shelf),
   ];
+}
+
+/** For keys; each is about the palette that is open. */
+function paletteCommands(open: () => Palette | undefined): vscode.Disposable[] {
+  const does = ["save", "nextMode", "openToSide", "peek", "keep", "showAsEditor"] as const;
+  return does.map((name) => vscode.commands.registerCommand(`sidecar.palette.${name}`, () => open()?.[name]()));
 }
 
 function usualId(sidecar: Features["sidecar"]): ModeId {

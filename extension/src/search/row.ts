@@ -1,7 +1,8 @@
-// One hit as the two lines of a row: what it is and where, and the match with its words marked.
+// One hit as the two lines of a row: what it is and where, and the match. A reader speaks all of it, so it has no signs
+// that only an eye understands.
 import { counted } from "../counts";
 import type { PlacedHit } from "../sidecar";
-import { clipped, linesOf, marked } from "./excerpt";
+import { clipped, linesOf } from "./excerpt";
 import type { Found } from "./find";
 import { baseName, folderOf, iconOf, kindOf, nameOf } from "./kinds";
 import { inRow } from "../shown";
@@ -12,8 +13,6 @@ export interface Row {
   detail: string;
 }
 
-const OPEN = "❰";
-const CLOSE = "❱";
 const BETWEEN = "  ⋯  ";
 /** Characters of a match that fit into a row of the palette. */
 const WIDTH = 76;
@@ -34,7 +33,7 @@ function matchOf(hit: PlacedHit): string {
   const lengths = lines.map((pieces) => pieces.join("").length);
   return lines
     .map((pieces, at) => clipped(pieces, Math.max(WIDTH / 2, WIDTH - Math.min(...lengths.toSpliced(at, 1), WIDTH))))
-    .map((pieces) => marked(pieces, OPEN, CLOSE))
+    .map((pieces) => pieces.join(""))
     .join(BETWEEN);
 }
 

@@ -59,16 +59,15 @@ test("what is kept has the keyboard, also where the view was hidden and held oth
   }
 });
 
-test("why a hit was found unfolds to the parts of its score", async ({ window }) => {
+test("why a hit was found unfolds to its reasons", async ({ window }) => {
   await window.keep(QUESTION);
   await window.select(hits(window).first());
   await window.cursorIsAt(await lineOf(hits(window).first()));
   await window.command("Sidecar: Why This Hit");
   const why = window.items.filter({ hasText: "Why this hit" });
   await expect(why).toBeVisible();
-  for (const part of ["Words", "Meaning", "Rank of the file"])
+  for (const part of ["Its text contains the query's words", "It is close in meaning to the query"])
     await expect(window.items.filter({ hasText: part }).first()).toBeVisible();
-  await window.picture("why-this-hit");
 });
 
 test("results are narrowed down to a folder and back", async ({ window }) => {

@@ -53,6 +53,9 @@ test("while it is indexed the item tells percent and time left, and the page the
     await expect(item(window)).toContainText(/Indexing \d+ %, \d+ (s|min) left/);
     const told = /\d+ of \d+ files, \d+ %, about \d+ (s|min) left/;
     await expect(window.webview().getByText(told)).toBeVisible();
+    const bar = window.webview().getByRole("progressbar", { name: "Indexing" });
+    await expect(bar).toHaveAttribute("aria-valuenow", /^\d+$/);
+    await expect(bar).toHaveAttribute("aria-valuetext", told);
     await window.picture("indexing");
   });
   await isReady(window);

@@ -3,7 +3,7 @@ keeps it within a token budget."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sidecar.engine.search.excerpt import excerpt
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
-from sidecar.engine.search.rank.features import FEATURES, in_words
 from sidecar.engine.search.rank.index_columns import IndexColumns
+from sidecar.engine.search.rank.reasons import in_words, shares_of
 from sidecar.engine.search.source import Rows, SearchedSnapshot, StoredText
 from sidecar.model import Hit
 from sidecar.parts.lexical.bm25 import Floats
@@ -30,8 +30,6 @@ _LEADING = 25
 """The number of best files in which repeated chunks are looked for; hardly anybody pages further than that."""
 _SHARED_WORDS = 0.8
 """Two chunks are repetitions of each other if they share at least this part of all their distinct words."""
-
-_FAMILIES: Mapping[str, str] = {feature.name: feature.family for feature in FEATURES}
 
 
 @dataclass(frozen=True)
@@ -192,17 +190,9 @@ def to_hit(
         enclosing=first.enclosing,
         parts=parts,
         why=in_words(parts),
-        shares=_by_family(parts),
+        shares=shares_of(parts),
         excerpt=excerpt(content, span.start_line, terms, names) if terms is not None else (),
     )
-
-
-def _by_family(parts: Mapping[str, float]) -> dict[str, float]:
-    """The sums of the contributions by family: `word`, `meaning`, and `prior` for all others. Empty without parts."""
-    sums: dict[str, float] = {"word": 0.0, "meaning": 0.0, "prior": 0.0} if parts else {}
-    for name, value in parts.items():
-        sums[_FAMILIES.get(name, "prior")] += value
-    return {family: round(value, 4) for family, value in sums.items()}
 
 
 def within_budget(hits: Sequence[Hit], token_budget: int) -> tuple[Hit, ...]:

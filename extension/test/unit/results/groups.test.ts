@@ -44,11 +44,15 @@ test("choosing changes one part of a filter", () => {
   expect(withChoice({ folder: "src", language: "python" }, "language", undefined)).toEqual({ folder: "src" });
 });
 
-test("below a hit stand its further lines and why it was found, with the reasons' amounts", () => {
+test("below a hit stand its further lines and why it was found, in shares, and what counts against it", () => {
   const found = hit({
     score: 0.5,
-    shares: { word: 0.25, meaning: 0.15, prior: 0.1 },
-    why: ["the file's name contains the query's words (+0.12)", "it is a test (-0.05)"],
+    shares: { name: 60, meaning: 40 },
+    why: [
+      "its name or a folder's contains the query's words (60 %)",
+      "it is close in meaning to the query (40 %)",
+      "it is a test (counts against it)",
+    ],
     excerpt: [
       { line: 10, pieces: ["a"] },
       { line: 12, pieces: ["b"] },
@@ -59,11 +63,9 @@ test("below a hit stand its further lines and why it was found, with the reasons
   const [line, why] = childrenOf(row!);
   expect(line).toMatchObject({ type: "line", line: { line: 12 } });
   expect(childrenOf(why!)).toMatchObject([
-    { label: "Words", description: "0.25  ·  50 % of the score" },
-    { label: "Meaning", description: "0.15  ·  30 % of the score" },
-    { label: "Rank of the file", description: "0.10  ·  20 % of the score" },
-    { label: "The file's name contains the query's words", description: "+0.12", icon: "add" },
-    { label: "It is a test", description: "-0.05", icon: "remove" },
+    { reason: { says: "Its name or a folder's contains the query's words", share: "60 %" } },
+    { reason: { says: "It is close in meaning to the query", share: "40 %" } },
+    { reason: { says: "It is a test", share: undefined } },
   ]);
   expect(hitsOf([file, row!, line!, why!])).toEqual([found]);
 });

@@ -30,8 +30,8 @@ test("whole files become a list", () => {
 });
 
 test("why a hit was found is one line that adds up", () => {
-  expect(whyInOneLine(hit({ score: 0.5, shares: { word: 0.25, meaning: 0.15, prior: 0.1 } }))).toBe(
-    "0.50 = words 0.25 + meaning 0.15 + rank of the file 0.10",
+  expect(whyInOneLine(hit({ score: 0.5, shares: { text: 50, meaning: 30, name: 20 } }))).toBe(
+    "0.50: text 50 %, meaning 30 %, name 20 %",
   );
   expect(whyInOneLine(hit({ score: 0.9 }))).toBe("0.90: how close it is in meaning");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { highlighted, linesOf, marked } from "../../../src/search/excerpt";
+import { fromHitWord, highlighted, linesOf } from "../../../src/search/excerpt";
 import { placeOf, rowOf } from "../../../src/search/row";
 import { hit } from "../hits";
 
@@ -8,11 +8,11 @@ const excerpt = [
   { line: 11, pieces: ["return call()"] },
 ];
 
-test("a row says what it is, where, how well it fits, and shows its lines with the words marked", () => {
+test("a row says what it is, where, how well it fits, and shows its lines with no sign that only an eye understands", () => {
   expect(rowOf(hit({ excerpt }))).toEqual({
     label: "$(symbol-function) retry",
     description: "src/net/retry.py:10–11  ·  0.52",
-    detail: "def ❰retry❱(call):  ⋯  return call()",
+    detail: "def retry(call):  ⋯  return call()",
   });
 });
 
@@ -63,15 +63,12 @@ test("places of hit words are counted in what the editor counts in", () => {
       [11, 16],
     ],
   });
-  expect(marked(["", "a", " b"], "[", "]")).toBe("[a] b");
 });
 
 test("both lines have their room, and a short one leaves it to the other", () => {
   const long = [`${"x".repeat(60)} just before `, "retry", "y".repeat(60)];
   const two = rowOf(hit({ excerpt: [1, 2].map((line) => ({ line, pieces: long })) })).detail;
-  expect(two.split("  ⋯  ").every((part) => part.startsWith("…just before ❰retry❱y") && part.endsWith("y…"))).toBe(
-    true,
-  );
+  expect(two.split("  ⋯  ").every((part) => part.startsWith("…just before retryy") && part.endsWith("y…"))).toBe(true);
   expect(two.length).toBeLessThan(95);
   const one = rowOf(
     hit({
@@ -82,4 +79,11 @@ test("both lines have their room, and a short one leaves it to the other", () =>
     }),
   ).detail;
   expect(one.length).toBeGreaterThan(75);
+});
+
+test("in a narrow row a line begins a little before its first hit word", () => {
+  expect(fromHitWord(["    return self.manager.", "retry", "(call)"])).toEqual(["…manager.", "retry", "(call)"]);
+  expect(fromHitWord(["return the ", "retry", ""])).toEqual(["…the ", "retry", ""]);
+  expect(fromHitWord(["def ", "retry", ""])).toEqual(["def ", "retry", ""]);
+  expect(fromHitWord(["a line without any hit word"])).toEqual(["a line without any hit word"]);
 });

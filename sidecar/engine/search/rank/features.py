@@ -7,7 +7,7 @@ So alpha 1 is a vector search and alpha 0 a word search, whatever the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -247,14 +247,3 @@ def compute_features(signals: Signals, wanted: Collection[str] | None = None) ->
             table[:, column] = feature.compute(signals)
     # Rounded, because the last bits depend on the order in which files were indexed.
     return np.round(table, 6).astype(np.float32)
-
-
-_MOST_REASONS = 6
-_SAYS: Mapping[str, str] = {feature.name: feature.says for feature in FEATURES}
-
-
-def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
-    """The six largest contributions by absolute value, as sentences for people, such as `it is a test (-0.05)`.
-    Names that are not features are left out."""
-    largest = sorted((-abs(value), name) for name, value in parts.items() if name in _SAYS)[:_MOST_REASONS]
-    return tuple(f"{_SAYS[name]} ({parts[name]:+.2f})" for _, name in largest)

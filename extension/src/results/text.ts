@@ -1,0 +1,41 @@
+// Results as one text, in the form that the editor has for its own search results: it knows their files and lines, so
+// that they are links there, and its find, folding and copying work on them.
+import { baseName } from "../search/kinds";
+import { linesOf } from "../search/excerpt";
+import { isFile } from "../search/row";
+import { visible } from "../shown";
+import type { PlacedHit } from "../sidecar";
+import { type FileGroup, groupsOf } from "./groups";
+
+/** The editor's name for that form. */
+export const LANGUAGE = "search-result";
+
+/** `several`: more than one folder is open, so each file says which is its own. */
+export function textOfHits(heading: string, notice: string | undefined, hits: readonly PlacedHit[], several: boolean) {
+  const head = [heading, ...(notice === undefined ? [] : [notice])].map((line) => `# ${visible(line)}`);
+  const files = groupsOf(hits).map((group) => [fileLine(group, several), ...bodyOf(group)].join("\n"));
+  return `${[head.join("\n"), ...files].join("\n\n")}\n`;
+}
+
+function fileLine({ path, workspace }: FileGroup, several: boolean): string {
+  const folder = several && workspace !== undefined ? `${visible(baseName(workspace))} • ` : "";
+  return `${folder}${visible(path)}:`;
+}
+
+function bodyOf({ hits }: FileGroup): string[] {
+  return hits.filter((hit) => !isFile(hit)).flatMap((hit, at) => [...(at === 0 ? [] : [""]), ...linesFrom(hit)]);
+}
+
+/** A line that shows why has a colon behind its number, the others are around it. */
+function linesFrom(hit: PlacedHit): string[] {
+  const telling = new Set(linesOf(hit).map(({ line }) => line));
+  const width = String(hit.endLine).length;
+  return hit.content
+    .replace(/\n+$/, "")
+    .split("\n")
+    .map((text, at) => {
+      const line = hit.startLine + at;
+      const shownText = text.split("\t").map(visible).join("\t");
+      return `  ${String(line).padStart(width)}${telling.has(line) ? ":" : " "} ${shownText}`;
+    });
+}

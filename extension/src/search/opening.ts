@@ -1,0 +1,28 @@
+// What a palette is opened with, and what it needs of its surroundings.
+import type { Shelf } from "../results/shelf";
+import type { Sidecar } from "../sidecar";
+import type { Asked, Found, Spot, Subject } from "./find";
+import type { ModeId } from "./modes";
+
+export interface Opening {
+  subject: Subject;
+  title: string;
+  placeholder: string;
+  query: string;
+  /** The query is a beginning, to be typed on; else it stands there selected. */
+  begun?: boolean;
+  spot?: Spot;
+  mode: ModeId;
+}
+
+export interface Surroundings {
+  sidecar: Sidecar;
+  shelf: Shelf;
+  remember: (mode: ModeId) => void;
+  keep: (asked: Asked, found: Found) => void;
+  showAsEditor: (asked: Asked, found: Found) => Promise<void>;
+  typed: (typed: string) => void;
+  closed: () => void;
+  /** Settles when the editor has told everything that happened in it before this was called. */
+  heard: () => Promise<void>;
+}

@@ -1,0 +1,40 @@
+// The pictures of the walkthrough: what each step is about and no more, so that it can be read, on dark and on light.
+import type { Locator } from "@playwright/test";
+import { expect, test, type Window } from "./test";
+
+test.use({ editorOptions: { files: 2000 } });
+
+const THEMES = { dark: "Dark Modern", light: "Light Modern" };
+
+function palette(window: Window): Locator {
+  return window.page.locator(".quick-input-widget");
+}
+
+for (const [look, theme] of Object.entries(THEMES))
+  test(`each step of the walkthrough has a picture that can be read on ${look}`, async ({ window }) => {
+    await window.theme(theme);
+    await window.command("Sidecar: Show Index Status");
+    await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
+    await window.picture(`step-index-${look}`, window.page.locator(".part.editor"));
+    await window.search("compress the response body");
+    await window.picture(`step-ask-${look}`, palette(window));
+    await window.page.keyboard.press("Escape");
+    await window.openFile("starlette/middleware/gzip.py");
+    await window.goToLine(10);
+    await window.openList("Sidecar: Find Similar Code");
+    await window.answered();
+    await window.picture(`step-similar-${look}`, palette(window));
+    await window.page.keyboard.press("Escape");
+    await window.openList("Sidecar: Connect an Agent…");
+    await expect(window.rows.filter({ hasText: "Claude Code" }).first()).toBeVisible();
+    await window.picture(`step-agents-${look}`, palette(window));
+    await window.page.keyboard.press("Escape");
+    await expect(async () => {
+      await window.page.keyboard.press("Escape");
+      await window.page.keyboard.press("F1");
+      await window.input.fill(">Sidecar: Do", { timeout: 5000 });
+      await expect(window.row(0)).toContainText("Sidecar: Doctor", { timeout: 5000 });
+    }).toPass();
+    await window.picture(`step-help-${look}`, palette(window));
+    await window.theme(THEMES.dark);
+  });

@@ -1,0 +1,76 @@
+"""Why a hit was found, in words: the contributions of features, grouped into reasons that people understand.
+
+The share of a reason is its part of everything that speaks for the file, in percent; the shares of a hit sum to 100.
+The scorer's `base` is the same for every file and hence no reason. What lowers the score is told beside, without a
+share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sidecar.engine.search.rank.features import FEATURES
+
+REASONS: Mapping[str, str] = {
+    "definition": "it defines what the query names",
+    "name": "its name or a folder's contains the query's words",
+    "text": "its text contains the query's words",
+    "meaning": "it is close in meaning to the query",
+    "use": "other files use it, or it gathers what they define",
+    "length": "it is one of the longer files",
+    "other": "what kind of file it is",
+}
+"""What each reason says, by the name that `shares` has for it."""
+
+_BY_FEATURE: Mapping[str, str] = {
+    "stem_strength": "name",
+    "folder_words": "name",
+    "named_so": "name",
+    "behind_twin": "name",
+    "defines_sought": "definition",
+    "defines_symbol": "definition",
+    "leads_sought": "definition",
+    "defines_word": "definition",
+    "users_match": "use",
+    "users_mean": "use",
+    "mentioned": "use",
+    "is_barrel": "use",
+    "length": "length",
+    "length_rank": "length",
+}
+_BY_FAMILY: Mapping[str, str] = {"word": "text", "meaning": "meaning", "prior": "other"}
+"""The reason of a feature that `_BY_FEATURE` does not name."""
+_REASON_OF: Mapping[str, str] = {f.name: _BY_FEATURE.get(f.name, _BY_FAMILY[f.family]) for f in FEATURES}
+_SAYS: Mapping[str, str] = {feature.name: feature.says for feature in FEATURES}
+
+
+def shares_of(parts: Mapping[str, float]) -> dict[str, int]:
+    """Percent by reason, largest first. They sum to 100, whatever was rounded; empty where nothing speaks for the file.
+
+    `parts` are contributions by feature name; names that are not features are left out."""
+    sums: dict[str, float] = {}
+    for name, value in parts.items():
+        if value > 0 and name in _REASON_OF:
+            reason = _REASON_OF[name]
+            sums[reason] = sums.get(reason, 0.0) + value
+    percents = _hundred(sums)
+    return {reason: percents[reason] for reason in sorted(percents, key=lambda r: (-sums[r], r)) if percents[reason]}
+
+
+def in_words(parts: Mapping[str, float]) -> tuple[str, ...]:
+    """The reasons as sentences for people, such as `its text contains the query's words (46 %)`, and after them what
+    lowers the score, such as `it is a test (counts against it)`; each group with the largest first."""
+    found = [f"{REASONS[reason]} ({percent} %)" for reason, percent in shares_of(parts).items()]
+    lowering = sorted((value, name) for name, value in parts.items() if value < 0 and name in _SAYS)
+    return (*found, *(f"{_SAYS[name]} (counts against it)" for _, name in lowering))
+
+
+def _hundred(sums: Mapping[str, float]) -> dict[str, int]:
+    """Whole percents that sum to 100: those with the largest remainders are rounded up."""
+    whole = sum(sums.values())
+    exact = {name: 100 * value / whole for name, value in sums.items()}
+    percents = {name: int(value) for name, value in exact.items()}
+    missing = 100 - sum(percents.values()) if percents else 0
+    for name in sorted(exact, key=lambda n: (percents[n] - exact[n], n))[:missing]:
+        percents[name] += 1
+    return percents
