@@ -467,7 +467,8 @@ class IndexedWorkspace:
             self._models.loaded(replace(settings, model=generation.model.name) if generation is not None else settings),
             self._upgrade.state(generation) if generation is not None and not self.activity.kind else None,
         )
-        return replace(status, unapplied=one_line(setting, model))
+        words_only = generation is not None and self._index.finds_words_only(generation)
+        return replace(status, unapplied=one_line(setting, model), words_only=words_only)
 
     def _announce(self) -> None:
         if not self._listeners or self._closed:

@@ -133,6 +133,16 @@ class IndexHandle:
             return error.message
         return self._choice.failure(generation.model)
 
+    def finds_words_only(self, generation: Generation) -> bool:
+        """Whether searches find words alone, because the model cannot be loaded."""
+        try:
+            self.check_model(generation)
+        except ModelLoadFailed:
+            return True
+        except SidecarError:
+            return False
+        return bool(self._choice.failure(generation.model))
+
     def alone(self, cancelled: IsCancelled) -> AbstractContextManager[None]:
         """Nobody else is `writing` within the block. Raises Cancelled while waiting."""
         return self._writers.alone(cancelled)
@@ -275,11 +285,15 @@ class IndexHandle:
     def _leave_outdated(self) -> None:
         """Closes the open generation if it is outdated, so that the next use opens a good one.
 
-        It is outdated if another process, which holds the lease, has rebuilt or deleted the index, or if the file of
-        the embedding cache has proved damaged.
+        It is outdated if another process, which holds the lease, has rebuilt or deleted the index, if somebody has
+        removed the folder of the index, with the lease in it, or if the file of the embedding cache has proved damaged.
         """
         generation = self.generation
         if generation is None:
+            return
+        if not self.exists() and not self._directory.manifest(generation.number).exists():
+            self._close_generation(clean=False)
+            self._release()
             return
         replaced = generation.writer is None and self._directory.current() != generation.number
         if replaced or generation.kept.damaged:
