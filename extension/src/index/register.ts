@@ -1,6 +1,7 @@
 // Everything about the state of indexes: the status bar item, the page, the welcome, the commands.
 import * as vscode from "vscode";
 import type { Features } from "../features";
+import { Builds } from "./builds";
 import { registerCommands } from "./commands";
 import { folderFor } from "./folders";
 import { StatusPanels } from "./panel";
@@ -9,15 +10,17 @@ import { Welcome } from "./welcome";
 
 export function register(features: Features): vscode.Disposable[] {
   const icon = vscode.Uri.joinPath(features.extension.extensionUri, "media", "icon.svg");
-  const panels = new StatusPanels(features.sidecar, icon);
+  const builds = new Builds();
+  const panels = new StatusPanels(features.sidecar, builds, icon);
   return [
-    new StatusItem(features.sidecar),
+    builds,
+    new StatusItem(features.sidecar, builds),
     new Welcome(features),
     panels,
     vscode.commands.registerCommand("sidecar.showIndexStatus", async (given?: unknown) => {
       const folder = await folderFor(given);
       if (folder !== undefined) await panels.show(folder);
     }),
-    ...registerCommands(features),
+    ...registerCommands(features, builds),
   ];
 }

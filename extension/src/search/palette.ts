@@ -1,6 +1,5 @@
 // The search palette: one list that answers while somebody types, and shows in the editor what is moved over.
 import * as vscode from "vscode";
-import { withToken } from "../cancellation";
 import type { Shelf } from "../results/shelf";
 import type { PlacedHit, Sidecar } from "../sidecar";
 import { adviceForError, adviceForNothing } from "./advice";
@@ -8,7 +7,7 @@ import { Asking, type Outcome } from "./asking";
 import { completionsOf } from "./completions";
 import { type ToggleButton, dress } from "./heading";
 import { type Unfinished, understood, unfinished } from "./filters";
-import { find, takesFilters, type Asked, type Found, type Spot, type Subject } from "./find";
+import { takesFilters, type Asked, type Found, type Spot, type Subject } from "./find";
 import {
   type Item,
   FORGET,
@@ -24,6 +23,7 @@ import {
 import { type Mode, type ModeId, modeAfter, modeOf } from "./modes";
 import { openHit } from "./place";
 import { Preview } from "./preview";
+import { findOrTell } from "./waiting";
 import { said } from "../shown";
 import { tell } from "../tell";
 
@@ -70,7 +70,7 @@ export class Palette implements vscode.Disposable {
   ) {
     this.mode = modeOf(opening.mode);
     this.asking = new Asking(
-      (asked, signal) => withToken(signal, (token) => find(around.sidecar, asked, token)),
+      (asked, signal) => findOrTell(around.sidecar, asked, signal, (advice) => this.putAside(adviceItems(advice))),
       (outcome) => this.show(outcome),
       PAUSE_MS,
     );
