@@ -503,6 +503,7 @@ class StatusAnswer:
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
     (path, why it could not be parsed). `unapplied`: which changed setting waits for a rebuild; `warning` says it too.
+    `words_only`: searches find words alone, because no model can be loaded.
     `model_upgrade` is None while no model upgrade is due. `patterns`: those that the index is limited to; empty for the
     whole workspace.
     """
@@ -547,6 +548,7 @@ class StatusAnswer:
     holds: Coverage = Coverage()
     notice: str = ""
     behind: bool = False
+    words_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -828,6 +830,15 @@ class Workspace(Protocol):
 
     def explain(self, path: str) -> Explanation:
         """Why a path is or is not in the index. Raises PathTraversal, InvalidParams."""
+
+    def open_file(self, path: str) -> None:
+        """Notes that an editor shows this file, which is then read before others, until as many calls of `close_file`.
+
+        Raises PathTraversal, InvalidParams.
+        """
+
+    def close_file(self, path: str) -> None:
+        """Notes that an editor shows this file no longer."""
 
     def set_buffer(self, path: str, text: str) -> None:
         """Makes searches see an editor's unsaved text for this path until `drop_buffer`.

@@ -90,6 +90,8 @@ function clientOptions(options: Record<string, unknown>, log: Log, closed: () =>
     traceOutputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     progressOnInitialization: false,
+    // The status bar item tells the progress of every job, also of those that began elsewhere.
+    middleware: { handleWorkDoneProgress: () => undefined },
     initializationFailedHandler: () => false,
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),

@@ -4,6 +4,7 @@ import { connect, type Opening } from "./client";
 import { Failure, asFailure } from "./failure";
 import type { Log } from "./log";
 import type { WaitingQuestions } from "./questions/waiting";
+import { TOOLS } from "./protocol.gen";
 import { Consents } from "./server/consents";
 import { Life } from "./server/life";
 import { environmentFor, type Program } from "./server/program";
@@ -15,6 +16,11 @@ import { type Sentence, said, visible } from "./shown";
 
 /** Rejects with a sentence for the person where there is no program. */
 export type FindProgram = () => Promise<Program>;
+
+const CHANGING_NOTHING: ReadonlySet<string> = new Set([
+  "sidecar/activity",
+  ...TOOLS.filter(({ readOnly, asks }) => readOnly && !asks).map(({ method }) => method),
+]);
 
 interface Notification {
   method: keyof Notifications;
@@ -30,6 +36,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   private readonly consents = new Consents();
   private readonly life: Life;
   private renewing = false;
+  private settingUp: string | undefined;
   private readonly listeners: vscode.Disposable[];
 
   constructor(
@@ -43,7 +50,9 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
       reasonToRest,
       connect: () => this.connect(),
       changed: (state) => this.changed(state),
-      crashed: () => this.trouble(said`Sidecar has ended unexpectedly.`),
+      crashed: () => this.trouble(said`Sidecar has ended unexpectedly, again within a minute.`),
+      changesNothing: (method) => CHANGING_NOTHING.has(method),
+      now: () => performance.now(),
     });
     this.listeners = [
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()),
@@ -57,6 +66,16 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
 
   get state(): State {
     return this.life.state;
+  }
+
+  get step(): string | undefined {
+    return this.settingUp;
+  }
+
+  /** The set-up tells what it is doing. */
+  setUp(step: string | undefined): void {
+    this.settingUp = step;
+    this.states.fire(this.state);
   }
 
   get problem(): string | undefined {

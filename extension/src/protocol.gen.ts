@@ -243,6 +243,7 @@ export interface IndexStatus {
   missing?: Record<string, number>;
   notice?: string;
   behind?: boolean;
+  wordsOnly?: boolean;
 }
 
 export interface ConfigResult {
@@ -759,6 +760,7 @@ export interface FolderStatus {
   missing?: Record<string, number>;
   notice?: string;
   behind?: boolean;
+  wordsOnly?: boolean;
   workspace: string;
   uri: string;
 }

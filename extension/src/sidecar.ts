@@ -23,6 +23,9 @@ export interface Sidecar {
   readonly state: State;
   /** With state `failed` or `stopped`: why, in a sentence for the person. */
   readonly problem: string | undefined;
+  /** With state `starting`: what the set-up is doing, in a few words; undefined where nothing is set up. */
+  readonly step: string | undefined;
+  /** Also where `step` has changed. */
   readonly onDidChangeState: Event<State>;
   /** Every change of an index, at most five a second and folder. */
   readonly onStatus: Event<FolderStatus>;

@@ -18,6 +18,7 @@ from sidecar.errors import DaemonEnded
 Message = dict[str, Any]
 REPLAY = "sidecar-again"
 """Id of the `initialize` that the pipe itself sends to a new daemon; the ids of its other requests begin with it."""
+_TWICE = "It ended twice while it was at this call. Please try again."
 
 
 class Replay:
@@ -37,6 +38,10 @@ class Replay:
     standing: ClassVar[tuple[str, ...]] = ()
     """Requests that stay open as long as the client likes. They are sent to the new daemon again, not failed."""
 
+    def changes_nothing(self, request: Message) -> bool:
+        """Whether the request may be made again, because nothing is changed by it however far it got."""
+        raise NotImplementedError
+
     def __init__(self) -> None:
         self.over = False
         self.replayed = True
@@ -45,6 +50,8 @@ class Replay:
         self._initialize_answered = False
         self._initialized: Message | None = None
         self._in_flight: dict[str, Message] = {}
+        self._once: dict[str, str] = {}
+        """Requests in flight that are not to be made again, each with what is said when the daemon is lost."""
         self._asked: dict[str, object] = {}
 
     # ------------------------------------------------------------ for the protocol
@@ -100,6 +107,9 @@ class Replay:
             return self._answer_of_client(raw, message)
         if "id" in message:
             self._in_flight[repr(message["id"])] = message
+            self._once.pop(repr(message["id"]), None)
+        elif method == self.cancel_method:
+            self._once[repr(_parameter(message, self.cancel_key))] = ""
         if method == "initialize":
             if self._initialize is None:
                 self._initialize = message
@@ -128,16 +138,17 @@ class Replay:
     def lost(self, why: str = "") -> list[bytes]:
         """Returns the frames that tell the client that the daemon is gone.
 
-        They fail the requests in flight, withdraw the daemon's questions and close open progress. An `initialize` that
-        has no answer yet is kept for the next daemon, unless `why` says that none can be reached.
+        They fail the requests in flight, withdraw the daemon's questions and close open progress. Unless `why` says
+        that no daemon can be reached, an `initialize` that has no answer yet is kept for the next one, and so is, once,
+        a request that changes nothing.
         """
         self._life += 1
         messages: list[Message] = []
         for key, request in list(self._in_flight.items()):
-            if request.get("method") in self.standing or (self._begins(request) and not why):
+            if request.get("method") in self.standing or (not why and self._is_kept(key, request)):
                 continue
             del self._in_flight[key]
-            messages.append(self.failed(request, why))
+            messages.append(self.failed(request, why or self._once.pop(key, "")))
         for identifier in self._asked.values():
             messages.append({"jsonrpc": "2.0", "method": self.cancel_method, "params": {self.cancel_key: identifier}})
         self._asked.clear()
@@ -164,9 +175,16 @@ class Replay:
             yield self.frame({**begin, "id": REPLAY})
         for message in self.again():
             yield self.frame(message)
-        for request in list(self._in_flight.values()):
+        for key, request in list(self._in_flight.items()):
             if request.get("method") in self.standing:
                 yield self.frame(request)
+            elif not self._begins(request):
+                self._once[key] = _TWICE
+                yield self.frame(request)
+
+    def _is_kept(self, key: str, request: Message) -> bool:
+        """Whether the next daemon is to be asked this."""
+        return self._begins(request) or (key not in self._once and self.changes_nothing(request))
 
     def _begins(self, request: Message) -> bool:
         """Whether this request is the `initialize` that still needs a daemon's answer."""
@@ -196,6 +214,7 @@ class Replay:
         if isinstance(identifier, str) and identifier.startswith(REPLAY):
             return None
         request = self._in_flight.pop(repr(identifier), None)
+        self._once.pop(repr(identifier), None)
         if request is not None and request.get("method") == "initialize":
             self._initialize_answered = True
             self.initialized(message.get("result"))
@@ -221,6 +240,11 @@ class Replay:
 def as_utf8(message: Message) -> bytes:
     """Returns the message as JSON in UTF-8. A lone surrogate, which UTF-8 cannot hold, stays a JSON escape."""
     return json.dumps(message, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _parameter(message: Message, name: str) -> object:
+    params = message.get("params")
+    return params.get(name) if isinstance(params, Mapping) else None
 
 
 def _parsed(body: bytes) -> Message | None:

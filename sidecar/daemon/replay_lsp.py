@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sidecar.daemon.repeatable import LSP
 from sidecar.daemon.replay import Message, Replay, as_utf8
 
 FOLD_AT = 200
@@ -69,6 +70,10 @@ class LspReplay(Replay):
     def status(self) -> int:
         """The pipe's exit status when the client has left: 0 after `shutdown`, else 1."""
         return 0 if self._shut_down else 1
+
+    def changes_nothing(self, request: Message) -> bool:
+        """See `Replay.changes_nothing`."""
+        return request.get("method") in LSP
 
     def frame(self, message: Message) -> bytes:
         """Returns the message as JSON behind a header with its length in bytes."""

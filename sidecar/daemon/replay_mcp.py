@@ -13,9 +13,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sidecar.daemon.repeatable import MCP
 from sidecar.daemon.replay import REPLAY, Message, Replay, as_utf8
 
 _MOST_PROTOCOLS = 20
+_ASKING = frozenset(
+    {
+        "ping",
+        "tools/list",
+        "prompts/list",
+        "prompts/get",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+    }
+)
 
 
 class McpReplay(Replay):
@@ -31,6 +43,14 @@ class McpReplay(Replay):
         super().__init__()
         self._hello = hello
         self._subscribed: dict[str, Message] = {}
+
+    def changes_nothing(self, request: Message) -> bool:
+        """See `Replay.changes_nothing`. Whatever calls no tool only asks for what there is."""
+        params = request.get("params")
+        if request.get("method") != "tools/call":
+            return request.get("method") in _ASKING
+        name = params.get("name") if isinstance(params, dict) else None
+        return isinstance(name, str) and name in MCP
 
     def frame(self, message: Message) -> bytes:
         """Returns the message as one line of JSON."""

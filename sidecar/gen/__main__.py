@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sidecar.gen import manifest, markdown, shell, typescript
+from sidecar.gen import manifest, markdown, repeatable, shell, typescript
 from sidecar.settings.values import DEFAULTS
 from sidecar.surfaces.http import openapi
 from sidecar.tools.models import ModelList
@@ -25,6 +25,7 @@ def generated() -> Mapping[str, str]:
         MANIFEST: manifest.package_json((ROOT / MANIFEST).read_text(encoding="utf-8"), models()),
         "extension/src/settings.gen.ts": manifest.settings_table(),
         "sidecar/surfaces/cli/shell.json": shell.facts(),
+        "sidecar/daemon/repeatable.py": repeatable.module(),
         "docs/tools.md": markdown.tools_page(),
         "docs/cli.md": markdown.cli_page(),
         "docs/settings.md": markdown.settings_page(),

@@ -91,6 +91,8 @@ class IndexStatus(CamelResult):
     `behind`: files have changed since, or may have, and the index does not have that yet. `workspace_files`: how many
     files belong in the index; `missing` counts, by reason, those that are not in it.
 
+    `words_only`: the index is whole, but no model can be loaded, so only words are found; `warning` says why.
+
     `coverage`: the share of chunks that have their vector, 0-1. `problems`: settings that cannot be used, each with the
     allowed values. `modelUpgrade`: a model upgrade in the background; `model` answers in the meantime and the index is
     complete. `patterns`: the index was made by search_index and holds only what these patterns name, at most 50 of
@@ -136,6 +138,7 @@ class IndexStatus(CamelResult):
     missing: dict[Lack, int] | None = None
     notice: str | None = None
     behind: bool | None = None
+    words_only: bool | None = None
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -283,6 +286,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "missing": dict(answer.holds.missing) or None,
         "notice": answer.notice or None,
         "behind": answer.behind,
+        "words_only": answer.words_only or None,
     }
 
 

@@ -82,7 +82,9 @@ def test_an_editors_session_goes_on_with_its_unsaved_text_and_its_folders(
         assert editor.stop() == 0
 
 
-def test_a_session_goes_on_when_a_cut_off_memory_file_ends_the_daemon(data_folder: DataFolder, work: Path) -> None:
+def test_a_search_whose_daemon_dies_of_a_cut_off_memory_file_is_answered_all_the_same(
+    data_folder: DataFolder, work: Path
+) -> None:
     """SQLite maps the `-shm` file into memory: reading where the file has been cut off ends the process (SIGBUS)."""
     data_folder.run("index", cwd=work)
     with data_folder.lsp(on_request=YES) as editor:
@@ -91,9 +93,6 @@ def test_a_session_goes_on_when_a_cut_off_memory_file_ends_the_daemon(data_folde
         ended = data_folder.pid()
         (mapped,) = data_folder.home.glob("indexes/*/generations/*/manifest.sqlite-shm")
         os.truncate(mapped, 0)
-        with pytest.raises(Failed, match="Please try again") as failed:
-            editor.request("sidecar/searchCode", {"query": "convert_unit_1"})
-        assert failed.value.body["code"] == "DAEMON_ENDED"
         found = editor.request("sidecar/searchCode", {"query": "convert_unit_1"})
         assert found["results"][0]["path"] == "unit1.py"
         assert data_folder.pid() != ended

@@ -124,6 +124,77 @@ def test_what_is_under_way_fails_and_what_was_answered_does_not() -> None:
     assert replay.lost() == []
 
 
+def agent() -> McpReplay:
+    """A session that is initialized."""
+    replay = McpReplay()
+    said(replay, {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18"}})
+    heard(replay, {"id": 1, "result": {}})
+    said(replay, {"method": "notifications/initialized"})
+    return replay
+
+
+def call(identifier: int, name: str) -> dict[str, Any]:
+    return {"id": identifier, "method": "tools/call", "params": {"name": name, "arguments": {"query": "x"}}}
+
+
+@pytest.mark.parametrize("kind", ["editor", "agent"])
+def test_a_search_under_way_is_asked_again_and_what_changes_something_is_not(kind: str) -> None:
+    if kind == "editor":
+        replay: Replay = lsp()
+        search = {"id": 2, "method": "sidecar/searchCode", "params": {"query": "x"}}
+        changing = {"id": 3, "method": "sidecar/deleteIndex", "params": {}}
+    else:
+        replay, search, changing = agent(), call(2, "search_code"), call(3, "delete_index")
+    said(replay, search)
+    said(replay, changing)
+    assert [body(frame)["id"] for frame in replay.lost()] == [3]
+    *_, last = opening_of(replay)
+    assert last == {"jsonrpc": "2.0", **search}
+    assert heard(replay, {"id": 2, "result": {}}) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+
+
+def opening_of(replay: Replay) -> list[dict[str, Any]]:
+    """What a new daemon is sent, which answers `initialize`."""
+    frames = []
+    for frame in replay.opening():
+        frames.append(body(frame))
+        if body(frame)["id" if "id" in body(frame) else "method"] == REPLAY:
+            heard(replay, {"id": REPLAY, "result": {}})
+    return frames
+
+
+def test_a_search_is_asked_again_once_and_a_second_death_is_told() -> None:
+    replay = agent()
+    said(replay, call(2, "search_code"))
+    assert replay.lost() == []
+    opening_of(replay)
+    (failed,) = [body(frame) for frame in replay.lost()]
+    assert failed["id"] == 2 and "twice" in failed["error"]["message"]
+    assert all(message.get("id") != 2 for message in opening_of(replay))
+
+
+def test_where_no_daemon_can_be_had_a_search_fails_and_says_why() -> None:
+    replay = agent()
+    said(replay, call(2, "search_code"))
+    (failed,) = [body(frame) for frame in replay.lost("It cannot be started.")]
+    assert "It cannot be started." in failed["error"]["message"]
+
+
+def test_a_search_that_was_cancelled_is_not_asked_again() -> None:
+    replay = agent()
+    said(replay, call(2, "search_code"))
+    said(replay, {"method": "notifications/cancelled", "params": {"requestId": 2}})
+    (failed,) = [body(frame) for frame in replay.lost()]
+    assert failed["id"] == 2 and "twice" not in failed["error"]["message"]
+
+
+def test_a_call_of_a_tool_that_nobody_knows_is_not_repeated() -> None:
+    replay = agent()
+    said(replay, call(2, "drop_tables"))
+    said(replay, {"id": 3, "method": "tools/call", "params": {"name": ["search_code"]}})
+    assert [body(frame)["id"] for frame in replay.lost()] == [2, 3]
+
+
 def test_a_shutdown_needs_no_daemon() -> None:
     replay = lsp()
     said(replay, {"id": 9, "method": "shutdown"})

@@ -195,7 +195,7 @@ def test_a_status_is_not_ready_while_the_model_of_the_settings_cannot_be_loaded(
     project.close()
     project.flags["model"] = "no-such-model"
     status = project.open().status()
-    assert status.status == "failed"
+    assert (status.status, status.words_only) == ("failed", True)
     assert "no-such-model" in status.warning
 
 
@@ -219,6 +219,7 @@ def test_a_status_is_not_ready_after_a_search_whose_model_could_not_be_loaded(pr
     assert "by word only" in workspace.search(SearchRequest("cookies"), never_cancelled).notice
     status = workspace.status()
     assert status.status == "failed" and "The model's file is missing." in status.warning
+    assert status.words_only
     project.close()
     workspace = project.open()
     assert workspace.search(SearchRequest("cookies"), never_cancelled).notice == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import threading
 from contextlib import closing
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from sidecar.engine.index.layout import IndexLayout
+from sidecar.errors import IndexNotFound
 from sidecar.parts.embed.cache import EmbeddingCacheFile
 from sidecar.parts.manifest import Manifest
 from tests.engine.projects import FILES, SLOW, Project, find, image, index
@@ -26,6 +28,22 @@ def beside(project: Project, name: str) -> Project:
     other = replace(project, root=project.root.parent / name, opened=[])
     other.root.mkdir()
     return other
+
+
+def test_an_index_whose_folder_somebody_removed_is_not_there_and_is_made_anew_by_the_same_process(
+    project: Project,
+) -> None:
+    workspace, told = project.open(stay=0.0), list[str]()
+    index(workspace)
+    workspace.on_change(lambda status: told.append(status.status))
+    assert find(workspace, "cookies")
+    shutil.rmtree(project.home / "indexes")
+    with pytest.raises(IndexNotFound):
+        find(workspace, "cookies")
+    assert [workspace.status().status, told[-1]] == ["not_found"] * 2
+    index(workspace)
+    assert find(workspace, "cookies")[0] == "src/cookies.py"
+    assert [workspace.status().status, told[-1]] == ["ready"] * 2
 
 
 def vectors_file(project: Project) -> Path:

@@ -3,22 +3,26 @@ import { counted, grouped } from "../counts";
 import * as vscode from "vscode";
 import { type Failure, asFailure } from "../failure";
 import type { Features } from "../features";
-import type { BuildStats } from "../protocol.gen";
+import type { BuildStats, CreateResult, ReindexResult } from "../protocol.gen";
 import type { Sidecar } from "../sidecar";
 import { adviceForError } from "../search/advice";
 import { fromSidecar, said } from "../shown";
 import { tell } from "../tell";
 import { duration } from "../time";
+import type { Builds } from "./builds";
 import { explained } from "./explanation";
 import { type FileInFolder, fileFor, folderFor } from "./folders";
 
-export function registerCommands(features: Features): vscode.Disposable[] {
+export function registerCommands(features: Features, builds: Builds): vscode.Disposable[] {
   const { sidecar } = features;
   const command = (name: string, run: (...given: unknown[]) => Promise<void>) =>
     vscode.commands.registerCommand(name, (...given: unknown[]) => guarded(() => run(...given)));
   return [
-    command("sidecar.createIndex", (given) => build(sidecar, "create", given)),
-    command("sidecar.reindexProject", (given) => build(sidecar, "reindex", given)),
+    command("sidecar.createIndex", (given) => build(sidecar, builds, "create", given)),
+    command("sidecar.reindexProject", (given) => build(sidecar, builds, "reindex", given)),
+    vscode.commands.registerCommand("sidecar.cancelIndexing", (given?: unknown) =>
+      builds.cancel(typeof given === "string" ? given : undefined),
+    ),
     command("sidecar.deleteIndex", (given) => remove(sidecar, given)),
     command("sidecar.reindexFile", (given) => reindexFile(sidecar, given)),
     command("sidecar.explainPath", (given, path) => explain(sidecar, given, path)),
@@ -44,14 +48,15 @@ async function complain(failure: Failure): Promise<void> {
   if (command !== undefined && chosen === command.title) await vscode.commands.executeCommand(command.id);
 }
 
-async function build(sidecar: Sidecar, deed: "create" | "reindex", given: unknown): Promise<void> {
+async function build(sidecar: Sidecar, builds: Builds, deed: "create" | "reindex", given: unknown): Promise<void> {
   const folder = await folderFor(given);
   if (folder === undefined) return;
   const place = { workspace: folder.uri.toString() };
-  const result =
+  const result = await builds.during<CreateResult | ReindexResult>(place.workspace, (token) =>
     deed === "create"
-      ? await sidecar.agreed(folder.uri.fsPath, () => sidecar.call("sidecar/createIndex", place))
-      : await sidecar.call("sidecar/reindexProject", place);
+      ? sidecar.agreed(folder.uri.fsPath, () => sidecar.call("sidecar/createIndex", place, token))
+      : sidecar.call("sidecar/reindexProject", place, token),
+  );
   if (result.status === "cancelled") return;
   const chosen = await tell.info(
     said`${folder.name} is indexed: ${fromSidecar(summary(result.stats, result.docsStats?.filesIndexed ?? 0))}.`,

@@ -9,6 +9,7 @@ export interface Offer {
 
 const STATUS: Offer = { id: "sidecar.showIndexStatus", title: "Show Index Status" };
 const LOG: Offer = { id: "sidecar.showLog", title: "Show Log" };
+const CANCEL: Offer = { id: "sidecar.cancelIndexing", title: "Cancel" };
 const RESTART: readonly Offer[] = [{ id: "sidecar.restart", title: "Restart" }, LOG];
 const INDEXED: readonly Offer[] = [STATUS, { id: "sidecar.reindexProject", title: "Reindex" }];
 
@@ -21,11 +22,16 @@ const BY_CONDITION: Readonly<Record<Condition, readonly Offer[]>> = {
   partial: INDEXED,
   stale: INDEXED,
   failed: [...INDEXED, LOG],
+  wordsOnly: [STATUS, { id: "sidecar.doctor", title: "Doctor" }, LOG],
   upgrading: INDEXED,
   ready: INDEXED,
 };
 
-/** Nothing can be started in a folder that is not trusted, so only trusting it helps there. */
-export function offersFor(condition: Condition, trusted: boolean): readonly Offer[] {
-  return trusted ? BY_CONDITION[condition] : [{ id: "workbench.trust.manage", title: "Manage Workspace Trust" }];
+/**
+ * Nothing can be started in a folder that is not trusted, so only trusting it helps there. `building`: somebody has begun
+ * to index it in this window.
+ */
+export function offersFor(condition: Condition, trusted: boolean, building: boolean): readonly Offer[] {
+  if (!trusted) return [{ id: "workbench.trust.manage", title: "Manage Workspace Trust" }];
+  return building ? [...BY_CONDITION[condition], CANCEL] : BY_CONDITION[condition];
 }

@@ -5,7 +5,16 @@ import type { IndexStatus, Withheld } from "../protocol.gen";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 import { ruleText } from "./rules";
-import { type Condition, conditionOf, deviceText, modelName, percentOf, upgradeText, shown, sizeText } from "./state";
+import {
+  type Condition,
+  conditionOf,
+  deviceText,
+  modelName,
+  percentWithVectors,
+  upgradeText,
+  shown,
+  sizeText,
+} from "./state";
 
 export interface Subject {
   folder: string;
@@ -16,6 +25,8 @@ export interface Subject {
   /** Whether the editor may start programs for the folder. */
   trusted: boolean;
   status: Partial<IndexStatus> | undefined;
+  /** Somebody has begun to index it in this window. */
+  building: boolean;
 }
 
 const WORDS: Readonly<Record<Condition, string>> = {
@@ -27,6 +38,7 @@ const WORDS: Readonly<Record<Condition, string>> = {
   partial: "partial",
   stale: "files changed",
   failed: "failed",
+  wordsOnly: "words only",
   upgrading: "ready",
   ready: "ready",
 };
@@ -39,6 +51,7 @@ const TONES: Readonly<Record<Condition, string>> = {
   partial: "warn",
   stale: "warn",
   failed: "bad",
+  wordsOnly: "warn",
   upgrading: "good",
   ready: "good",
 };
@@ -56,7 +69,7 @@ export function contentOf(subject: Subject, now: number): Html {
         <h1>${subject.folder} <span class="badge ${TONES[condition]}">${WORDS[condition]}</span></h1>
         <p class="lead">${leadOf(subject, now)}</p>
       </div>
-      <nav aria-label="Actions">${subject.trusted ? actions(condition, subject.uri) : [TRUST]}</nav>
+      <nav aria-label="Actions">${subject.trusted ? actions(condition, subject) : [TRUST]}</nav>
     </header>
     ${condition === "indexing" ? progressBar(status) : undefined}
     ${known ? html`${cards(status, now)} ${columns(status, subject.uri)}` : undefined} ${places(status)}
@@ -67,10 +80,11 @@ function leadOf({ state, status, problem }: Subject, now: number): Html {
   return html`${shown(state, status, problem, now).says}`;
 }
 
-function actions(condition: Condition, uri: string): Html[] {
+function actions(condition: Condition, { uri, building }: Subject): Html[] {
+  const cancel = building ? [action("cancelIndexing", "Cancel", uri, "primary")] : [];
   if (condition === "missing") return [action("createIndex", "Create Index", uri, "primary")];
   if (condition === "off" || condition === "broken") return [action("restart", "Restart", uri, "primary"), LOG];
-  if (condition === "indexing") return [action("openConfig", "Open Config", uri, "")];
+  if (condition === "indexing") return [...cancel, action("openConfig", "Open Config", uri, "")];
   return [
     action("reindexProject", "Reindex", uri, condition === "failed" ? "primary" : ""),
     action("openConfig", "Open Config", uri, ""),
@@ -110,7 +124,7 @@ function cards(status: Partial<IndexStatus>, now: number): Html {
   return html`<section class="cards" aria-label="Summary">
     ${card("Files", grouped(totalFiles), `${grouped(codeFiles)} code, ${grouped(docsFiles)} documentation`)}
     ${card("Chunks", grouped(totalChunks), "passages that can be found")}
-    ${card("By meaning", `${percentOf(status)} %`, counted(embeddedChunks, "chunk has a vector", "chunks have a vector"))}
+    ${card("By meaning", `${percentWithVectors(status)} %`, counted(embeddedChunks, "chunk has a vector", "chunks have a vector"))}
     ${updatedCard(status, now)} ${card("On disk", sizeText(status.storageSize ?? "0B"), watching(status))}
     ${card("Model", modelName(status.model ?? "none"), deviceLine(status))}
   </section>`;

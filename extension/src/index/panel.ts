@@ -2,22 +2,33 @@
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
+import type { Builds } from "./builds";
 import { documentOf } from "./frame";
 import { contentOf } from "./page";
 
 const TITLE = "Sidecar Index";
-const COMMANDS = ["createIndex", "reindexProject", "deleteIndex", "openConfig", "restart", "showLog", "explainPath"];
+const COMMANDS = [
+  "createIndex",
+  "reindexProject",
+  "deleteIndex",
+  "cancelIndexing",
+  "openConfig",
+  "restart",
+  "showLog",
+  "explainPath",
+];
 
 export class StatusPanels implements vscode.Disposable {
   private panel: StatusPanel | undefined;
 
   constructor(
     private readonly sidecar: Sidecar,
+    private readonly builds: Builds,
     private readonly icon: { light: vscode.Uri; dark: vscode.Uri },
   ) {}
 
   async show(folder: vscode.WorkspaceFolder): Promise<void> {
-    this.panel ??= new StatusPanel(this.sidecar, this.icon, () => (this.panel = undefined));
+    this.panel ??= new StatusPanel(this.sidecar, this.builds, this.icon, () => (this.panel = undefined));
     await this.panel.show(folder);
   }
 
@@ -40,6 +51,7 @@ class StatusPanel implements vscode.Disposable {
 
   constructor(
     private readonly sidecar: Sidecar,
+    private readonly builds: Builds,
     icon: { light: vscode.Uri; dark: vscode.Uri },
     closed: () => void,
   ) {
@@ -47,6 +59,7 @@ class StatusPanel implements vscode.Disposable {
     this.listeners = [
       sidecar.onStatus(() => this.render()),
       sidecar.onDidChangeState(() => this.render()),
+      builds.onDidChange(() => this.render()),
       this.panel.onDidChangeViewState(() => this.moved()),
       this.panel.onDidDispose(() => {
         for (const listener of this.listeners) listener.dispose();
@@ -99,7 +112,8 @@ class StatusPanel implements vscode.Disposable {
   private subject(folder: vscode.WorkspaceFolder, status: Parameters<typeof contentOf>[0]["status"]) {
     const { state, problem } = this.sidecar;
     const { isTrusted: trusted } = vscode.workspace;
-    return { folder: folder.name, uri: folder.uri.toString(), state, problem, trusted, status };
+    const uri = folder.uri.toString();
+    return { folder: folder.name, uri, state, problem, trusted, status, building: this.builds.has(uri) };
   }
 
   private put(content: string): void {

@@ -1,6 +1,7 @@
 // Everything about the state of indexes: the status bar item, the page, the welcome, the commands.
 import * as vscode from "vscode";
 import type { Features } from "../features";
+import { Builds } from "./builds";
 import { registerCommands } from "./commands";
 import { folderFor } from "./folders";
 import { StatusPanels } from "./panel";
@@ -9,15 +10,18 @@ import { Welcome } from "./welcome";
 
 export function register(features: Features): vscode.Disposable[] {
   const icon = (name: string) => vscode.Uri.joinPath(features.extension.extensionUri, "media", name);
-  const panels = new StatusPanels(features.sidecar, { light: icon("tab-light.svg"), dark: icon("tab-dark.svg") });
+  const builds = new Builds();
+  const icons = { light: icon("tab-light.svg"), dark: icon("tab-dark.svg") };
+  const panels = new StatusPanels(features.sidecar, builds, icons);
   return [
-    new StatusItem(features.sidecar),
+    builds,
+    new StatusItem(features.sidecar, builds),
     new Welcome(features),
     panels,
     vscode.commands.registerCommand("sidecar.showIndexStatus", async (given?: unknown) => {
       const folder = await folderFor(given);
       if (folder !== undefined) await panels.show(folder);
     }),
-    ...registerCommands(features),
+    ...registerCommands(features, builds),
   ];
 }

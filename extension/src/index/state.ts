@@ -7,7 +7,17 @@ import { ago, duration } from "../time";
 
 /** What a person sees of an index; `stale` and `partial` are distinguished from `ready`. */
 export type Condition =
-  "off" | "starting" | "broken" | "missing" | "indexing" | "partial" | "stale" | "failed" | "upgrading" | "ready";
+  | "off"
+  | "starting"
+  | "broken"
+  | "missing"
+  | "indexing"
+  | "partial"
+  | "stale"
+  | "failed"
+  | "wordsOnly"
+  | "upgrading"
+  | "ready";
 
 export interface Shown {
   condition: Condition;
@@ -31,11 +41,17 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
 
 function conditionOfIndex(facts: Facts): Condition {
   const { status, coverage = 1, modelUpgrade } = facts;
+  if (isWithoutModel(facts)) return "wordsOnly";
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
   if (isBehind(facts)) return "stale";
   return modelUpgrade === undefined ? "ready" : "upgrading";
+}
+
+/** While it is indexed, its progress is what matters. */
+function isWithoutModel({ status, wordsOnly = false }: Facts): boolean {
+  return wordsOnly && status !== "indexing";
 }
 
 function isBehind({ pendingFiles = 0, behind = false }: Facts): boolean {
@@ -63,7 +79,7 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
   indexing: { icon: "sync~spin", text: indexingText, severity: "none", says: "Searches already find what is indexed." },
   partial: {
     icon: "circle-large-outline",
-    text: (facts) => `Partial ${percentOf(facts)} %`,
+    text: (facts) => `Partial ${percentHeld(facts)} %`,
     severity: "warning",
     says: "The index does not hold everything yet: searches may miss something.",
   },
@@ -78,6 +94,12 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     text: () => "Index failed",
     severity: "error",
     says: "The index has failed. Reindexing the project rebuilds it.",
+  },
+  wordsOnly: {
+    icon: "warning",
+    text: () => "Words only",
+    severity: "warning",
+    says: "Searches find words only, not meaning.",
   },
   upgrading: {
     icon: "check",
@@ -107,8 +129,14 @@ export function shown(state: State, status: Facts | undefined, problem: string |
   };
 }
 
-export function percentOf({ coverage = 0 }: Facts): number {
+export function percentWithVectors({ coverage = 0 }: Facts): number {
   return Math.floor(coverage * 100);
+}
+
+/** Of what belongs in the index: files that have not been read count as much as chunks without a vector. */
+export function percentHeld({ coverage = 0, totalFiles = 0, workspaceFiles = totalFiles }: Facts): number {
+  const read = workspaceFiles === 0 ? 1 : totalFiles / workspaceFiles;
+  return Math.floor(coverage * read * 100);
 }
 
 function indexingText({ progress }: Facts): string {

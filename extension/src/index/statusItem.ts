@@ -1,6 +1,7 @@
 // The status bar item: the state of the index that belongs to what is on screen.
 import * as vscode from "vscode";
 import type { Sidecar } from "../sidecar";
+import type { Builds } from "./builds";
 import { openFolders } from "./folders";
 import { offersFor } from "./offers";
 import { type Shown, shown } from "./state";
@@ -16,12 +17,16 @@ export class StatusItem implements vscode.Disposable {
   private readonly listeners: vscode.Disposable[];
   private last = "";
 
-  constructor(private readonly sidecar: Sidecar) {
+  constructor(
+    private readonly sidecar: Sidecar,
+    private readonly builds: Builds,
+  ) {
     this.item.name = "Sidecar";
     const render = () => this.render();
     this.listeners = [
       sidecar.onStatus(render),
       sidecar.onDidChangeState(render),
+      builds.onDidChange(render),
       vscode.window.onDidChangeActiveTextEditor(render),
       vscode.workspace.onDidChangeWorkspaceFolders(render),
     ];
@@ -40,7 +45,7 @@ export class StatusItem implements vscode.Disposable {
     const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
     const view = shown(sidecar.state, status, sidecar.problem, Date.now());
     // Writing the same again would close what somebody reads while hovering over the item.
-    const now = JSON.stringify([view, uri, vscode.workspace.isTrusted]);
+    const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isBuilding(uri)]);
     if (now === this.last) return;
     this.last = now;
     void vscode.commands.executeCommand("setContext", "sidecar.condition", view.condition);
@@ -54,6 +59,10 @@ export class StatusItem implements vscode.Disposable {
     else item.show();
   }
 
+  private isBuilding(uri: string | undefined): boolean {
+    return uri !== undefined && this.builds.has(uri);
+  }
+
   private command({ condition }: Shown, uri: string | undefined): vscode.Command {
     if (!vscode.workspace.isTrusted) return { command: "workbench.trust.manage", title: "Manage Workspace Trust" };
     if (condition === "broken") return { command: "sidecar.showLog", title: "Show Log" };
@@ -63,7 +72,7 @@ export class StatusItem implements vscode.Disposable {
   private tooltip({ tooltip, condition }: Shown, uri: string | undefined): vscode.MarkdownString {
     const given = encodeURIComponent(JSON.stringify([uri]));
     const link = (command: string, title: string) => `[${title}](command:${command}?${given})`;
-    const offers = offersFor(condition, vscode.workspace.isTrusted);
+    const offers = offersFor(condition, vscode.workspace.isTrusted, this.isBuilding(uri));
     const links = offers.map(({ id, title }) => link(id, title)).join(" · ");
     const markdown = new vscode.MarkdownString(links === "" ? tooltip : `${tooltip}\n\n${links}`);
     markdown.isTrusted = { enabledCommands: offers.map(({ id }) => id) };

@@ -58,6 +58,13 @@ export function whatHelps({ command }: Advice): string {
   return command.id.startsWith("sidecar.") ? `Sidecar: ${command.title}` : command.title;
 }
 
+/** `step`: what the set-up is doing; undefined where nothing is set up. */
+export function adviceWhileStarting(step: string | undefined): Advice {
+  const title = step === undefined ? "Sidecar is starting" : "Sidecar is being set up";
+  const detail = "Your question is answered as soon as it runs.";
+  return { icon: "sync~spin", title, detail: step === undefined ? detail : `${step} ${detail}` };
+}
+
 const HINTS: Readonly<Record<Asked["subject"], string>> = {
   code: "Try other words, or another way of searching: the buttons above switch it.",
   docs: "Only documents that are in the index are searched; the index status shows how many there are.",

@@ -1,13 +1,12 @@
 // The search palette: one list that answers while somebody types, and shows in the editor what is moved over.
 import * as vscode from "vscode";
-import { withToken } from "../cancellation";
 import type { PlacedHit } from "../sidecar";
 import { adviceForError, adviceForNothing } from "./advice";
 import { Asking, type Outcome } from "./asking";
 import { completionsOf } from "./completions";
 import { type ToggleButton, dress } from "./heading";
 import { type Unfinished, understood, unfinished } from "./filters";
-import { find, takesFilters, type Asked, type Found } from "./find";
+import { takesFilters, type Asked, type Found } from "./find";
 import {
   type Item,
   AS_EDITOR,
@@ -27,6 +26,7 @@ import type { Opening, Surroundings } from "./opening";
 import { peekAt } from "../results/peek";
 import { openHit } from "./place";
 import { Preview } from "./preview";
+import { findOrTell } from "./waiting";
 import { said } from "../shown";
 import { tell } from "../tell";
 
@@ -51,7 +51,7 @@ export class Palette implements vscode.Disposable {
   ) {
     this.mode = modeOf(opening.mode);
     this.asking = new Asking(
-      (asked, signal) => withToken(signal, (token) => find(around.sidecar, asked, token)),
+      (asked, signal) => findOrTell(around.sidecar, asked, signal, (advice) => this.putAside(adviceItems(advice))),
       (outcome) => this.show(outcome),
       PAUSE_MS,
     );

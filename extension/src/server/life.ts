@@ -4,20 +4,35 @@ import { Coalesced } from "./coalesced";
 import { Failure, asFailure } from "../failure";
 import type { State } from "../sidecar";
 
+/** What of the editor's own token is used here. */
+export interface Token {
+  readonly isCancellationRequested: boolean;
+}
+
+/** What stands for an answer where the sidecar ended before it gave one. */
+const LOST = Symbol("lost");
+
 /** A sidecar that answers. `ended` settles when it is gone, whoever ended it. */
 export interface Connection {
   readonly ended: Promise<void>;
-  request(method: string, params: object, token?: unknown): Promise<unknown>;
+  request(method: string, params: object, token?: Token): Promise<unknown>;
   stop(): Promise<void>;
 }
+
+/** One that ended by itself is started again by itself, unless it has ended so shortly before. */
+const STEADY_MS = 60_000;
 
 export interface Surroundings {
   /** Why there should be no sidecar now (`NO_FOLDER`, `NOT_TRUSTED`); undefined where there should. */
   reasonToRest(): Failure | undefined;
   connect(): Promise<Connection>;
   changed(state: State): void;
-  /** It ended and nobody had asked it to. */
+  /** It ended and nobody had asked it to, again so soon that it is not started by itself. */
   crashed(): void;
+  /** Whether a call changes nothing, so that it can be made again however far it got. */
+  changesNothing(method: string): boolean;
+  /** In milliseconds; from when does not matter. */
+  now(): number;
 }
 
 export class Life {
@@ -25,6 +40,7 @@ export class Life {
   private hindrance: Failure | undefined;
   private connection: Connection | undefined;
   private disposed = false;
+  private lastCrash = -Infinity;
   private waiting: (() => void)[] = [];
   private readonly restarts = new Coalesced(() => this.startAnew());
 
@@ -40,14 +56,25 @@ export class Life {
     return this.restarts.run();
   }
 
-  async request(method: string, params: object, token?: unknown): Promise<unknown> {
+  /** A call that changes nothing is made again, once, by the next sidecar if the present one ends before it answers. */
+  async request(method: string, params: object, token?: Token): Promise<unknown> {
+    const mayRepeat = (): boolean =>
+      this.surroundings.changesNothing(method) && token?.isCancellationRequested !== true;
+    const answer = await this.ask(method, params, token);
+    if (answer !== LOST) return answer;
+    const again = mayRepeat() ? await this.ask(method, params, token) : LOST;
+    if (again === LOST) throw notRunning("Sidecar ended before it answered.");
+    return again;
+  }
+
+  private async ask(method: string, params: object, token: Token | undefined): Promise<unknown> {
     while (this.state === "starting") await new Promise<void>((go) => this.waiting.push(go));
     const connection = this.connection;
     if (connection === undefined) throw this.hindrance ?? notRunning("Sidecar is not running.");
     try {
       return await connection.request(method, params, token);
     } catch (error) {
-      if (this.connection !== connection) throw notRunning("Sidecar ended before it answered.");
+      if (this.connection !== connection) return LOST;
       throw asFailure(error);
     }
   }
@@ -80,9 +107,19 @@ export class Life {
     void connection.ended.then(() => {
       if (this.connection !== connection) return;
       this.connection = undefined;
-      this.become("failed", notRunning("Sidecar has ended unexpectedly."));
-      this.surroundings.crashed();
+      this.ended();
     });
+  }
+
+  private ended(): void {
+    const before = this.lastCrash;
+    this.lastCrash = this.surroundings.now();
+    if (this.lastCrash - before >= STEADY_MS) {
+      void this.restart();
+      return;
+    }
+    this.become("failed", notRunning("Sidecar has ended unexpectedly, again within a minute."));
+    this.surroundings.crashed();
   }
 
   private become(state: State, hindrance?: Failure): void {

@@ -22,6 +22,8 @@ export class Programs {
     private readonly extension: vscode.ExtensionContext,
     private readonly log: Log,
     private readonly again: () => void,
+    /** Hears what the set-up is doing; undefined: it is over. */
+    private readonly step: (message: string | undefined) => void,
   ) {}
 
   /** Rejects with `SetUpProblem`, which has then been shown to the person. */
@@ -77,15 +79,21 @@ export class Programs {
 
   private make(environment: Environment): Thenable<void> {
     const options = { location: vscode.ProgressLocation.Notification, title: "Sidecar set-up", cancellable: true };
-    return vscode.window.withProgress(options, async (progress, token) => {
+    const made = vscode.window.withProgress(options, async (progress, token) => {
       const stop = new AbortController();
       token.onCancellationRequested(() => stop.abort());
       await environment.make({
-        step: (message) => progress.report({ message }),
+        step: (message) => {
+          progress.report({ message });
+          this.step(message);
+        },
         log: (line) => this.log.info(line),
         signal: stop.signal,
       });
     });
+    const over = (): void => this.step(undefined);
+    void made.then(over, over);
+    return made;
   }
 
   private async tell(problem: SetUpProblem): Promise<void> {

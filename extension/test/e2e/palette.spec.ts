@@ -127,10 +127,15 @@ test("the count stands in the title and the notice below the input, and nothing 
   await window.picture("palette-count");
 });
 
-test("rows that are probably no answer stand below a line that says so, and nothing covers them", async ({ window }) => {
+test("rows that are probably no answer stand below a line that says so, and nothing covers them", async ({
+  window,
+}) => {
   await window.search("sourdough bread recipe with rye flour");
   await expect(window.prompt).toContainText("No strong match");
-  for (const part of [window.row(0).locator(".label-name").first(), window.row(0).locator(".label-description").first()])
+  for (const part of [
+    window.row(0).locator(".label-name").first(),
+    window.row(0).locator(".label-description").first(),
+  ])
     expect(await window.isUncovered(part)).toBe(true);
   await window.picture("palette-weak");
   await window.fillAnew(QUESTION);

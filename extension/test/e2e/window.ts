@@ -125,7 +125,7 @@ export class Window {
   }
 
   /** Opens a search and asks, until its first row says so. */
-  async searchSays(query: string, text: string, title?: string): Promise<void> {
+  async searchSays(query: string, text: string | RegExp, title?: string): Promise<void> {
     await this.ask(query, title, () => expect(this.row(0)).toContainText(text, { timeout: ANSWER_MS }));
   }
 

@@ -1,4 +1,5 @@
 // The search palette while the model that the settings name cannot be loaded: words answer, and say so.
+import { execFileSync } from "node:child_process";
 import { expect, test } from "./test";
 
 test.use({ editorOptions: { files: 2000, machine: { "sidecar.model": "no-such-model" } } });
@@ -26,4 +27,28 @@ test("without the model, symbols and documents are found by their words", async 
   await expect(window.prompt).toContainText("Searched by word only");
   await window.search("installed", "Sidecar: Search Docs");
   await expect(window.row(0)).toContainText("README.md");
+});
+
+test("without the model, item, page and shell say that only words are found, and none says ready", async ({
+  window,
+}) => {
+  await window.search(QUESTION);
+  await window.page.keyboard.press("Escape");
+  const item = window.page.locator(".statusbar-item[id*='sidecar.status']");
+  await expect(item).toContainText("Words only");
+  await window.hover(item, "Searches find words only");
+  await item.click();
+  const page = window.webview();
+  await expect(page.getByText("words only", { exact: true })).toBeVisible();
+  await expect(page.getByText("ready", { exact: true })).toHaveCount(0);
+  await expect(page.getByText("no-such-model").first()).toBeVisible();
+  const { program, folder, env } = window.editor;
+  const told = execFileSync(program, ["status"], {
+    cwd: folder,
+    env: { ...env, SIDECAR_MODEL: "no-such-model" },
+    encoding: "utf8",
+  });
+  expect(told).toMatch(/status\s+failed/);
+  expect(told).toContain("no-such-model");
+  await window.picture("words-only");
 });

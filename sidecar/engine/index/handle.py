@@ -275,8 +275,8 @@ class IndexHandle:
     def _leave_outdated(self) -> None:
         """Closes the open generation if it is outdated, so that the next use opens a good one.
 
-        It is outdated if another process, which holds the lease, has rebuilt or deleted the index, or if the file of
-        the embedding cache has proved damaged.
+        It is outdated if another process, which holds the lease, has rebuilt or deleted the index, if somebody has
+        removed the folder of the index, with the lease in it, or if the file of the embedding cache has proved damaged.
         """
         self._leave_removed()
         generation = self.generation

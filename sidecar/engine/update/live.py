@@ -83,6 +83,15 @@ class LiveUpdate:
 
     def readable(self) -> Generation:
         """The current generation, opened if necessary and then kept in step. Raises IndexNotFound or IndexCorrupt."""
+        try:
+            return self._readable()
+        except IndexNotFound:
+            if self.running:  # somebody has removed the folder of the index
+                self.end()
+                self._activity.changed()
+            raise
+
+    def _readable(self) -> Generation:
         with self._index.gate:
             before = self._index.generation
             generation = self._index.readable()

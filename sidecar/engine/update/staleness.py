@@ -107,7 +107,7 @@ class Standing:
         if self.job.kind == "delete":
             return f"The index is being deleted{by}."
         done, total = self.progress
-        so_far = f" ({done:,} of {count(total, 'file')} so far)" if total else ""
+        so_far = f" ({done:,} of {count(total, 'file')} so far, code first)" if total else ""
         return f"The index is being built{by}{so_far}; results are partial."
 
     def _stale_notice(self) -> str:

@@ -10,6 +10,7 @@ const subject: Subject = {
   uri: "file:///home/x/api",
   state: "running",
   problem: undefined,
+  building: false,
   trusted: true,
   status: {
     status: "ready",

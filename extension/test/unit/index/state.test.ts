@@ -87,8 +87,8 @@ test.each([
   ["broken", "sidecar.restart"],
   ["off", "sidecar.restart"],
 ] as const)("an index that is %s is offered what helps", (condition, command) => {
-  expect(offersFor(condition, true).map(({ id }) => id)).toContain(command);
-  expect(offersFor(condition, false).map(({ id }) => id)).toEqual(["workbench.trust.manage"]);
+  expect(offersFor(condition, true, false).map(({ id }) => id)).toContain(command);
+  expect(offersFor(condition, false, true).map(({ id }) => id)).toEqual(["workbench.trust.manage"]);
 });
 
 test("numbers, sizes and times are for people", () => {
@@ -98,4 +98,23 @@ test("numbers, sizes and times are for people", () => {
   expect([0.2, 8, 59.5, 61, 3600, 4800].map(duration)).toEqual(["1 s", "8 s", "60 s", "2 min", "1 h", "1 h 20 min"]);
   const hours = (count: number) => ago(NOW - count * 3_600_000, NOW);
   expect([0, 0.5, 3, 25, 72].map(hours)).toEqual(["just now", "30 min ago", "3 h ago", "yesterday", "3 days ago"]);
+});
+
+test("what somebody has begun to index in this window can be cancelled there", () => {
+  expect(offersFor("indexing", true, true).map(({ title }) => title)).toContain("Cancel");
+  expect(offersFor("indexing", true, false).map(({ title }) => title)).not.toContain("Cancel");
+});
+
+test("files that have not been read count as missing, and so do chunks without a vector", () => {
+  const text = (facts: object) => shown("running", { status: "incomplete", ...facts }, undefined, 0).text;
+  expect(text({ coverage: 1, totalFiles: 128, workspaceFiles: 2048 })).toContain("Partial 6 %");
+  expect(text({ coverage: 0.5, totalFiles: 100, workspaceFiles: 100 })).toContain("Partial 50 %");
+});
+
+test("without a model that can be loaded the item says that words are found, and offers no reindexing", () => {
+  const facts = { status: "failed", wordsOnly: true, warning: "The model is not there." } as const;
+  const view = shown("running", facts, undefined, 0);
+  expect([view.condition, view.severity]).toEqual(["wordsOnly", "warning"]);
+  expect(view.says).toBe("Searches find words only, not meaning. The model is not there.");
+  expect(offersFor(view.condition, true, false).map(({ title }) => title)).not.toContain("Reindex");
 });

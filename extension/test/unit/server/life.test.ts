@@ -42,6 +42,13 @@ class Room implements Surroundings {
   crashed(): void {
     this.crashes += 1;
   }
+  changesNothing(method: string): boolean {
+    return method === "search";
+  }
+  time = 0;
+  now(): number {
+    return this.time;
+  }
 }
 
 /** Until what is queued has happened. */
@@ -68,14 +75,30 @@ describe("life of the sidecar", () => {
     expect(room.crashes).toBe(0);
   });
 
-  test("an end that nobody asked for is a crash, tells so, and a restart brings it back", async () => {
+  test("one that ends by itself is started again by itself", async () => {
     const room = new Room();
     const life = new Life(room);
     await life.restart();
-    room.connections[0]?.end();
-    await settled();
+    for (const at of [0, 60_000]) {
+      room.time = at;
+      room.connections.at(-1)?.end();
+      await settled();
+      expect(await life.request("x", {})).toBe("answer to x");
+    }
+    expect([room.connections.length, room.crashes]).toEqual([3, 0]);
+  });
+
+  test("one that ends again within a minute stays ended, tells so, and a restart brings it back", async () => {
+    const room = new Room();
+    const life = new Life(room);
+    await life.restart();
+    for (const at of [1000, 60_999]) {
+      room.time = at;
+      room.connections.at(-1)?.end();
+      await settled();
+    }
     expect(life.state).toBe("failed");
-    expect(life.problem).toBe("Sidecar has ended unexpectedly.");
+    expect(life.problem).toBe("Sidecar has ended unexpectedly, again within a minute.");
     expect(room.crashes).toBe(1);
     await expect(life.request("x", {})).rejects.toMatchObject({ code: "NOT_RUNNING" });
     await life.restart();
@@ -99,6 +122,50 @@ describe("life of the sidecar", () => {
     expect(life.state).toBe("stopped");
     expect(room.connections[0]?.stopped).toBe(true);
     await expect(life.request("x", {})).rejects.toEqual(room.reason);
+  });
+
+  test("a search whose sidecar ends is asked again, once; a cancelled one and what changes something are not", async () => {
+    const room = new Room();
+    const life = new Life(room);
+    await life.restart();
+    const asked: string[] = [];
+    const dying = (connection: FakeConnection) => async (method: string) => {
+      asked.push(method);
+      connection.end();
+      await settled();
+      throw new Error("the pipe is closed");
+    };
+    const lost = new Failure("NOT_RUNNING", "Sidecar ended before it answered.");
+    room.connections[0]!.answer = dying(room.connections[0]!);
+    expect(await life.request("search", {})).toBe("answer to search");
+    for (const [method, isCancellationRequested] of [
+      ["search", true],
+      ["delete", false],
+    ] as const) {
+      room.time += 60_000;
+      const last = room.connections.at(-1)!;
+      last.answer = dying(last);
+      await expect(life.request(method, {}, { isCancellationRequested })).rejects.toEqual(lost);
+    }
+    expect(asked).toEqual(["search", "search", "delete"]);
+  });
+
+  test("a search that has ended two sidecars is not asked a third time", async () => {
+    const room = new Room();
+    const life = new Life(room);
+    room.connecting = () => Promise.resolve();
+    await life.restart();
+    const die = (connection: FakeConnection) => async () => {
+      const next = room.connections.length;
+      connection.end();
+      await settled();
+      const fresh = room.connections[next];
+      if (fresh !== undefined) fresh.answer = die(fresh);
+      throw new Error("the pipe is closed");
+    };
+    room.connections[0]!.answer = die(room.connections[0]!);
+    await expect(life.request("search", {})).rejects.toMatchObject({ code: "NOT_RUNNING" });
+    expect([room.connections.length, life.state, room.crashes]).toEqual([2, "failed", 1]);
   });
 
   test("a call whose sidecar ends is told that, and any other error is a failure with its code", async () => {

@@ -1,0 +1,44 @@
+// The indexing that somebody has begun in this window, which can be cancelled here.
+import * as vscode from "vscode";
+
+const BUILDING = "sidecar.building";
+
+export class Builds implements vscode.Disposable {
+  private readonly running = new Map<string, vscode.CancellationTokenSource>();
+  private readonly changes = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.changes.event;
+
+  /** Whether one runs for the folder, by its URI as text. */
+  has(folder: string): boolean {
+    return this.running.has(folder);
+  }
+
+  /** Runs `work` with what cancels it. The sidecar refuses a second one for a folder. */
+  async during<T>(folder: string, work: (token: vscode.CancellationToken) => Promise<T>): Promise<T> {
+    const source = new vscode.CancellationTokenSource();
+    if (!this.running.has(folder)) this.running.set(folder, source);
+    this.changed();
+    try {
+      return await work(source.token);
+    } finally {
+      if (this.running.get(folder) === source) this.running.delete(folder);
+      source.dispose();
+      this.changed();
+    }
+  }
+
+  /** Ends the one of a folder; without a folder, all of this window. */
+  cancel(folder?: string): void {
+    for (const [of, source] of this.running) if (folder === undefined || folder === of) source.cancel();
+  }
+
+  dispose(): void {
+    this.cancel();
+    this.changes.dispose();
+  }
+
+  private changed(): void {
+    void vscode.commands.executeCommand("setContext", BUILDING, this.running.size > 0);
+    this.changes.fire();
+  }
+}

@@ -1,0 +1,143 @@
+// What the item, the palette, the page and the shell say of one index: the same, whatever happens to it.
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, type Window } from "./test";
+
+test.use({ editorOptions: { files: 2000 } });
+test.describe.configure({ timeout: 400_000 });
+
+const UP_TO_DATE = /Sidecar: The index is up to date/;
+const QUESTION = "compress the response body";
+const LONG_MS = 200_000;
+
+function item(window: Window) {
+  return window.page.locator(".statusbar-item[id*='sidecar.status']");
+}
+
+async function isReady(window: Window): Promise<void> {
+  await expect(item(window).getByRole("button")).toHaveAccessibleName(UP_TO_DATE, { timeout: LONG_MS });
+}
+
+function git(window: Window, ...args: string[]): void {
+  const who = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+  execFileSync("git", [...who, ...args], { cwd: window.editor.folder, stdio: "pipe" });
+}
+
+function statusInShell(window: Window): string {
+  const { program, folder, env } = window.editor;
+  return execFileSync(program, ["status"], { cwd: folder, env, encoding: "utf8" });
+}
+
+async function answersAfter(window: Window, deed: () => void, query: string, text: string | RegExp): Promise<void> {
+  await window.command("Sidecar: Search Code");
+  await window.editor.whileHeld(async () => {
+    await window.input.fill(query);
+    await expect(window.page.locator(".quick-input-widget .monaco-progress-container.active")).toHaveCount(1);
+    deed();
+  });
+  await window.answered();
+  await expect(window.row(0)).toContainText(text);
+}
+
+test("after a branch switch the item tells that it is checked, until a search finds what is new", async ({
+  window,
+}) => {
+  await isReady(window);
+  git(window, "switch", "--quiet", "--create", "other");
+  rmSync(join(window.editor.folder, "services/orders"), { recursive: true });
+  writeFileSync(join(window.editor.folder, "heron.py"), "def count_the_herons():\n    return 3\n");
+  git(window, "add", ".");
+  git(window, "commit", "--quiet", "--message=other");
+  git(window, "switch", "--quiet", "main");
+  await window.searchSays("approve orders", "orders");
+  await window.page.keyboard.press("Escape");
+  await isReady(window);
+  await window.forgetStatusBar();
+  git(window, "switch", "--quiet", "other");
+  await window.statusBarSaid(/Checking|changed|Indexing|Partial/);
+  await window.searchSays("count the herons", "heron.py");
+  await isReady(window);
+  await window.search("approve orders");
+  await expect(window.prompt).toBeHidden();
+  await expect(window.list).not.toContainText("services/orders");
+  await window.page.keyboard.press("Escape");
+  await window.command("Sidecar: Show Index Status");
+  await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
+  expect(statusInShell(window)).toMatch(/status\s+ready/);
+});
+
+test("a removed index folder that is made anew is ready, without a restart", async ({ window }) => {
+  await isReady(window);
+  const started = window.timesStarted();
+  const indexes = join(window.editor.root, "home/indexes");
+  for (const name of readdirSync(indexes)) rmSync(join(indexes, name), { recursive: true, force: true });
+  await window.searchSays(QUESTION, "This folder is not indexed yet");
+  await expect(item(window)).toContainText("Not indexed");
+  await window.page.keyboard.press("Enter");
+  await window.notice(/is indexed: 2.\d+ files in/, [], LONG_MS);
+  await isReady(window);
+  await window.searchSays(QUESTION, "starlette/");
+  await window.page.keyboard.press("Escape");
+  await window.command("Sidecar: Show Index Status");
+  await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
+  expect(statusInShell(window)).toMatch(/status\s+ready/);
+  expect(window.timesStarted()).toBe(started);
+});
+
+test("a search goes on by itself when the shared process is killed", async ({ window }) => {
+  await isReady(window);
+  const kill = () => window.editor.processes("daemon run").forEach((id) => process.kill(id, "SIGKILL"));
+  await answersAfter(window, kill, QUESTION, /\w+\.py:\d+/);
+  await expect(window.notices).toHaveCount(0);
+});
+
+test("a search goes on by itself when the editor's own process is killed, the first time", async ({ window }) => {
+  await isReady(window);
+  const started = window.timesStarted();
+  const kill = () => window.editor.processes("--stdio").forEach((id) => process.kill(id, "SIGKILL"));
+  await answersAfter(window, kill, QUESTION, /\w+\.py:\d+/);
+  await expect(window.notices).toHaveCount(0);
+  expect(window.timesStarted()).toBe(started + 1);
+  await window.page.keyboard.press("Escape");
+  kill();
+  await window.notice("Sidecar has ended unexpectedly, again within a minute.", ["Restart", "Show Log"]);
+  await window.answer("Sidecar has ended unexpectedly", "Restart");
+  await window.sidecarRuns(started + 2);
+});
+
+test("a search before the sidecar runs says what is going on, and is answered when it does", async ({ window }) => {
+  const { root, program } = window.editor;
+  const [slow, go] = [join(root, "bin/slow"), join(root, "go")];
+  writeFileSync(slow, `#!/bin/sh\nwhile [ ! -e '${go}' ]; do sleep 0.1; done\nexec '${program}' "$@"\n`);
+  chmodSync(slow, 0o755);
+  expect(existsSync(go)).toBe(false);
+  window.setMachine({ "sidecar.path": slow });
+  await expect(item(window)).toContainText("Sidecar");
+  await window.searchSays(QUESTION, "Sidecar is starting");
+  await expect(window.row(0)).toContainText("Your question is answered as soon as it runs.");
+  writeFileSync(go, "");
+  await expect(window.row(0)).toContainText(/\w+\.py:\d+/, { timeout: LONG_MS });
+  await window.page.keyboard.press("Escape");
+  window.setMachine({ "sidecar.path": program });
+});
+
+test("exclude takes effect when it is set, and again when it is taken back", async ({ window }) => {
+  await isReady(window);
+  window.setMachine({ "sidecar.exclude": ["services/taxes/**"] });
+  await expect(async () => {
+    await window.searchSays("services/taxes/", /Nothing found|No |none/, "Sidecar: Search by Path");
+  }).toPass({ timeout: LONG_MS });
+  await window.page.keyboard.press("Escape");
+  window.setMachine({ "sidecar.exclude": [] });
+  await expect(async () => {
+    await window.searchSays("services/taxes/", "_taxes_", "Sidecar: Search by Path");
+  }).toPass({ timeout: LONG_MS });
+});
+
+test("a value that cannot be used is said, with the values that can", async ({ window }) => {
+  window.setMachine({ "sidecar.maxFileSize": "enormous" });
+  await window.notice(/maxFileSize/);
+  await window.picture("wrong-value");
+  window.setMachine({ "sidecar.maxFileSize": "1MB" });
+});
