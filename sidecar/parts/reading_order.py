@@ -1,0 +1,91 @@
+"""In which order the files of a workspace are read, and so which matter least when a limit leaves some out.
+
+The order is a pure function of the paths and of what the caller knows about them: no file is opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from enum import IntEnum
+from functools import lru_cache
+
+from sidecar.model import FoundFile
+from sidecar.parts.languages import language_of
+
+
+class Worth(IntEnum):
+    """How likely a file of some kind is what a person asks for; the lowest number is read first."""
+
+    CODE = 0
+    BESIDE = 1
+    """Code about the code: tests, examples, benchmarks, and copies of other people's code."""
+    PROSE = 2
+    DATA = 3
+    WORKFLOW = 4
+    """What machines are told about the workspace: pipelines, editors' and tools' hidden folders."""
+    TRANSLATION = 5
+
+
+_PROSE = frozenset("asciidoc latex markdown notebook rst text typst".split())
+_DATA = frozenset("csv diff gitignore html ini json requirements toml xml yaml".split())
+
+_BESIDE_FOLDERS = frozenset(
+    "bench benchmark benchmarks demo demos e2e example examples external fixture fixtures mock mocks sample samples"
+    " selftest selftests spec specs stubs test testdata testing tests third-party third_party thirdparty tutorial"
+    " tutorials vendor vendored __mocks__ __snapshots__ __tests__".split()
+)
+_BESIDE_NAME = re.compile(r"test_.+|conftest\.py|.+(?:[_.-](?:test|tests|spec|bench)|[a-z0-9]Tests?|[a-z0-9]Spec)\.\w+")
+
+_TRANSLATED_FOLDERS = frozenset("_locales i18n intl l10n lang langs locale locales translation translations".split())
+_TRANSLATED_NAME = re.compile(r".+\.(?:po|pot|mo|xlf|xliff|arb|resx|ftl)", re.IGNORECASE)
+# A folder that is named by the language of its texts; English is the one they are translated from.
+_TONGUE = re.compile(
+    r"(?:ar|bg|bn|cs|da|de|el|es|et|fa|fi|fr|he|hi|hr|hu|id|it|ja|ka|ko|lt|lv|nl|pl|pt|ro|ru|sk|sr|sv|sw|ta|te|th|tr|uk|ur"
+    r"|vi|zh)(?:[_-][A-Za-z]{2,4})?"
+)
+
+
+def reading_order(
+    files: Iterable[FoundFile], open_files: Collection[str] = (), recent: Sequence[str] = ()
+) -> list[FoundFile]:
+    """The same files, those first that are most likely asked for.
+
+    First come `open_files`, the paths that are open in an editor. All others come by their kind, the most likely first
+    (`Worth`); within a kind come those in `recent` (paths that changed lately, the latest first), then those near the
+    root. Files that are alike in all of this keep their order.
+    """
+    age = {path: place for place, path in reversed(list(enumerate(recent)))}
+    opened = frozenset(open_files)
+
+    def place(found: FoundFile) -> tuple[bool, Worth, int, int]:
+        path = found.path
+        return path not in opened, worth_of(found), age.get(path, len(recent)), path.count("/")
+
+    return sorted(files, key=place)
+
+
+def worth_of(found: FoundFile) -> Worth:
+    """The kind of a file, by its path and its collection."""
+    folder, _, name = found.path.rpartition("/")
+    language = language_of(found.path)
+    is_code = found.collection == "code" and language not in _PROSE and language not in _DATA
+    hidden, beside, translated = _folder_facts(folder)
+    if not is_code:
+        if translated or _TRANSLATED_NAME.fullmatch(name):
+            return Worth.TRANSLATION
+        if hidden:
+            return Worth.WORKFLOW
+        return Worth.DATA if found.collection == "code" and language in _DATA else Worth.PROSE
+    return Worth.BESIDE if beside or hidden or _BESIDE_NAME.fullmatch(name) else Worth.CODE
+
+
+@lru_cache(maxsize=1 << 12)
+def _folder_facts(folder: str) -> tuple[bool, bool, bool]:
+    """Whether a folder, or one above it, is hidden, holds what is beside the code, and holds translated texts."""
+    parts = folder.split("/")
+    return (
+        any(part.startswith(".") for part in parts),
+        any(part.lower() in _BESIDE_FOLDERS for part in parts),
+        any(part.lower() in _TRANSLATED_FOLDERS or _TONGUE.fullmatch(part) is not None for part in parts),
+    )
