@@ -831,6 +831,15 @@ class Workspace(Protocol):
     def explain(self, path: str) -> Explanation:
         """Why a path is or is not in the index. Raises PathTraversal, InvalidParams."""
 
+    def open_file(self, path: str) -> None:
+        """Notes that an editor shows this file, which is then read before others, until as many calls of `close_file`.
+
+        Raises PathTraversal, InvalidParams.
+        """
+
+    def close_file(self, path: str) -> None:
+        """Notes that an editor shows this file no longer."""
+
     def set_buffer(self, path: str, text: str) -> None:
         """Makes searches see an editor's unsaved text for this path until `drop_buffer`.
 

@@ -91,6 +91,7 @@ class FakeWorkspace:
     ) -> None:
         self.files = dict(files or {})
         self.buffers: dict[str, str] = {}
+        self.open_files: list[str] = []
         self.requests: list[SearchRequest] = []
         self.closed = False
         self._root = root
@@ -267,6 +268,12 @@ class FakeWorkspace:
             chunks=len(_chunks(indexed or "")),
             language="python",
         )
+
+    def open_file(self, path: str) -> None:
+        self.open_files.append(path)
+
+    def close_file(self, path: str) -> None:
+        self.open_files.remove(path)
 
     def set_buffer(self, path: str, text: str) -> None:
         self.buffers[path] = text

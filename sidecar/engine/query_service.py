@@ -13,11 +13,12 @@ from typing import Generic, TypeVar
 
 from sidecar.engine.index.generation import Generation
 from sidecar.engine.index.handle import IndexHandle
+from sidecar.engine.search.absent import is_complete
 from sidecar.engine.search.nothing import why_no_docs, why_no_hits
 from sidecar.engine.search.paths import find_paths, find_paths_by_letters
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.similar import find_closest, find_similar
-from sidecar.engine.search.source import SearchSource
+from sidecar.engine.search.source import SearchedSnapshot, SearchSource
 from sidecar.engine.search.symbols import find_symbols
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.update.shown_files import ShownFiles
@@ -64,8 +65,8 @@ class QueryService:
         self._searcher = searcher
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        """Searches code or docs. Raises DocsIndexNotFound if docs are searched and none are indexed, and what `search/`
-        raises.
+        """Searches code or docs. Raises DocsIndexNotFound if docs are searched and a whole index holds none, and what
+        `search/` raises.
         """
         generation = self._live_update.readable()
         failed: ModelLoadFailed | None = None
@@ -131,7 +132,7 @@ class QueryService:
     def _search(
         self, generation: Generation, source: SearchSource, request: SearchRequest, cancelled: IsCancelled
     ) -> SearchAnswer:
-        if request.collection == "docs" and not (source.snapshot.file_collection == 1).any():
+        if request.collection == "docs" and _holds_no_docs(source.snapshot):
             raise DocsIndexNotFound(why_no_docs(source.snapshot))
         answer = self._searcher.search(source, request, cancelled)
         if not answer.hits:
@@ -193,6 +194,11 @@ class QueryService:
         """The answer with what is to be said of it, all from the same commit."""
         seeming = self._shown_files.seem_changed(source.snapshot.connection, shown)
         return _Read(answer, seeming, self._standings.of_answer(generation, source.snapshot, fresh))
+
+
+def _holds_no_docs(snapshot: SearchedSnapshot) -> bool:
+    """Whether there is no documentation, as far as all files have been looked at: it is read after the code."""
+    return is_complete(snapshot) and not (snapshot.file_collection == 1).any()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ Not here: how files become an index (`ingest/`), how the index is opened (`index
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -93,11 +94,12 @@ class IndexedWorkspace:
         self._parts = parts
         self._models = models
         self._buffers: dict[str, str] = {}
+        self._opened: Counter[str] = Counter()
         self._closed = False
         self._listeners: list[Callable[[StatusAnswer], None]] = []
         settings = partial(parts.load_settings, directory.config)
         self._limit = StoredLimit(directory)
-        self._files = WorkspaceFiles(root, self._buffers, parts, settings, self._limit.current)
+        self._files = WorkspaceFiles(root, self._buffers, parts, settings, self._limit.current, self._opened)
         self.activity = Activity(self._announce)
         self._jobs = Jobs(self.activity, fair_slots or FairSlots())
         choice = ModelChoice(settings, models.embedder, models.facts)
@@ -196,7 +198,7 @@ class IndexedWorkspace:
         stop = self.activity.or_stopped(cancelled)
         asked = [read_pattern(self._root, pattern) for pattern in patterns]
         head = self._files.checkout().head
-        matched = match_patterns(self._files.walker_within(self._limit_with(asked)), asked, stop)
+        matched = match_patterns(self._files, self._limit_with(asked), asked, stop)
         if not any(matched.files):
             return PatternReport(0, 0, len(matched.failures), 0, matched.failures, unmatched=matched.unmatched)
         is_new = not self._index.exists()
@@ -343,7 +345,18 @@ class IndexedWorkspace:
         self._directory.rescue()
         return self._memories
 
-    # ------------------------------------------------------------ unsaved text, listeners, end
+    # ------------------------------------------------------------ editors, listeners, end
+
+    def open_file(self, path: str) -> None:
+        """See `sidecar.model.Workspace.open_file`."""
+        self._opened[relative_path(self._root, path)] += 1
+
+    def close_file(self, path: str) -> None:
+        """See `sidecar.model.Workspace.open_file`."""
+        relative = relative_path(self._root, path)
+        self._opened[relative] -= 1
+        if self._opened[relative] <= 0:
+            del self._opened[relative]
 
     def set_buffer(self, path: str, text: str) -> None:
         """Sets the unsaved text of a path. Raises IndexLocked if the open index is read-only."""

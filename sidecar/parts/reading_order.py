@@ -13,6 +13,10 @@ from functools import lru_cache
 from sidecar.model import FoundFile
 from sidecar.parts.languages import language_of
 
+LATER_S = 3600.0
+"""A file that is this much newer than half of the files was written after they were checked out."""
+MOST_RECENT = 1000
+
 
 class Worth(IntEnum):
     """How likely a file of some kind is what a person asks for; the lowest number is read first."""
@@ -63,6 +67,23 @@ def reading_order(
         return path not in opened, worth_of(found), age.get(path, len(recent)), path.count("/")
 
     return sorted(files, key=place)
+
+
+def lately_changed(files: Iterable[FoundFile]) -> list[str]:
+    """The paths of the at most `MOST_RECENT` files that changed last, the latest first; none in a fresh checkout.
+
+    Git writes a file anew when a checkout, a pull or a merge changes it, as an editor does when it saves one: the time
+    of its last change is newer than that of the many that nothing has touched.
+    """
+    found = sorted(files, key=_changed_at, reverse=True)
+    if not found:
+        return []
+    usual = _changed_at(found[len(found) // 2]) + int(LATER_S * 1e9)
+    return [file.path for file in found[:MOST_RECENT] if _changed_at(file) > usual]
+
+
+def _changed_at(found: FoundFile) -> int:
+    return found.stat.mtime_ns
 
 
 def worth_of(found: FoundFile) -> Worth:

@@ -142,6 +142,12 @@ def buffers(client: LspClient, folder: Path) -> dict[str, str]:
     return {path: json.loads(text) for path, _, text in (row.partition("=") for row in answer["matches"])}
 
 
+def open_files(client: LspClient, folder: Path) -> list[str]:
+    """What the engine knows to be open in an editor."""
+    answer = client.request("sidecar/searchByPath", {"pattern": "open files", "workspace": str(folder)})
+    return list(answer["matches"])
+
+
 def opened(client: LspClient, path: Path | str, text: str) -> dict[str, str]:
     uri = path if isinstance(path, str) else path.as_uri()
     client.notify(
@@ -186,6 +192,17 @@ def test_saving_and_closing_give_the_file_back_to_the_disk(client: LspClient, fo
 def test_a_new_file_that_is_not_on_disk_yet_is_seen(client: LspClient, folder: Path) -> None:
     opened(client, folder / "sub" / "new.py", "y = 1\n")
     assert buffers(client, folder) == {"sub/new.py": "y = 1\n"}
+
+
+def test_which_documents_are_open_is_known_until_they_are_closed(client: LspClient, folder: Path) -> None:
+    first = opened(client, folder / "a.py", (folder / "a.py").read_text())
+    second = opened(client, folder / "b.py", "not on disk\n")
+    opened(client, "untitled:Untitled-1", "x = 1\n")
+    assert open_files(client, folder) == ["a.py", "b.py"]
+    client.notify("textDocument/didClose", {"textDocument": first})
+    assert open_files(client, folder) == ["b.py"]
+    client.notify("textDocument/didClose", {"textDocument": second})
+    assert open_files(client, folder) == []
 
 
 def test_documents_elsewhere_are_passed_over(client: LspClient, folder: Path, tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sidecar.engine.ports import Parts, Walker, Watching
 from sidecar.errors import FileNotFound
 from sidecar.model import Checkout, FoundFile, SkippedPath, Stat
 from sidecar.parts.pattern_limit import PatternLimit
+from sidecar.parts.reading_order import lately_changed, reading_order
 from sidecar.settings.load import Settings
 
 
@@ -17,6 +18,7 @@ class WorkspaceFiles:
     """The files below `root`. `buffers` maps paths to the unsaved text of editors; `settings` reads the settings.
 
     `limit` reads the patterns that the index is limited to; None means the whole workspace. It raises IndexCorrupt.
+    `opened` are the paths that are open in editors.
     """
 
     root: str
@@ -24,6 +26,7 @@ class WorkspaceFiles:
     parts: Parts
     settings: Callable[[], Settings]
     limit: Callable[[], PatternLimit | None] = lambda: None
+    opened: Collection[str] = ()
 
     def walker(self) -> Walker:
         """A walker with the current settings, which keeps to the patterns that the index is limited to."""
@@ -40,6 +43,10 @@ class WorkspaceFiles:
     def checkout(self) -> Checkout:
         """What git says now of these files. It costs a few system calls."""
         return self.parts.read_checkout(self.root)
+
+    def in_order(self, files: Sequence[FoundFile]) -> list[FoundFile]:
+        """The same files in the order in which they are to be read; see `parts/reading_order.py`."""
+        return reading_order(files, {*list(self.opened), *list(self.buffers)}, lately_changed(files))
 
     def find(self, path: str, walker: Walker | None = None) -> FoundFile | SkippedPath | None:
         """The file if the walk would offer it, the reason if it would not, or None if it does not exist.

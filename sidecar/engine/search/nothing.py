@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from sidecar import shown
-from sidecar.engine.search.absent import did_you_mean, why_no_match, why_nothing_is_indexed
+from sidecar.engine.search.absent import did_you_mean, is_complete, why_no_match, why_nothing_is_indexed
 from sidecar.engine.search.filters import allowed_chunks
 from sidecar.engine.search.query import understand
 from sidecar.engine.search.rank.index_columns import columns_of
@@ -109,6 +109,8 @@ def _why_empty(snapshot: SearchedSnapshot, collection: Collection) -> str:
         return why_nothing_is_indexed(snapshot)
     if len(_files_of(snapshot, collection)):
         return ""
+    if not is_complete(snapshot):
+        return f"No {_CALLED[collection]} has been read yet: the index is still being built, code first."
     other: Collection = "docs" if collection == "code" else "code"
     number, tool = len(snapshot.paths), _TOOL[other]
     if number == 1:
@@ -118,7 +120,7 @@ def _why_empty(snapshot: SearchedSnapshot, collection: Collection) -> str:
 
 def _why_no_language(snapshot: SearchedSnapshot, request: SearchRequest) -> str:
     files = _files_of(snapshot, request.collection)
-    present = [name for name, _ in Counter(snapshot.languages[file] for file in files).most_common()]
+    present = _most_common_first(snapshot.languages[file] for file in files)
     wanted = list(dict.fromkeys(language.casefold() for language in request.languages))
     if not wanted or set(wanted) & {language.casefold() for language in present}:
         return ""
@@ -131,6 +133,12 @@ def _why_no_language(snapshot: SearchedSnapshot, request: SearchRequest) -> str:
     meant = meant or did_you_mean(unknown[0], LANGUAGES)
     help_with_it = f"did you mean {meant}?" if meant else f"the indexed {what} has {has}."
     return f"There is no language {shown.quoted(unknown[0])}; {help_with_it}"
+
+
+def _most_common_first(names: Iterable[str]) -> list[str]:
+    """The distinct names; equally common ones by the alphabet, whatever was read first."""
+    counts = Counter(names)
+    return sorted(counts, key=lambda name: (-counts[name], name))
 
 
 def _why_no_kind(snapshot: SearchedSnapshot, request: SearchRequest) -> str:

@@ -91,7 +91,7 @@ class Builder:
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
         walked = self._files.walker().walk(stop)
         plan = make_plan(walked, *known, self._files.buffers.keys())
-        plan = self._with_buffers(plan)
+        plan = self._in_order(self._with_buffers(plan))
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)
@@ -163,7 +163,7 @@ class Builder:
                 )
             put_looked_at(connection, pending.paths, seen.unread)
         writer.indexer.remove_as_known(seen.gone)
-        writer.indexer.index_files(seen.found, self._activity.or_stopped(cancelled))
+        writer.indexer.index_files(self._files.in_order(seen.found), self._activity.or_stopped(cancelled))
 
     def _look_at(self, pending: Pending, manifest: Manifest, walker: Walker) -> _Seen:
         seen = _Seen()
@@ -233,6 +233,9 @@ class Builder:
         found = {f.path for f in extra}
         removed = {path: known for path, known in plan.removed.items() if path not in found}
         return replace(plan, changed=(*plan.changed, *extra), removed=removed)
+
+    def _in_order(self, plan: Plan) -> Plan:
+        return replace(plan, changed=tuple(self._files.in_order(plan.changed)))
 
     def _report(self, generation: Generation, plan: Plan, tally: Tally, started: float) -> BuildReport:
         counts = count_collections(generation)

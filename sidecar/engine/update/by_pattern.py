@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.ingest.indexer import Tally
 from sidecar.engine.ingest.plan import Plan, batches, make_plan
+from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
 from sidecar.errors import FileNotFound, IndexLocked
 from sidecar.model import FoundFile, IsCancelled, PatternReport, Progress, SkippedPath, WalkResult
@@ -38,17 +39,23 @@ class _Counts:
     done: set[str] = field(default_factory=set)
 
 
-def match_patterns(walker: Walker, patterns: Sequence[PathPattern], cancelled: IsCancelled) -> Matched:
-    """Walks the workspace and matches its files with the patterns. Raises InvalidPattern and Cancelled."""
+def match_patterns(
+    files: WorkspaceFiles, limit: PatternLimit | None, patterns: Sequence[PathPattern], cancelled: IsCancelled
+) -> Matched:
+    """Walks the workspace within the limit and matches its files with the patterns, in the order of reading.
+
+    Raises InvalidPattern and Cancelled.
+    """
+    walker = files.walker_within(limit)
     walked = walker.walk(cancelled)
-    by_path = {found.path: found for found in walked.files}
+    by_path = {found.path: found for found in files.in_order(walked.files)}
     matched: list[tuple[FoundFile, ...]] = []
     failures: list[tuple[str, str]] = []
     unmatched: list[str] = []
     for pattern in patterns:
-        files = tuple(_named(pattern, by_path))
-        matched.append(files)
-        if files:
+        named = tuple(_named(pattern, by_path))
+        matched.append(named)
+        if named:
             continue
         if pattern.is_glob:
             unmatched.append(pattern.text)

@@ -99,7 +99,7 @@ class Standing:
         done, total = self.job.done, self.job.total
         if self.coverage.lacks("not-read-yet"):
             done, total = self.coverage.indexed, self.coverage.total
-        so_far = f" ({done:,} of {count(total, 'file')} so far)" if total else ""
+        so_far = f" ({done:,} of {count(total, 'file')} so far, code first)" if total else ""
         return f"The index is being built{by}{so_far}; results are partial."
 
     def _stale_notice(self) -> str:

@@ -1,4 +1,5 @@
-"""Gives the engine the unsaved text of open documents, so that a search sees what the editor shows.
+"""Tells the engine which documents are open, and gives it their unsaved text, so that a search sees what the editor
+shows.
 
 A document whose text equals its file is not given: the file may change on disk, and the change must be seen. Only files
 inside a workspace folder count; untitled documents and other schemes are ignored.
@@ -53,7 +54,9 @@ class Buffers:
         """Handles an opened document."""
         path = path_of(uri)
         if path is not None:
-            self._open[uri] = _Open(self._folders.locate(path), text)
+            document = self._open[uri] = _Open(self._folders.locate(path), text)
+            if document.place is not None:
+                self._start(self._tell_open, *document.place)
             self._sync_now(uri)
 
     def changed(self, uri: str, changes: list[Any]) -> None:
@@ -76,6 +79,7 @@ class Buffers:
         document = self._open.pop(uri, None)
         if document is not None and document.place is not None:
             self._start(self._drop, *document.place)
+            self._start(self._tell_closed, *document.place)
 
     def folders_changed(self) -> None:
         """Finds each document's folder again: it may now lie in another folder, or in none."""
@@ -134,6 +138,12 @@ class Buffers:
         # JSON can hold a lone surrogate; UTF-8 cannot.
         self._workspace(folder).set_buffer(path, text.encode("utf-8", "replace").decode("utf-8"))
         self._given.add((folder, path))
+
+    def _tell_open(self, folder: str, path: str) -> None:
+        self._workspace(folder).open_file(path)
+
+    def _tell_closed(self, folder: str, path: str) -> None:
+        self._workspace(folder).close_file(path)
 
     def _drop(self, folder: str, path: str) -> None:
         if (folder, path) in self._given:

@@ -1,0 +1,115 @@
+"""What is read first of a workspace that nobody has indexed yet, and what its answers say of that."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import Cancelled
+from sidecar.model import SearchRequest, never_cancelled
+from tests.engine.projects import FILES, Project
+
+pytestmark = pytest.mark.process
+
+OF_A_KIND = 300
+HOUR_S = 3600
+
+
+@pytest.fixture
+def large(project: Project) -> Project:
+    """Workflows, texts and code, of each more than a few batches; the code comes last in the alphabet."""
+    for number in range(OF_A_KIND):
+        project.write(f".github/workflows/ci_{number:03}.yml", f"name: continuous integration {number}\n")
+        project.write(f"notes/note_{number:03}.txt", f"What was decided on day {number}.\n")
+        project.write(f"zone/module_{number:03}.py", f"def function_{number}():\n    return {number}\n")
+    return project
+
+
+def read_first(workspace: IndexedWorkspace, patterns: tuple[str, ...] = ()) -> list[str]:
+    """Cancels a build after its first batch; returns which files were indexed by then, in the order of reading."""
+    done_once: list[int] = []
+
+    def is_stopped() -> bool:
+        return bool(done_once)
+
+    def look(done: int, total: int, message: str) -> None:
+        if done:
+            done_once.append(done)
+
+    with pytest.raises(Cancelled):
+        if patterns:
+            workspace.index_matching(patterns, False, look, is_stopped)
+        else:
+            workspace.create(look, is_stopped)
+    with workspace.index.readable().snapshots.open() as snapshot:
+        return [path for (path,) in snapshot.connection.execute("SELECT path FROM files ORDER BY id")]
+
+
+def test_code_is_read_before_workflows_and_texts(large: Project) -> None:
+    first = read_first(large.open())
+    assert first and {path.rpartition(".")[2] for path in first} <= {"py", "go", "ts"}
+
+
+def test_code_is_read_first_of_what_patterns_name(large: Project) -> None:
+    first = read_first(large.open(), ("**/*",))
+    assert first and all(path.rpartition(".")[2] in ("py", "go", "ts") for path in first)
+
+
+def test_a_file_that_is_open_in_an_editor_is_read_before_all_others(large: Project) -> None:
+    workspace = large.open()
+    workspace.open_file("notes/note_299.txt")
+    workspace.open_file("notes/note_007.txt")
+    workspace.open_file("notes/note_008.txt")
+    workspace.close_file("notes/note_008.txt")
+    assert read_first(workspace)[:3] == ["notes/note_007.txt", "notes/note_299.txt", "src/cookies.py"]
+
+
+def test_a_file_stays_open_until_the_last_editor_has_closed_it(large: Project) -> None:
+    workspace = large.open()
+    workspace.open_file("notes/note_007.txt")
+    workspace.open_file("notes/note_007.txt")
+    workspace.close_file("notes/note_007.txt")
+    assert read_first(workspace)[0] == "notes/note_007.txt"
+
+
+def test_a_file_with_unsaved_text_counts_as_open_also_before_it_is_on_disk(large: Project) -> None:
+    workspace = large.open()
+    workspace.set_buffer("zone/unsaved.txt", "zebrafish\n")
+    assert read_first(workspace)[0] == "zone/unsaved.txt"
+
+
+def test_what_was_written_after_the_checkout_is_read_before_other_code(large: Project) -> None:
+    checkout = (large.root / "zone/module_000.py").stat().st_mtime
+    for hours, number in enumerate((299, 12), 2):
+        os.utime(large.root / f"zone/module_{number:03}.py", (checkout + hours * HOUR_S,) * 2)
+    assert read_first(large.open())[:2] == ["zone/module_012.py", "zone/module_299.py"]
+
+
+def test_documentation_that_has_not_been_read_yet_is_not_said_to_be_missing(large: Project) -> None:
+    workspace, reasons = large.open(), list[str]()
+
+    def look(done: int, total: int, message: str) -> None:
+        if done and not reasons:
+            reasons.append(workspace.search(SearchRequest("cookies", collection="docs"), never_cancelled).reason)
+
+    workspace.refresh(look, never_cancelled)
+    assert reasons[0] == "No documentation has been read yet: the index is still being built, code first."
+
+
+def test_while_code_is_read_first_an_answer_says_so_from_a_second_process_too(large: Project) -> None:
+    builder, told = large.open(), list[str]()
+    whole = 3 * OF_A_KIND + len(FILES)
+
+    def look(done: int, total: int, message: str) -> None:
+        if 0 < done < total and not told:
+            told.append(builder.search(SearchRequest("function_7", mode="fts"), never_cancelled).notice)
+            told.append(large.open().search(SearchRequest("function_7", mode="fts"), never_cancelled).notice)
+
+    builder.refresh(look, never_cancelled)
+    assert [re.sub(r"\([\d,]+ ", "(N ", said) for said in told] == [
+        f"The index is being built (N of {whole:,} files so far, code first); results are partial.",
+        f"The index is being built by another process (N of {whole:,} files so far, code first); results are partial.",
+    ]
