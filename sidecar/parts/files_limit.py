@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sidecar.model import Decision, FoundFile, Rule, SkippedPath
-from sidecar.parts.reading_order import Worth, reading_order, worth_of
+from sidecar.parts.reading_order import Worth, lately_changed, reading_order, worth_of
 
 
 class FilesLimit:
@@ -25,8 +25,8 @@ class FilesLimit:
         """The decision on a file that the limit leaves out."""
         return Decision(
             Rule.TOO_MANY,
-            f"the setting maxFiles allows {self._most:,}, which are code before texts, data and translations, and near"
-            " the root before deep folders; raise it, or leave out other files with the setting exclude",
+            f"the setting maxFiles allows {self._most:,}, which are code before texts, data and translations, then what"
+            " changed lately, then what is near the root; raise it, or leave out other files with the setting exclude",
         )
 
     def share(self, files: Sequence[FoundFile]) -> tuple[list[FoundFile], list[SkippedPath], FoundFile | None]:
@@ -35,7 +35,7 @@ class FilesLimit:
         if len(files) <= self._most:
             self.leave_out_from(None)
             return list(files), [], None
-        kept = frozenset(found.path for found in reading_order(files)[: self._most])
+        kept = frozenset(found.path for found in reading_order(files, recent=lately_changed(files))[: self._most])
         beyond = [found for found in files if found.path not in kept]
         first = min(beyond, key=_place)
         self.leave_out_from(first, kept.__contains__)
