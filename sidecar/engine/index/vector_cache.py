@@ -1,8 +1,8 @@
 """The chunk vectors that searches have needed so far, in memory, so that none is read from disk twice.
 
-They are float32, in blocks, while all of them fit into 128 MiB. With more, each full block is sealed: kept as integers,
-which take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014). A saved file adds rows to
-the newest block, now and then seals that, and touches nothing else.
+They are float32 while all of them fit into 128 MiB. With more, they are sealed block by block: kept as integers, which
+take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014); the newest stay float32. A
+saved file adds rows to these, now and then seals a block of them, and touches nothing else.
 
 A chunk's id is never reused for another text, so entries never become wrong. Entries of deleted chunks stay until the
 cache is full and misses pile up; then everything is dropped.
@@ -27,11 +27,11 @@ Flags = NDArray[np.bool_]
 Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
 BLOCK = 16_384
-"""Rows that are sealed together. The newest block is not sealed before it is full."""
+"""Rows that are sealed together."""
 MOST_BYTES = 280 * 1024 * 1024
 """Room for a million vectors of 256 numbers."""
 _MOST_EXACT_BYTES = 128 * 1024 * 1024
-"""Vectors are float32 while there is room for another block of them in this: below 131,072 of 256 numbers."""
+"""All vectors are float32 as long as they fit into this: 131,072 of 256 numbers."""
 _READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
 _LARGEST_SPAN = 8_000_000
@@ -52,17 +52,17 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """What the cache holds at one moment: full `blocks` of `block` rows, and after them `tail`, float32 of
-    shape [any, dimension]."""
+    """What the cache holds at one moment: `sealed` blocks of `block` rows, and after them `tail`, float32 of shape
+    [any, dimension]."""
 
-    blocks: tuple[SealedRows | Vectors, ...]
-    tail: Vectors
+    sealed: tuple[SealedRows, ...]
     block: int
+    tail: Vectors
 
     @property
     def rough(self) -> int:
         """The number of rows whose products are rough; they come first."""
-        return self.block * sum(isinstance(block, SealedRows) for block in self.blocks)
+        return self.block * len(self.sealed)
 
 
 class VectorCache:
@@ -107,21 +107,25 @@ class VectorCache:
 
     def _capacity(self, dimension: int) -> int:
         """The number of vectors that there is room for, sealed if need be."""
-        exact = min(self._most_bytes, _MOST_EXACT_BYTES) // (4 * dimension)
         for_sealed = self._most_bytes - 4 * dimension * self._block
-        return max(exact, self._block + for_sealed // bytes_of_sealed(1, dimension) if for_sealed > 0 else 0)
+        sealed = self._block + for_sealed // bytes_of_sealed(1, dimension) if for_sealed > 0 else 0
+        return max(self._exact_room(dimension), sealed)
+
+    def _exact_room(self, dimension: int) -> int:
+        """The number of vectors that there is room for as float32."""
+        return min(self._most_bytes, _MOST_EXACT_BYTES) // (4 * dimension)
 
     def _forget(self) -> None:
         self._used = 0
         self._misses = 0
         self._first = 0
         self._table = np.full(0, -1, np.int32)
-        self._blocks: tuple[SealedRows | Vectors, ...] = ()
+        self._sealed: tuple[SealedRows, ...] = ()
         self._tail: Vectors = np.zeros((0, 0), np.float32)
 
     def _rows(self, ids: Ids) -> tuple[NDArray[np.int32], _Rows]:
         with self._lock:
-            held = _Rows(self._blocks, self._tail, self._block)
+            held = _Rows(self._sealed, self._block, self._tail[: self._used - len(self._sealed) * self._block])
             if not len(self._table):
                 return np.full(len(ids), -1, np.int32), held
             at = ids - self._first
@@ -145,25 +149,24 @@ class VectorCache:
                 self._append(vectors)
 
     def _append(self, vectors: Vectors) -> None:
-        while len(vectors):
-            in_tail = self._used - len(self._blocks) * self._block
-            some = vectors[: self._block - in_tail]
-            self._grow(in_tail, in_tail + len(some), vectors.shape[1])
-            self._tail[in_tail : in_tail + len(some)] = some
-            self._used += len(some)
-            vectors = vectors[len(some) :]
-            if in_tail + len(some) == self._block:
-                self._close_block()
+        in_tail, added = self._used - len(self._sealed) * self._block, len(vectors)
+        if not self._sealed and in_tail + added > self._exact_room(vectors.shape[1]):
+            in_tail = self._seal(in_tail)
+        self._grow(in_tail, in_tail + added, vectors.shape[1])
+        self._tail[in_tail : in_tail + added] = vectors
+        self._used += added
+        if self._sealed:
+            self._seal(in_tail + added)
 
-    def _close_block(self) -> None:
-        """Begins another block. Whoever compares at this moment still has the arrays of before."""
-        self._blocks = (*self._blocks, self._tail)
-        if 4 * self._tail.size * (len(self._blocks) + 1) > min(self._most_bytes, _MOST_EXACT_BYTES):
-            self._blocks = tuple(
-                block if isinstance(block, SealedRows) else SealedRows(block, self._make_compare)
-                for block in self._blocks
-            )
-        self._tail = np.zeros((0, self._tail.shape[1]), np.float32)
+    def _seal(self, in_tail: int) -> int:
+        """Seals the full blocks of the tail and returns how many rows are left in it. Whoever compares at this moment
+        still has the arrays of before."""
+        full = in_tail - in_tail % self._block
+        if full:
+            blocks = np.split(self._tail[:full], full // self._block)
+            self._sealed = (*self._sealed, *(SealedRows(block, self._make_compare) for block in blocks))
+            self._tail = self._tail[full:in_tail].copy()
+        return in_tail - full
 
     def _reach(self, lowest: int, highest: int) -> bool:
         """Extends the table to the ids from `lowest` to `highest`; False if they are too far apart."""
@@ -186,33 +189,28 @@ class VectorCache:
     def _grow(self, used: int, needed: int, dimension: int) -> None:
         if needed <= len(self._tail):
             return
-        tail = np.empty((min(self._block, max(needed, 1024, len(self._tail) * 2)), dimension), np.float32)
+        usual = min(max(1024, len(self._tail) * 2), self._exact_room(dimension))
+        tail = np.empty((max(needed, usual), dimension), np.float32)
         if used:
             tail[:used] = self._tail[:used]
         self._tail = tail
 
 
 def _products(held: _Rows, rows: NDArray[np.int32], vector: Floats) -> Floats:
-    boundary = len(held.blocks) * held.block
-    if not boundary:
+    if not held.sealed:
         return _of_matrix(held.tail, rows, vector)
     digits = Digits(vector)
-    if 4 * len(rows) > boundary:
-        return np.concatenate([*(_of_block(block, digits, vector) for block in held.blocks), held.tail @ vector])[rows]
-    products, blocks = np.zeros(len(rows), np.float32), rows // held.block
+    if 4 * len(rows) > held.rough:
+        return np.concatenate([*(block.products(digits) for block in held.sealed), vector @ held.tail.T])[rows]
+    products, blocks = np.zeros(len(rows), np.float32), np.minimum(rows // held.block, len(held.sealed))
     for number in np.unique(blocks).tolist():
         here = np.flatnonzero(blocks == number)
         within = rows[here] - number * held.block
-        block = held.blocks[number] if number < len(held.blocks) else held.tail
-        if isinstance(block, SealedRows):
-            products[here] = block.products(digits)[within]
+        if number < len(held.sealed):
+            products[here] = held.sealed[number].products(digits)[within]
         else:
-            products[here] = _of_matrix(block, within, vector)
+            products[here] = _of_matrix(held.tail, within, vector)
     return products
-
-
-def _of_block(block: SealedRows | Vectors, digits: Digits, vector: Floats) -> Floats:
-    return block.products(digits) if isinstance(block, SealedRows) else np.asarray(vector @ block.T, np.float32)
 
 
 def _of_matrix(matrix: Vectors, rows: NDArray[np.int32], vector: Floats) -> Floats:
