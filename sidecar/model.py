@@ -142,11 +142,14 @@ class WalkResult:
 
     `unread` are the skipped paths that could not be examined, without the `/`: whether they and what is in them belong
     in the index is unknown. Their rule is NOT_READ, or UNREADABLE when another attempt soon is pointless.
+    `first_beyond` is the path that the limit on the number of files leaves out first; None if it leaves out none, or if
+    not the whole workspace was walked.
     """
 
     files: tuple[FoundFile, ...]
     skipped: tuple[SkippedPath, ...]
     unread: frozenset[str] = frozenset()
+    first_beyond: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

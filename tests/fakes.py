@@ -62,7 +62,7 @@ CONFIG: dict[str, object] = {
     "exclude": [],
     "respectGitignore": True,
     "maxFileSize": "1MB",
-    "maxFiles": 50_000,
+    "maxFiles": 200_000,
     "indexingStrategy": "realtime",
     "docPatterns": ["**/*.md", "**/*.txt"],
     "indexDocs": True,

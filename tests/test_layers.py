@@ -41,7 +41,13 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("stdio", ()),
     ("logs", ("shown",)),
     ("settings", VALUES),
-    ("parts.walk", ("parts.entries", "parts.ignore", "parts.deny", "parts.secrets", *SHARED_PARTS, *SETTINGS, *VALUES)),
+    (
+        "parts.walk",
+        (
+            *("parts.entries", "parts.files_limit", "parts.ignore", "parts.deny", "parts.secrets"),
+            *(*SHARED_PARTS, *SETTINGS, *VALUES),
+        ),
+    ),
     ("parts.manifest", ("parts.left_out", "parts.coverage", *SHARED_PARTS, *VALUES)),
     ("parts.watch", ("parts.git_head", *SHARED_PARTS, *VALUES)),
     ("parts.git_head", ("parts.git_places", *SHARED_PARTS, *VALUES)),

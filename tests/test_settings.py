@@ -143,7 +143,7 @@ def test_malformed_json_is_reported_with_line_and_column_and_other_layers_still_
 @pytest.mark.parametrize("content", ["[1]", "[" * 100_000, '{"maxFiles": ' + "1" * 5000 + "}", " " * 1_000_001])
 def test_a_file_that_makes_no_sense_is_a_problem_and_never_a_crash(tmp_path: Path, content: str) -> None:
     settings = load(written(tmp_path / "config.json", content))
-    assert settings.max_files == 50_000
+    assert settings.max_files == 200_000
     assert len(settings.problems) == 1
 
 

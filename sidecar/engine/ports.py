@@ -45,8 +45,9 @@ class Walker(Protocol):
     def walk(self, cancelled: IsCancelled) -> WalkResult:
         """Walks the whole workspace. Raises Cancelled, and WorkspaceNotFound if the root is not a folder."""
 
-    def leave_out_from(self, path: str | None) -> None:
-        """Applies the limit on the number of files as an earlier whole walk did, whose first path beyond it this is."""
+    def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
+        """Applies the limit on the number of files as an earlier whole walk did, whose `first_beyond` this is; None if
+        it left out none. The limit leaves out no path that `is_kept`."""
 
     def subtree(self, path: str) -> WalkResult:
         """Walks one folder or file of it; empty if it does not exist."""
@@ -154,6 +155,15 @@ class VectorStore(Protocol):
 
 MakeStore: TypeAlias = Callable[[Settings, Path, int, str], VectorStore]
 """Makes the store of a generation: settings, a folder of its own (it may not exist), dimension, and model id."""
+
+
+Int8s = NDArray[np.int8]
+Compare: TypeAlias = Callable[[Int8s], NDArray[np.int32]]
+"""The exact products of a few vectors of digits (at most 63 from 0), shape [n, dimension], with some rows: shape [n,
+rows]."""
+MakeCompare: TypeAlias = Callable[[Int8s], Compare]
+"""Prepares rows of integers (at most 127 from 0), shape [rows, dimension], to be compared with. See
+`parts.vectors.integer_products`."""
 
 
 class Changes(Protocol):
@@ -377,3 +387,4 @@ class Parts:
     preparers: Preparers
     vector_memory_bytes: int
     """The memory for vectors of one open index. While all of them fit, searches do not ask the vector store."""
+    make_compare: MakeCompare

@@ -15,7 +15,7 @@ from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
-from sidecar.engine.ports import EmbeddingCache, Parts, VectorStore, Walker, Watching
+from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, VectorStore, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Checkout, Decision, FileContent, Judged, Rule
@@ -76,6 +76,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
         preparers=preparers(),
         vector_memory_bytes=MOST_BYTES,
+        make_compare=make_compare,
     )
 
 
@@ -164,6 +165,13 @@ def make_store(settings: Settings, folder: Path, dimension: int, model_id: str) 
     from sidecar.parts.vectors.chroma import ChromaStore
 
     return ChromaStore(folder, dimension, model_id)
+
+
+def make_compare(rows: Int8s) -> Compare:
+    """Compares rows of integers with onnxruntime, which is imported at the first call."""
+    from sidecar.parts.vectors.integer_products import IntegerProducts
+
+    return IntegerProducts(rows)
 
 
 def make_searcher(ranker: str = "") -> Searcher:

@@ -212,7 +212,8 @@ class Manifest:
         return {r[0]: (Stat(*r[1:5]), bool(r[5])) for r in rows}
 
     def first_beyond(self) -> str | None:
-        """The first path, in order, that the limit on the number of files left out; None if it left out none."""
+        """The path that the limit on the number of files left out first, in the last pass over the whole workspace;
+        None if it left out none."""
         with self.lock, translated(self.path):
             return read_first_beyond(self.connection)
 
@@ -468,8 +469,8 @@ def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
 
 def read_first_beyond(connection: sqlite3.Connection) -> str | None:
     """See `Manifest.first_beyond`."""
-    (path,) = connection.execute("SELECT min(path) FROM left_out WHERE rule = ?", (Rule.TOO_MANY.value,)).fetchone()
-    return path if path is None else str(path)
+    row = connection.execute("SELECT value FROM meta WHERE key = 'first_beyond'").fetchone()
+    return None if row is None or row[0] is None else str(row[0])
 
 
 def _known(row: Sequence[Any]) -> KnownFile:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat as modes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sidecar import errors, shown
 from sidecar.model import (
@@ -26,6 +26,7 @@ from sidecar.model import (
 from sidecar.parts import deny
 from sidecar.parts.data_folder import is_own_folder
 from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_there
+from sidecar.parts.files_limit import FilesLimit
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.ignore import IgnoreRules, Level, git_verdict, sidecar_verdict
 from sidecar.parts.languages import is_documentation
@@ -37,6 +38,7 @@ from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.values import DEFAULTS, written
 
 _INDEXED = Decision(Rule.INDEXED)
+_NO_STAT = Stat(0, 0, 0, 0)
 _LARGEST = next(one.high for one in DECLARATIONS if one.key == "maxFileSize")
 
 
@@ -137,17 +139,17 @@ class DiskWalker:
         self._include = _Globs(self._options.include)
         self._exclude = _Globs(self._options.exclude)
         self._rules = IgnoreRules(self._root, self._options.respect_gitignore, self._options.global_ignore)
-        self._first_beyond: str | None = None
+        self._limit = FilesLimit(self._options.max_files)
 
     @property
     def options(self) -> WalkOptions:
         """The options that the walker was made with."""
         return self._options
 
-    def leave_out_from(self, path: str | None) -> None:
-        """Applies the limit on the number of files as an earlier whole walk did, whose first path beyond it this is;
-        None if that walk left out none."""
-        self._first_beyond = path
+    def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
+        """Applies the limit on the number of files as an earlier whole walk did, whose `first_beyond` this is; None if
+        that walk left out none. The limit leaves out no path that `is_kept`."""
+        self._limit.leave_out_from(None if path is None else self._unseen(path), is_kept)
 
     # ------------------------------------------------------------ many
 
@@ -160,9 +162,8 @@ class DiskWalker:
         except (OSError, TooManyRules) as error:
             harvest = _Harvest()
             harvest.leave_unread("", True, error)
-        files, kept = sorted(harvest.files, key=_path_of), self._options.max_files
-        self._first_beyond = files[kept].path if len(files) > kept else None
-        return self._result(files, harvest)
+        files, beyond, first = self._limit.share(sorted(harvest.files, key=_path_of))
+        return _result(files, [*harvest.skipped, *beyond], harvest.unread, first.path if first else None)
 
     def subtree(self, path: str, cancelled: IsCancelled = never_cancelled) -> WalkResult:
         """Walks one folder, or looks at one file; the result is empty when the path does not exist.
@@ -177,27 +178,12 @@ class DiskWalker:
         if not decision.indexed:
             unread = frozenset({entry.path} if entry.failure and decision.rule in NOT_LOOKED_AT else ())
             return WalkResult((), (SkippedPath(storable(entry.path) + "/" * entry.is_folder, decision),), unread)
-        if folder is None:
-            return WalkResult((self._offer(entry),), ())
-        harvest = self._descend(folder, cancelled)
-        return self._result(sorted(harvest.files, key=_path_of), harvest)
-
-    def _result(self, files: list[FoundFile], harvest: _Harvest) -> WalkResult:
-        first, skipped = self._first_beyond, harvest.skipped
-        if first is not None:
-            skipped = skipped + [SkippedPath(file.path, self._too_many()) for file in files if file.path >= first]
-            files = [file for file in files if file.path < first]
-        return WalkResult(tuple(files), tuple(sorted(skipped, key=_path_of)), frozenset(harvest.unread))
-
-    def _too_many(self) -> Decision:
-        return Decision(
-            Rule.TOO_MANY,
-            f"the setting maxFiles allows {self._options.max_files:,}, which are the first in path order; raise it, or"
-            " leave out other files with the setting exclude",
-        )
-
-    def _is_beyond(self, path: str) -> bool:
-        return self._first_beyond is not None and path >= self._first_beyond
+        harvest = _Harvest([self._offer(entry)]) if folder is None else self._descend(folder, cancelled)
+        files = [file for file in harvest.files if not self._limit.leaves_out(file)]
+        beyond = [
+            SkippedPath(file.path, self._limit.decision) for file in harvest.files if self._limit.leaves_out(file)
+        ]
+        return _result(sorted(files, key=_path_of), [*harvest.skipped, *beyond], harvest.unread, None)
 
     def _descend(self, start: _Folder, cancelled: IsCancelled) -> _Harvest:
         harvest, pending = _Harvest(), [start]
@@ -246,8 +232,8 @@ class DiskWalker:
     def decide(self, path: str) -> Decision:
         """The decision on one relative path and the folders above it; for a missing path, what its name decides."""
         decision, entry, folder = self._trace(path.strip("/"))
-        if decision.indexed and folder is None and self._is_beyond(entry.path):
-            return self._too_many()
+        if decision.indexed and folder is None and self._limit.leaves_out(self._unseen(entry.path)):
+            return self._limit.decision
         return decision
 
     def found(self, path: str) -> FoundFile | SkippedPath:
@@ -262,8 +248,8 @@ class DiskWalker:
             raise errors.FileNotFound(f"{shown.place(path)} does not exist.")
         if decision.indexed and folder is not None:
             return SkippedPath(f"{entry.path}/", Decision(Rule.FOLDER, "a folder"))
-        if decision.indexed and self._is_beyond(entry.path):
-            decision = self._too_many()
+        if decision.indexed and self._limit.leaves_out(self._unseen(entry.path)):
+            decision = self._limit.decision
         if not decision.indexed:
             return SkippedPath(path.strip("/"), decision)
         return self._offer(entry)
@@ -404,8 +390,18 @@ class DiskWalker:
 
     def _offer(self, entry: Entry) -> FoundFile:
         assert entry.stat is not None
-        collection: Collection = "docs" if self._is_documentation(entry.path) else "code"
-        return FoundFile(entry.path, Stat.of(entry.stat), collection)
+        return replace(self._unseen(entry.path), stat=Stat.of(entry.stat))
+
+    def _unseen(self, path: str) -> FoundFile:
+        """What the path alone says of a file."""
+        collection: Collection = "docs" if self._is_documentation(path) else "code"
+        return FoundFile(path, _NO_STAT, collection)
+
+
+def _result(
+    files: list[FoundFile], skipped: list[SkippedPath], unread: set[str], first_beyond: str | None
+) -> WalkResult:
+    return WalkResult(tuple(files), tuple(sorted(skipped, key=_path_of)), frozenset(unread), first_beyond)
 
 
 def only_patterns(limit: PatternLimit) -> str:

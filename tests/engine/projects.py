@@ -179,8 +179,8 @@ class _Within:
         with self._around():
             return self._walker.walk(cancelled)
 
-    def leave_out_from(self, path: str | None) -> None:
-        self._walker.leave_out_from(path)
+    def leave_out_from(self, path: str | None, is_kept: Callable[[str], bool]) -> None:
+        self._walker.leave_out_from(path, is_kept)
 
     def subtree(self, path: str) -> WalkResult:
         with self._around():

@@ -116,8 +116,11 @@ class SmallIndex:
 
     def with_room(self, most_bytes: int) -> SmallIndex:
         """The same, whose searches keep so many bytes of vectors in memory."""
-        path = self.manifest.path
-        return replace(self, snapshots=Snapshots(path, lambda: self.kept, PATH_WEIGHT, cache=VectorCache(most_bytes)))
+        return self.with_cache(VectorCache(most_bytes))
+
+    def with_cache(self, cache: VectorCache) -> SmallIndex:
+        """The same, whose searches keep vectors in this cache."""
+        return replace(self, snapshots=Snapshots(self.manifest.path, lambda: self.kept, PATH_WEIGHT, cache=cache))
 
     def with_parts(self, embedder: Callable[[], Embedder], store: Callable[[], NearestChunks | None]) -> SmallIndex:
         return replace(self, embedder=embedder, store=store)

@@ -80,11 +80,11 @@ def test_a_file_beyond_the_number_of_files_names_the_limit_and_what_to_set(proje
     workspace = project.open()
     if indexed:
         index(workspace)
-    answer = workspace.explain("src/retry.py")
+    answer = workspace.explain("README.md")
     assert (answer.decision.rule.value, answer.in_index, answer.stale) == ("too-many-files", False, False)
     assert "the setting maxFiles allows 2" in answer.decision.detail
     assert "raise it, or leave out other files with the setting exclude" in answer.decision.detail
-    assert workspace.explain("README.md").decision.indexed
+    assert workspace.explain("src/parse.ts").decision.indexed
 
 
 def test_a_file_beyond_the_number_of_files_stays_out_when_it_changes_or_is_asked_for(project: Project) -> None:
@@ -93,12 +93,12 @@ def test_a_file_beyond_the_number_of_files_stays_out_when_it_changes_or_is_asked
     workspace = project.open()
     index(workspace)
     assert eventually(lambda: workspace.status().watcher_active)
-    project.write("src/retry.py", "def changed():\n    return 1\n")
-    project.write("docs/guide.md", "# Guide\n\nanother_word_of_the_guide\n")
-    assert eventually(lambda: find(workspace, "another_word_of_the_guide", collection="docs", mode="fts"))
-    assert workspace.find_paths("**", 10).paths == ("README.md", "docs/guide.md")
+    project.write("README.md", "# Changed\n")
+    project.write("src/parse.ts", "export const another_word_of_the_parser = 1\n")
+    assert eventually(lambda: find(workspace, "another_word_of_the_parser", mode="fts"))
+    assert workspace.find_paths("**", 10).paths == ("src/cookies.py", "src/parse.ts")
     with pytest.raises(FileExcluded, match="maxFiles"):
-        workspace.reindex_file("src/retry.py")
+        workspace.reindex_file("README.md")
 
 
 @pytest.mark.parametrize(

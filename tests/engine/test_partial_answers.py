@@ -8,20 +8,27 @@ import threading
 import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.errors import Cancelled
+from sidecar.errors import Cancelled, DocsIndexNotFound
 from sidecar.model import Rule, SearchRequest, StatusAnswer, never_cancelled
 from tests.engine.projects import FILES, Project, index
 
 pytestmark = pytest.mark.process
 
 MANY = 600
+BEYOND = (
+    f"100 of {MANY} files are indexed: {MANY - 100} are beyond the setting maxFiles. Raise maxFiles to index them too."
+)
 
 
 def notices(workspace: IndexedWorkspace) -> set[str]:
     """What answers of every kind say of themselves."""
+    docs = workspace.search(SearchRequest("cookies", mode="fts", collection="docs"), never_cancelled).notice
+    return {docs, *notices_without_docs(workspace)}
+
+
+def notices_without_docs(workspace: IndexedWorkspace) -> set[str]:
     return {
         workspace.search(SearchRequest("expire cookies"), never_cancelled).notice,
-        workspace.search(SearchRequest("cookies", mode="fts", collection="docs"), never_cancelled).notice,
         workspace.find_paths("**/*", 3).notice,
         workspace.find_symbols("function", (), 3).notice,
         workspace.find_closest("cookies", 3, 0.0, never_cancelled).notice,
@@ -102,11 +109,20 @@ def test_what_another_process_rebuilds_is_said_by_this_one(large: Project) -> No
     assert notices(reader) == {""} and reader.status().status == "ready"
 
 
-def test_files_beyond_the_limit_are_counted(large: Project) -> None:
+def test_files_beyond_the_limit_are_counted_and_it_is_said_what_to_set(large: Project) -> None:
     large.flags["maxFiles"] = 100
     workspace = large.open()
     index(workspace)
-    assert said_by_all(workspace) == f"100 of {MANY} files are indexed: {MANY - 100} are beyond the setting maxFiles."
+    assert notices_without_docs(workspace) == {BEYOND}
+
+
+def test_documentation_that_is_beyond_the_limit_is_not_said_to_be_unknown(large: Project) -> None:
+    large.flags["maxFiles"] = 100
+    workspace = large.open()
+    index(workspace)
+    said = f"None of the 100 indexed files is documentation; {MANY - 100} files are beyond the setting maxFiles"
+    with pytest.raises(DocsIndexNotFound, match=said):
+        workspace.search(SearchRequest("cookies", collection="docs"), never_cancelled)
 
 
 @pytest.mark.parametrize("path", ["zz.py", "src/cookies.py"])
@@ -151,7 +167,7 @@ def test_a_status_says_how_many_files_belong_to_the_index_and_why_some_are_not_i
     assert status.holds.total == MANY + 1 and status.holds.indexed == status.files == 150
     assert dict(status.holds.missing) == {"maxFiles": MANY - 150, "secrets": 1}
     assert (status.status, status.behind) == ("ready", False)
-    assert status.notice == said_by_all(workspace)
+    assert notices_without_docs(workspace) == {status.notice}
 
 
 def test_what_the_settings_exclude_is_not_missing(project: Project) -> None:
@@ -198,4 +214,4 @@ def test_a_whole_index_says_nothing(large: Project) -> None:
 def test_what_a_limit_leaves_out_is_said_when_the_index_is_made(large: Project) -> None:
     large.flags["maxFiles"] = 100
     report = index(large.open())
-    assert report.notice == f"100 of {MANY} files are indexed: {MANY - 100} are beyond the setting maxFiles."
+    assert report.notice == BEYOND

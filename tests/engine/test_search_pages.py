@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.search.hits import within_budget
 from sidecar.engine.search.source import NearestChunks
 from sidecar.engine.search.vector_search import EXACT
 from sidecar.errors import Cancelled, InvalidPattern, StoreFailed
 from sidecar.model import Collection, Hit, Ids, SearchRequest, Vectors
+from sidecar.parts.vectors.integer_products import IntegerProducts
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
 
 
@@ -252,6 +254,24 @@ def test_while_memory_has_room_for_all_vectors_they_are_compared_and_the_store_i
     assert unused.search("task_778").hits
 
 
+@pytest.mark.parametrize("query", ["task_777", "return 5", "how is a task made", "zzz", "def"])
+def test_vectors_that_fit_only_as_integers_give_the_same_answers_without_the_store(
+    big: tuple[SmallIndex, np.ndarray, np.ndarray], query: str
+) -> None:
+    index, _, vectors = big
+    exact = with_store(index, None)
+    for block in (1024, 500):
+        room = 4 * vectors.shape[1] * block + (vectors.shape[1] + 8) * len(vectors)
+        assert room < vectors.nbytes / 2
+        cache = VectorCache(room, IntegerProducts, block)
+        rough = index.with_cache(cache).with_parts(shipped_model, lambda: pytest.fail("the store is not asked"))
+        for mode in ("vector", "hybrid"):
+            for _ in range(2):
+                assert rough.search(query, mode=mode, top_k=30).hits == exact.search(query, mode=mode, top_k=30).hits
+        compared = cache.compare(np.array([1]), vectors[0], lambda at: pytest.fail("it is in memory"), rough=True)
+        assert compared.rough is not None and compared.rough.all()
+
+
 def test_a_search_is_cancelled_while_vectors_are_read(big: tuple[SmallIndex, np.ndarray, np.ndarray]) -> None:
     index, _, vectors = big
     asked = 0
@@ -273,13 +293,13 @@ def test_vectors_that_are_not_whole_yet_are_compared_too_but_not_remembered(tmp_
         vector = shipped_model().embed_query("second")
         rows = np.arange(2, dtype=np.int32)
         with index.snapshot() as snapshot:
-            first, found = snapshot.cosines(rows, vector, lambda: None)
+            first = snapshot.cosines(rows, vector, lambda: None)
             vectors, _ = snapshot.vectors(rows)
             read: list[int] = []
-            again, _ = snapshot.cosines(rows, vector, lambda: read.append(1))
-        assert found.all()
-        np.testing.assert_allclose(first, vectors @ vector, atol=1e-6)
-        np.testing.assert_allclose(again, first, atol=1e-6)
+            again = snapshot.cosines(rows, vector, lambda: read.append(1))
+        assert first.found.all()
+        np.testing.assert_allclose(first.products, vectors @ vector, atol=1e-6)
+        np.testing.assert_allclose(again.products, first.products, atol=1e-6)
         assert read == [1]
 
 

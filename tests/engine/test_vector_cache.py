@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from sidecar.engine.index.vector_cache import VectorCache
+from sidecar.engine.index.sealed_rows import Digits, SealedRows, compare_with_numpy
+from sidecar.engine.index.vector_cache import BLOCK, MOST_BYTES, Compared, VectorCache
+from sidecar.engine.ports import Compare
+from sidecar.model import Vectors
+from sidecar.parts.vectors.integer_products import IntegerProducts
 
 DIMENSION = 8
 ROW_BYTES = DIMENSION * 4
@@ -28,9 +38,9 @@ class Disk:
 def ask(cache: VectorCache, *ids: int) -> int:
     """Asks for products, checks every one, and returns how many vectors were read from disk."""
     disk = Disk(np.array(ids, np.int64))
-    products, found = cache.compare(disk.ids, np.full(DIMENSION, 0.5, np.float32), disk.load)
-    assert found.tolist() == [i % 3 != 0 for i in ids]
-    assert products.tolist() == [i * DIMENSION / 2 if i % 3 else 0 for i in ids]
+    compared = cache.compare(disk.ids, np.full(DIMENSION, 0.5, np.float32), disk.load)
+    assert compared.found.tolist() == [i % 3 != 0 for i in ids]
+    assert compared.products.tolist() == [i * DIMENSION / 2 if i % 3 else 0 for i in ids]
     return disk.read
 
 
@@ -87,3 +97,138 @@ def test_a_full_cache_serves_what_it_holds_and_starts_anew_when_misses_pile_up()
     assert ask(cache, 10, 11, 13) == 3
     assert ask(cache, 10, 11, 13) == 0
     assert ask(cache) == 0
+
+
+# ---------------------------------------------------------------- sealed blocks
+
+
+def unit(vectors: NDArray[np.floating]) -> Vectors:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0), np.float32)
+
+
+def filled(vectors: Vectors, most_bytes: int = MOST_BYTES) -> tuple[VectorCache, Callable[..., Compared]]:
+    """A cache that has read all of these vectors, and a function that compares them; it reads again what it must."""
+    cache = VectorCache(most_bytes, IntegerProducts)
+    ids = np.arange(1, len(vectors) + 1, dtype=np.int64)
+
+    def compare(query: NDArray[np.float32], **wishes: bool) -> Compared:
+        return cache.compare(ids, query, lambda at: (vectors[at], np.ones(len(at), bool)), **wishes)
+
+    compare(np.zeros(vectors.shape[1], np.float32))
+    return cache, compare
+
+
+ROWS = 2 * BLOCK + 300
+SETS: Mapping[str, Callable[[np.random.Generator, int], Vectors]] = {
+    "random": lambda rng, d: rng.standard_normal((ROWS, d)).astype(np.float32),
+    "all equal": lambda rng, d: np.tile(rng.standard_normal(d).astype(np.float32), (ROWS, 1)),
+    "zero": lambda _, d: np.zeros((ROWS, d), np.float32),
+    "some zero": lambda rng, d: rng.standard_normal((ROWS, d)).astype(np.float32) * (np.arange(ROWS) % 3 > 0)[:, None],
+    "one huge number": lambda rng, d: (rng.standard_normal((ROWS, d)) + 1000 * (np.arange(d) == 3)).astype(np.float32),
+    "one number": lambda rng, d: np.eye(d, dtype=np.float32)[rng.integers(0, d, ROWS)],
+    "tiny numbers": lambda rng, d: (rng.standard_normal((ROWS, d)) * 1e-38).astype(np.float32),
+}
+
+
+LITTLE_ROOM = 4 * 64 * BLOCK + 80 * (BLOCK + 400)
+"""Room for `ROWS` vectors of 64 numbers, but not as float32."""
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_while_they_fit_vectors_are_compared_exactly_in_any_number_of_blocks(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    vectors = unit(SETS[kind](rng, 64))
+    _, compare = filled(vectors)
+    for query in (unit(rng.standard_normal((1, 64)))[0], vectors[1], np.zeros(64, np.float32)):
+        compared = compare(query, rough=True)
+        assert compared.found.all() and compared.rough is None
+        np.testing.assert_allclose(compared.products, vectors @ query, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SETS if kind != "one huge number"])
+def test_of_too_many_vectors_the_closest_are_among_twice_as_many_and_exact_ones_are_read_again(kind: str) -> None:
+    rng = np.random.default_rng(11)
+    vectors = unit(SETS[kind](rng, 64))
+    _, compare = filled(vectors, LITTLE_ROOM)
+    for query in (*unit(rng.standard_normal((3, 64))), vectors[1]):
+        exact, rough = compare(query), compare(query, rough=True)
+        assert rough.rough is not None and rough.rough.sum() == 2 * BLOCK and exact.rough is None
+        np.testing.assert_allclose(exact.products, vectors @ query, atol=1e-6)
+        np.testing.assert_allclose(rough.products, vectors @ query, atol=0.02)
+        compared_again = exact.products[np.argsort(-rough.products, kind="stable")[:400]]
+        np.testing.assert_allclose(np.sort(compared_again)[-200:], np.sort(exact.products)[-200:], atol=1e-6)
+
+
+@pytest.mark.parametrize("room", [MOST_BYTES, LITTLE_ROOM])
+def test_some_rows_of_any_block_have_the_products_that_all_rows_have(room: int) -> None:
+    rng = np.random.default_rng(5)
+    vectors = unit(rng.standard_normal((ROWS, 64)))
+    cache, compare = filled(vectors, room)
+    query = vectors[9]
+    whole = compare(query, rough=True).products
+    for ids in (rng.integers(1, ROWS + 1, 50), np.array([ROWS]), np.array([1, ROWS, BLOCK, BLOCK + 1])):
+        some = cache.compare(ids, query, lambda at: pytest.fail("it is in memory"), rough=True)
+        np.testing.assert_allclose(some.products, whole[ids - 1], atol=1e-6)
+
+
+def test_every_library_finds_the_same() -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.integers(-127, 128, (1000, 256)).astype(np.int8)
+    digits = rng.integers(-63, 64, (3, 256)).astype(np.int8)
+    for rows_, digits_ in ((rows, digits), (np.full_like(rows, -127), np.full_like(digits, -63)), (rows[:1], digits)):
+        wanted = digits_.astype(np.int32) @ rows_.T.astype(np.int32)
+        assert (IntegerProducts(rows_)(digits_) == wanted).all()
+        assert (compare_with_numpy(rows_)(digits_) == wanted).all()
+
+
+@given(
+    arrays(np.float32, (20, 16), elements=st.floats(-1, 1, width=32)),
+    arrays(np.float32, 16, elements=st.floats(-1, 1, width=32)),
+)
+def test_any_vectors_are_compared_to_half_a_step_of_their_largest_number(
+    vectors: Vectors, query: NDArray[np.float32]
+) -> None:
+    found = SealedRows(vectors, compare_with_numpy).products(Digits(query))
+    step = np.abs(vectors).max(axis=1) / 127
+    worst = 0.5001 * step * np.abs(query).sum() + 2e-4 * np.abs(query).max() * np.abs(vectors).sum(axis=1)
+    assert (np.abs(found - vectors.astype(np.float64) @ query) <= worst + 1e-6).all()
+
+
+def test_a_saved_file_reads_its_own_rows_and_leaves_sealed_blocks_as_they_are() -> None:
+    sealed: list[int] = []
+
+    def make(rows: NDArray[np.int8]) -> Compare:
+        sealed.append(len(rows))
+        return compare_with_numpy(rows)
+
+    cache = VectorCache(LITTLE_ROOM, make)
+    vectors = unit(np.random.default_rng(1).standard_normal((ROWS, 64)))
+    ids, query = np.arange(1, len(vectors) + 1), vectors[7]
+    read: list[int] = []
+
+    def ask(upto: int) -> None:
+        def load(at: NDArray[np.int64]) -> tuple[Vectors, NDArray[np.bool_]]:
+            read.extend(at.tolist())
+            return vectors[at], np.ones(len(at), bool)
+
+        cache.compare(ids[:upto], query, load, rough=True)
+
+    ask(ROWS - 10)
+    assert sealed == [BLOCK, BLOCK]
+    read.clear()
+    ask(ROWS)
+    assert read == list(range(ROWS - 10, ROWS))
+    assert sealed == [BLOCK, BLOCK]
+
+
+def test_nothing_and_a_single_row_are_compared() -> None:
+    cache, compare = filled(np.full((1, 4), 0.5, np.float32))
+    assert compare(np.ones(4, np.float32)).products.tolist() == [2.0]
+    nothing = cache.compare(np.zeros(0, np.int64), np.ones(4, np.float32), lambda at: pytest.fail("nothing to read"))
+    assert len(nothing.products) == 0 and nothing.rough is None
+
+
+def test_a_million_vectors_fit_into_memory() -> None:
+    assert VectorCache().has_room(1_000_000, 256)
+    assert not VectorCache().has_room(1_200_000, 256)

@@ -370,6 +370,53 @@ def test_limits_on_size_and_count(tmp_path: Path) -> None:
         assert judge.found(item.path) == item
 
 
+def kept(judge: DiskWalker) -> list[str]:
+    return paths(judge.walk().files)
+
+
+MANY_KINDS = (
+    *("Documentation/a.rst", "arch/x86/boot/deep/early.c", "aaa.json", "net/ipv4/tcp_timer.c", "po/de.po"),
+    *("mm/slab.c", "tools/testing/test_slab.c", "README.md", "a/b/c/d/e/f.json"),
+)
+
+
+def test_a_limit_keeps_what_matters_most_and_not_what_comes_first_in_the_alphabet(tmp_path: Path) -> None:
+    for path in MANY_KINDS:
+        write(tmp_path, path)
+    assert kept(walker(tmp_path, max_files=2)) == ["mm/slab.c", "net/ipv4/tcp_timer.c"]
+    assert kept(walker(tmp_path, max_files=4)) == [
+        "arch/x86/boot/deep/early.c",
+        "mm/slab.c",
+        "net/ipv4/tcp_timer.c",
+        "tools/testing/test_slab.c",
+    ]
+    assert kept(walker(tmp_path, max_files=len(MANY_KINDS))) == sorted(MANY_KINDS)
+    judge = walker(tmp_path, max_files=3)
+    told = judge.walk()
+    assert told.first_beyond == "tools/testing/test_slab.c"
+    for item in told.skipped:
+        assert judge.decide(item.path) == item.decision == judge.subtree(item.path).skipped[0].decision
+        assert judge.found(item.path) == item
+    assert all(judge.decide(found.path).indexed for found in told.files)
+
+
+def test_a_later_walker_applies_the_limit_as_the_whole_walk_did_and_keeps_what_is_kept(tmp_path: Path) -> None:
+    for path in MANY_KINDS:
+        write(tmp_path, path)
+    told = walker(tmp_path, max_files=2).walk()
+    later = walker(tmp_path, max_files=2)
+    later.leave_out_from(told.first_beyond, lambda path: path == "aaa.json")
+    write(tmp_path, "mm/new.c")
+    write(tmp_path, "mm/very/deep/down/in/new.c")
+    assert later.decide("mm/new.c").indexed
+    assert later.decide("aaa.json").indexed, "it is in the index, and a limit on their number takes out no single file"
+    assert paths(later.subtree("mm").files) == ["mm/new.c", "mm/slab.c"]
+    assert later.decide("mm/very/deep/down/in/new.c").rule is Rule.TOO_MANY
+    assert later.decide("README.md").rule is Rule.TOO_MANY
+    later.leave_out_from(None, lambda _: False)
+    assert later.decide("README.md").indexed
+
+
 def test_documents_go_to_their_own_collection_or_nowhere(tmp_path: Path) -> None:
     for path in ("README.MD", "a.c", "doc/b.txt", "CMakeLists.txt"):
         write(tmp_path, path)

@@ -51,7 +51,7 @@ def _walker(files: WorkspaceFiles, generation: Generation | None) -> Walker:
         walker.walk(never_cancelled)
     else:
         with generation.snapshots.open() as snapshot:
-            walker.leave_out_from(read_first_beyond(snapshot.connection))
+            walker.leave_out_from(read_first_beyond(snapshot.connection), frozenset(snapshot.paths).__contains__)
     return walker
 
 

@@ -239,7 +239,7 @@ class Generations:
         read_only_reason: str = "",
     ) -> Generation:
         path = self._directory.manifest(number)
-        cache = VectorCache(self._parts.vector_memory_bytes)
+        cache = VectorCache(self._parts.vector_memory_bytes, self._parts.make_compare)
         snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close, cache)
 
         def embedder() -> Embedder:

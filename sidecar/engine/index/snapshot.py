@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import Memo
-from sidecar.engine.index.vector_cache import VectorCache
+from sidecar.engine.index.vector_cache import Compared, VectorCache
 from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.engine.ingest.embedding_text import body_text
 from sidecar.engine.ingest.prepare import text_hash
@@ -157,29 +157,32 @@ class Snapshot(Arrays):
         return self.vector_cache.has_room(len(self.chunk_ids), dimension)
 
     def cosines(
-        self, rows: Int32s, vector: NDArray[np.float32], check: Callable[[], None]
-    ) -> tuple[NDArray[np.float32], Flags]:
+        self, rows: Int32s, vector: NDArray[np.float32], check: Callable[[], None], *, rough: bool = False
+    ) -> Compared:
         """Cosines between a unit vector and the vectors of these chunk rows, shape [n], and which rows have a vector.
 
-        Rows without a vector get 0. `check` is called before each read from disk, and what it raises ends the
-        comparison.
+        Rows without a vector get 0. If `rough`, two decimals are enough where they take less time. `check` is called
+        before each read from disk, and what it raises ends the comparison.
         """
 
-        def compared(cache: VectorCache, rows: Int32s) -> tuple[NDArray[np.float32], Flags]:
+        def compared(cache: VectorCache, rows: Int32s) -> Compared:
             def load(positions: Ids) -> tuple[Vectors, Flags]:
                 check()
                 return self.vectors(rows[positions])
 
-            return cache.compare(self.chunk_ids[rows], vector, load)
+            return cache.compare(self.chunk_ids[rows], vector, load, rough=rough)
 
         # A chunk's vector is final only when its file's path has one too; until then it is not cached.
         if (self.file_vector > 0).all():
             return compared(self.vector_cache, rows)
         whole = self.file_vector[self.chunk_file[rows]] > 0
         cosines, found = np.zeros(len(rows), np.float32), np.zeros(len(rows), bool)
+        coarse = np.zeros(len(rows), bool)
         for cache, some in ((self.vector_cache, whole), (VectorCache(0), ~whole)):
-            cosines[some], found[some] = compared(cache, rows[some])
-        return cosines, found
+            part = compared(cache, rows[some])
+            cosines[some], found[some] = part.products, part.found
+            coarse[some] = False if part.rough is None else part.rough
+        return Compared(cosines, found, coarse if coarse.any() else None)
 
     def vectors(self, rows: Int32s) -> tuple[Vectors, Flags]:
         """The vectors of these chunk rows, read from disk, shape [n, dimension], and which rows have one.

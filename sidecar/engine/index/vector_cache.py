@@ -1,5 +1,9 @@
 """The chunk vectors that searches have needed so far, in memory, so that none is read from disk twice.
 
+They are float32 while all of them fit into 128 MiB. With more, they are sealed block by block: kept as integers, which
+take a quarter of the memory and are compared faster, but roughly (docs/decisions/0014); the newest stay float32. A
+saved file adds rows to these, now and then seals a block of them, and touches nothing else.
+
 A chunk's id is never reused for another text, so entries never become wrong. Entries of deleted chunks stay until the
 cache is full and misses pile up; then everything is dropped.
 """
@@ -7,88 +11,162 @@ cache is full and misses pile up; then everything is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.index.sealed_rows import Digits, SealedRows, bytes_of_sealed, compare_with_numpy
+from sidecar.engine.ports import MakeCompare
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
 
+Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 Load: TypeAlias = Callable[[NDArray[np.int64]], tuple[Vectors, Flags]]
 
-MOST_BYTES = 128 * 1024 * 1024
-_BLOCK = 2048
+BLOCK = 16_384
+"""Rows that are sealed together."""
+MOST_BYTES = 280 * 1024 * 1024
+"""Room for a million vectors of 256 numbers."""
+_MOST_EXACT_BYTES = 128 * 1024 * 1024
+"""All vectors are float32 as long as they fit into this: 131,072 of 256 numbers."""
+_READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
 _LARGEST_SPAN = 8_000_000
 """The most entries of the table from chunk id to row, four bytes each. Ids further apart than this empty the cache."""
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Dot products of chunks with a vector, shape [n]. `found` says which chunks have one; the others get 0.
+
+    `rough` says which products have only two decimals; None if none has.
+    """
+
+    products: Floats
+    found: Flags
+    rough: Flags | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What the cache holds at one moment: `sealed` blocks of `block` rows, and after them `tail`, float32 of shape
+    [any, dimension]."""
+
+    sealed: tuple[SealedRows, ...]
+    block: int
+    tail: Vectors
+
+    @property
+    def rough(self) -> int:
+        """The number of rows whose products are rough; they come first."""
+        return self.block * len(self.sealed)
+
+
 class VectorCache:
     """Thread-safe. `load` is called without holding the lock, so that two threads may load the same ids."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, most_bytes: int = MOST_BYTES, make_compare: MakeCompare = compare_with_numpy, block: int = BLOCK
+    ) -> None:
         self._most_bytes = most_bytes
+        self._make_compare = make_compare
+        self._block = block
         self._lock = make_lock(Rank.VECTOR_CACHE)
         self._forget()
 
     def has_room(self, count: int, dimension: int) -> bool:
         """Whether `count` vectors fit into the cache at the same time."""
-        return 4 * dimension * count <= self._most_bytes
+        return count <= self._capacity(dimension)
 
-    def compare(self, ids: Ids, vector: NDArray[np.float32], load: Load) -> tuple[NDArray[np.float32], Flags]:
-        """Dot products of these chunks' vectors with `vector`, shape [n], and which chunks have one (the others get 0).
+    def compare(self, ids: Ids, vector: Floats, load: Load, *, rough: bool = False) -> Compared:
+        """Compares these chunks' vectors with `vector`. If `rough`, two decimals are enough where they take less time.
 
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
         block, and only flagged rows are cached. What it raises ends the comparison.
         """
-        rows, matrix = self._rows(ids)
-        found = rows >= 0
-        if len(ids) and found.all():
-            return _products(matrix, rows, vector), found
-        products = np.zeros(len(ids), np.float32)
+        rows, held = self._rows(ids)
+        coarse = (rows >= 0) & (rows < held.rough) if held.rough else None
+        usable = rows >= 0 if coarse is None or rough else (rows >= 0) & ~coarse
+        if len(ids) and usable.all():
+            return Compared(_products(held, rows, vector), usable, coarse)
+        products, found = np.zeros(len(ids), np.float32), usable
         if found.any():
-            products[found] = _products(matrix, rows[found], vector)
+            products[found] = _products(held, rows[found], vector)
         missing = np.flatnonzero(~found)
-        for start in range(0, len(missing), _BLOCK):
-            block = missing[start : start + _BLOCK]
+        for start in range(0, len(missing), _READ):
+            block = missing[start : start + _READ]
             loaded, there = load(block)
             if there.any():
                 products[block[there]], found[block[there]] = loaded[there] @ vector, True
-                self._put(ids[block[there]], loaded[there])
-        return products, found
+                new = there & (rows[block] < 0)
+                self._put(ids[block[new]], loaded[new])
+        return Compared(products, found, coarse if rough else None)
+
+    def _capacity(self, dimension: int) -> int:
+        """The number of vectors that there is room for, sealed if need be."""
+        for_sealed = self._most_bytes - 4 * dimension * self._block
+        sealed = self._block + for_sealed // bytes_of_sealed(1, dimension) if for_sealed > 0 else 0
+        return max(self._exact_room(dimension), sealed)
+
+    def _exact_room(self, dimension: int) -> int:
+        """The number of vectors that there is room for as float32."""
+        return min(self._most_bytes, _MOST_EXACT_BYTES) // (4 * dimension)
 
     def _forget(self) -> None:
         self._used = 0
         self._misses = 0
         self._first = 0
         self._table = np.full(0, -1, np.int32)
-        self._matrix: Vectors = np.zeros((0, 0), np.float32)
+        self._sealed: tuple[SealedRows, ...] = ()
+        self._tail: Vectors = np.zeros((0, 0), np.float32)
 
-    def _rows(self, ids: Ids) -> tuple[NDArray[np.int32], Vectors]:
+    def _rows(self, ids: Ids) -> tuple[NDArray[np.int32], _Rows]:
         with self._lock:
+            held = _Rows(self._sealed, self._block, self._tail[: self._used - len(self._sealed) * self._block])
             if not len(self._table):
-                return np.full(len(ids), -1, np.int32), self._matrix
+                return np.full(len(ids), -1, np.int32), held
             at = ids - self._first
             inside = (at >= 0) & (at < len(self._table))
-            return np.where(inside, self._table[np.where(inside, at, 0)], np.int32(-1)), self._matrix
+            if inside.all():
+                return self._table[at], held
+            return np.where(inside, self._table[np.where(inside, at, 0)], np.int32(-1)), held
 
     def _put(self, ids: Ids, vectors: Vectors) -> None:
         if not len(ids):
             return
         with self._lock:
-            room = self._most_bytes // (4 * vectors.shape[1]) - self._used
-            self._misses += max(0, len(ids) - room)
+            capacity = self._capacity(vectors.shape[1])
+            self._misses += max(0, len(ids) - (capacity - self._used))
             if self._misses > self._used:
                 self._forget()
-                room = self._most_bytes // (4 * vectors.shape[1])
-            ids, vectors = ids[: max(0, room)], vectors[: max(0, room)]
+            room = max(0, capacity - self._used)
+            ids, vectors = ids[:room], vectors[:room]
             if len(ids) and self._reach(int(ids.min()), int(ids.max())):
-                self._grow(self._used + len(ids), vectors.shape[1])
-                self._matrix[self._used : self._used + len(ids)] = vectors
                 self._table[ids - self._first] = np.arange(self._used, self._used + len(ids), dtype=np.int32)
-                self._used += len(ids)
+                self._append(vectors)
+
+    def _append(self, vectors: Vectors) -> None:
+        in_tail, added = self._used - len(self._sealed) * self._block, len(vectors)
+        if not self._sealed and in_tail + added > self._exact_room(vectors.shape[1]):
+            in_tail = self._seal(in_tail)
+        self._grow(in_tail, in_tail + added, vectors.shape[1])
+        self._tail[in_tail : in_tail + added] = vectors
+        self._used += added
+        if self._sealed:
+            self._seal(in_tail + added)
+
+    def _seal(self, in_tail: int) -> int:
+        """Seals the full blocks of the tail and returns how many rows are left in it. Whoever compares at this moment
+        still has the arrays of before."""
+        full = in_tail - in_tail % self._block
+        if full:
+            blocks = np.split(self._tail[:full], full // self._block)
+            self._sealed = (*self._sealed, *(SealedRows(block, self._make_compare) for block in blocks))
+            self._tail = self._tail[full:in_tail].copy()
+        return in_tail - full
 
     def _reach(self, lowest: int, highest: int) -> bool:
         """Extends the table to the ids from `lowest` to `highest`; False if they are too far apart."""
@@ -108,17 +186,34 @@ class VectorCache:
         self._first, self._table = first, table
         return True
 
-    def _grow(self, needed: int, dimension: int) -> None:
-        if needed <= len(self._matrix):
+    def _grow(self, used: int, needed: int, dimension: int) -> None:
+        if needed <= len(self._tail):
             return
-        most = self._most_bytes // (4 * dimension)
-        matrix = np.empty((min(most, max(needed, 1024, len(self._matrix) * 2)), dimension), np.float32)
-        if self._used:
-            matrix[: self._used] = self._matrix[: self._used]
-        self._matrix = matrix
+        usual = min(max(1024, len(self._tail) * 2), self._exact_room(dimension))
+        tail = np.empty((max(needed, usual), dimension), np.float32)
+        if used:
+            tail[:used] = self._tail[:used]
+        self._tail = tail
 
 
-def _products(matrix: Vectors, rows: NDArray[np.int32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def _products(held: _Rows, rows: NDArray[np.int32], vector: Floats) -> Floats:
+    if not held.sealed:
+        return _of_matrix(held.tail, rows, vector)
+    digits = Digits(vector)
+    if 4 * len(rows) > held.rough:
+        return np.concatenate([*(block.products(digits) for block in held.sealed), vector @ held.tail.T])[rows]
+    products, blocks = np.zeros(len(rows), np.float32), np.minimum(rows // held.block, len(held.sealed))
+    for number in np.unique(blocks).tolist():
+        here = np.flatnonzero(blocks == number)
+        within = rows[here] - number * held.block
+        if number < len(held.sealed):
+            products[here] = held.sealed[number].products(digits)[within]
+        else:
+            products[here] = _of_matrix(held.tail, within, vector)
+    return products
+
+
+def _of_matrix(matrix: Vectors, rows: NDArray[np.int32], vector: Floats) -> Floats:
     end = int(rows.max()) + 1
     if end > 4 * len(rows):
         return np.asarray(matrix[rows] @ vector, np.float32)

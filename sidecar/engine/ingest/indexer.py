@@ -215,6 +215,8 @@ class Indexer:
     def _begin(self, plan: Plan, tally: Tally) -> None:
         with self._manifest.transaction():
             put_left_out(self._manifest.connection, plan.left_out, plan.unread)
+            if plan.whole:
+                self._manifest.set_meta(first_beyond=plan.first_beyond)
             tally.removed = self._forget_as_known(plan.removed)
             put_awaited(self._manifest.connection, plan.new, all_of_them=plan.whole)
         self._on_commit()

@@ -20,7 +20,7 @@ class Plan:
     then is not forgotten, because an overlapping run may have found the file again. `left_out` are the paths that the
     rules exclude. `unread` are paths that could not be examined: what is known of them and of everything below them
     stays. `new` are those of `changed` of which nothing is known yet. `whole`: all files of the workspace were
-    compared.
+    compared; `first_beyond` is then that of the walk.
     """
 
     changed: tuple[FoundFile, ...]
@@ -30,6 +30,7 @@ class Plan:
     unread: Sized[str] = frozenset()
     new: Sized[str] = frozenset()
     whole: bool = True
+    first_beyond: str | None = None
 
 
 def make_plan(
@@ -60,7 +61,7 @@ def make_plan(
     removed = {p: file for p, file in missing.items() if not is_at_or_below(p, walked.unread)}
     left_out = tuple(tried_again(walked, [p for p in missing if p not in removed]))
     new = frozenset(f.path for f in changed if f.path not in known and f.path not in skips and f.path not in failures)
-    return Plan(tuple(changed), removed, left_out, unchanged, walked.unread, new)
+    return Plan(tuple(changed), removed, left_out, unchanged, walked.unread, new, first_beyond=walked.first_beyond)
 
 
 def tried_again(walked: WalkResult, kept: Iterable[str]) -> Iterator[SkippedPath]:

@@ -83,14 +83,22 @@ def why_nothing_similar(collection: Collection, closest: float | None) -> str:
 
 def why_no_docs(snapshot: SearchedSnapshot) -> str:
     """The reason why no documentation is indexed."""
-    off = sum(skip.decision.rule is Rule.DOCS_OFF for skip in read_skips(snapshot.connection))
+    rules = Counter(skip.decision.rule for skip in read_skips(snapshot.connection))
+    off, beyond = rules[Rule.DOCS_OFF], rules[Rule.TOO_MANY]
     if off:
         verb = "is" if off == 1 else "are"
         files = count(off, "file of documentation", "files of documentation")
         return f"The setting indexDocs is false: {files} {verb} left out."
     if not snapshot.paths:
         return why_nothing_is_indexed(snapshot)
-    return f"The setting docPatterns matches none of the {count(len(snapshot.paths), 'indexed file')}."
+    known = count(len(snapshot.paths), "indexed file")
+    if beyond:
+        verb = "is" if beyond == 1 else "are"
+        return (
+            f"None of the {known} is documentation; {count(beyond, 'file')} {verb} beyond the setting maxFiles, which"
+            " keeps code first. Raise maxFiles to index them too."
+        )
+    return f"The setting docPatterns matches none of the {known}."
 
 
 # ---------------------------------------------------------------- the causes, in the order in which they are looked at

@@ -46,6 +46,22 @@ class NearestChunks(Protocol):
         StoreFailed."""
 
 
+class Comparison(Protocol):
+    """Cosines of chunks to one vector, each array of shape [n]."""
+
+    @property
+    def products(self) -> Floats:
+        """The cosines; 0 for chunks without a vector."""
+
+    @property
+    def found(self) -> Flags:
+        """Which chunks have a vector."""
+
+    @property
+    def rough(self) -> Flags | None:
+        """Which cosines have only two decimals; None if none has."""
+
+
 class SearchedSnapshot(Protocol):
     """One commit of an index, with the memo of its revision.
 
@@ -88,9 +104,11 @@ class SearchedSnapshot(Protocol):
     def keeps_all(self, dimension: int) -> bool:
         """Whether the vectors of all chunks, of this dimension, fit into the memory set aside for them."""
 
-    def cosines(self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None]) -> tuple[Floats, Flags]:
-        """Cosines of these chunk rows to a unit vector, shape [n], and flags that say which chunks have a vector; the
-        others are 0. `check` is called before each read from disk, and what it raises ends the comparison."""
+    def cosines(
+        self, rows: Rows, vector: NDArray[np.float32], check: Callable[[], None], *, rough: bool = False
+    ) -> Comparison:
+        """Compares these chunk rows with a unit vector. If `rough`, two decimals are enough where they take less time.
+        `check` is called before each read from disk, and what it raises ends the comparison."""
 
 
 @dataclass(frozen=True, slots=True)

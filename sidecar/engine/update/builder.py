@@ -206,7 +206,7 @@ class Builder:
     def _walker(self, manifest: Manifest) -> Walker:
         """A walker that limits the number of files as the last whole walk did."""
         walker = self._files.walker()
-        walker.leave_out_from(manifest.first_beyond())
+        walker.leave_out_from(manifest.first_beyond(), lambda path: manifest.known_file(path) is not None)
         return walker
 
     def index_one(self, generation: Generation, found: FoundFile) -> int:

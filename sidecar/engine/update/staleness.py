@@ -132,7 +132,8 @@ def coverage_notice(coverage: Coverage) -> str:
     if not coverage.missing:
         return "" if coverage.whole else "The workspace has not been read as a whole yet; results are partial."
     reasons = ", ".join(_SAYS[reason](missing) for reason, missing in coverage.missing)
-    return f"{coverage.indexed:,} of {count(coverage.total, 'file')} are indexed: {reasons}."
+    remedy = " Raise maxFiles to index them too." if coverage.lacks("maxFiles") else ""
+    return f"{coverage.indexed:,} of {count(coverage.total, 'file')} are indexed: {reasons}.{remedy}"
 
 
 def _is(what: str) -> Callable[[int], str]:

@@ -1,6 +1,6 @@
 """Runs embedding models with onnxruntime: text in, L2-normalised vectors out.
 
-Only this module imports onnxruntime and tokenizers, and only when an embedder is made. It does not decide what is
+Only this module imports tokenizers. onnxruntime is imported only when an embedder is made. It does not decide what is
 embedded, stores no vectors (`kept`) and finds no models (`catalog`).
 
 Several batches run at once, each on one core. One core gives the same bits on every machine and needs no spinning

@@ -1,0 +1,94 @@
+"""Products of a few small integer vectors with thousands of rows of int8: onnxruntime's `MatMulInteger`.
+
+The rows are a constant of the graph, so that onnxruntime packs them once for the processor's integer instructions
+(VNNI, AMX, NEON). Rows that are an input are packed again at each run, which takes longer than comparing float32 does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ZERO = 64
+"""What is added to a digit to make it unsigned, as the processor's instructions want it."""
+MOST_DIGIT = 63
+"""The largest absolute value of a digit. With eight bits, processors that lack VNNI would overflow: they add pairs of
+products in 16 bits, and 2 * 255 * 127 does not fit, but 2 * 127 * 127 does."""
+
+_UINT8, _INT8, _INT32 = 2, 3, 6
+_IR_VERSION, _OPSET = 8, 13
+
+
+class IntegerProducts:
+    """Compares with `rows`, int8 of shape [rows, dimension] and from -127 to 127. Thread-safe."""
+
+    def __init__(self, rows: NDArray[np.int8]) -> None:
+        import onnxruntime
+
+        onnxruntime.disable_telemetry_events()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False
+        options.log_severity_level = 3
+        self._session: Any = onnxruntime.InferenceSession(_graph(rows), options, providers=["CPUExecutionProvider"])
+        # For another attempt with other providers, which never comes, it keeps the rows beside the packed ones.
+        vars(self._session).pop("_model_bytes", None)
+
+    def __call__(self, digits: NDArray[np.int8]) -> NDArray[np.int32]:
+        """The exact products of `digits`, of shape [n, dimension] and at most `MOST_DIGIT` from 0, with all rows: shape
+        [n, rows]."""
+        unsigned = (digits.astype(np.int16) + _ZERO).astype(np.uint8)
+        (products,) = self._session.run(None, {"digits": unsigned})
+        return np.asarray(products, np.int32)
+
+
+# ---------------------------------------------------------------- a graph of one node, in the encoding of protobuf
+
+
+def _graph(rows: NDArray[np.int8]) -> bytes:
+    """The ONNX model `products = MatMulInteger(digits, rows)`."""
+    count, dimension = rows.shape
+    node = b"".join(_text(1, name) for name in ("digits", "rows", "zero")) + _text(2, "products")
+    graph = (
+        _field(1, node + _text(4, "MatMulInteger"))
+        + _text(2, "compare")
+        + _field(5, _tensor("rows", _INT8, (dimension, count), np.ascontiguousarray(rows.T).tobytes()))
+        + _field(5, _tensor("zero", _UINT8, (), bytes((_ZERO,))))
+        + _field(11, _value("digits", _UINT8))
+        + _field(12, _value("products", _INT32))
+    )
+    return _number(1, _IR_VERSION) + _field(7, graph) + _field(8, _text(1, "") + _number(2, _OPSET))
+
+
+def _tensor(name: str, kind: int, shape: tuple[int, ...], content: bytes) -> bytes:
+    return b"".join(_number(1, size) for size in shape) + _number(2, kind) + _text(8, name) + _field(9, content)
+
+
+def _value(name: str, kind: int) -> bytes:
+    """A matrix of any size."""
+    shape = _field(1, b"") * 2
+    return _text(1, name) + _field(2, _field(1, _number(1, kind) + _field(2, shape)))
+
+
+def _number(key: int, value: int) -> bytes:
+    return _varint(key << 3) + _varint(value)
+
+
+def _text(key: int, value: str) -> bytes:
+    return _field(key, value.encode())
+
+
+def _field(key: int, content: bytes) -> bytes:
+    return _varint(key << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    """Seven bits a byte, lowest first; all bytes but the last have their highest bit set."""
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    return bytes((*encoded, value))
