@@ -282,7 +282,8 @@ def _shares(scores: NDArray[np.floating[Any]], sizes: Sequence[int]) -> NDArray[
 def named(raw: Matrix) -> WeightedSum:
     """The combiner with these raw weights, rounded to four digits."""
     weights = {f.name: round(float(w), 4) for f, w in zip(FEATURES, raw, strict=True) if abs(w) >= 5e-5}
-    return WeightedSum(weights, round(BASE * sum(w for w in weights.values() if w > 0), 4))
+    positive = [weights.get(feature.name, 0.0) for feature in FEATURES if not feature.extra]
+    return WeightedSum(weights, round(BASE * sum(w for w in positive if w > 0), 4))
 
 
 def write_weights(path: Path, combiner: WeightedSum, facts: dict[str, Any]) -> None:

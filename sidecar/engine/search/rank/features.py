@@ -23,12 +23,14 @@ Family = Literal["word", "meaning", "prior"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature: its name, its family, and how it is computed. `says` tells a person what a high value means."""
+    """A feature: its name, its family, and how it is computed. `says` tells a person what a high value means. An
+    `extra` feature is one that most questions give to no file: the best answer need not have it."""
 
     name: str
     family: Family
     compute: Callable[[Signals], Floats]
     says: str
+    extra: bool = False
 
 
 def best_chunk(e: Signals) -> Floats:
@@ -241,7 +243,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("leads_sought", "word", leads_sought, "it has the main definition of the name"),
     Feature("defines_word", "word", defines_word, "it defines something named by a word of the query"),
     Feature("named_so", "word", named_so, "the file's name is a name from the query"),
-    Feature("named_in_text", "word", named_in_text, "the question names the file"),
+    Feature("named_in_text", "word", named_in_text, "the question names the file", extra=True),
     Feature("users_match", "word", users_match, "files that use it match the query"),
     Feature("users_mean", "word", users_mean, "on average, the files that use it match the query"),
     Feature("similarity", "meaning", similarity, "a passage is close in meaning to the query"),
