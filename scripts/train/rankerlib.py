@@ -227,36 +227,66 @@ def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[i
     return raw
 
 
-KINDS = ("is_test", "is_example", "is_prose")
+KINDS = ("is_test", "is_example", "is_prose", "is_record")
 """Features of the kind of file. They are learned from whole repositories, since clean folders have few such files."""
 HOLD = 3e-3
 """Weight of the L2 penalty on moving them. A third of it gains 0.002 in NDCG, but no search would ever find a test."""
 
 
-def fit_kinds(
-    examples: Sequence[Example], weights: Matrix, used: Sequence[int], steps: int = 150, rate: float = 0.05
-) -> Matrix:
+HISTORY = ("named_in_text", "tests_others")
+"""Features that are learned from histories alone: short questions name no files by their paths, and annotated answers
+are hardly ever tests. What `tests_others` takes is given back to `is_test`, so that other tests stay where they are."""
+HISTORY_HOLD = 5e-3
+"""`HOLD` of these. With half of it, commits gain 0.002 more where tests are answers, and whole trees lose that."""
+
+
+def fit_kinds(examples: Sequence[Example], weights: Matrix, used: Sequence[int]) -> Matrix:
     """Moves the weights of `KINDS` that are in `used` to fit these examples; all other weights stay as they are.
 
     The others stay because in whole repositories files of other packages answer queries too but are not annotated:
-    fitting to them would teach the evidence to distrust itself. Listwise softmax as in `fit`, Adam, all examples in
-    each step, and an L2 penalty on the move.
+    fitting to them would teach the evidence to distrust itself.
     """
-    columns = [i for i in used if FEATURES[i].name in KINDS]
+    return _moved(examples, weights, [_unit(i) for i in used if FEATURES[i].name in KINDS], HOLD)
+
+
+def fit_history(examples: Sequence[Example], weights: Matrix, used: Sequence[int]) -> Matrix:
+    """Moves the weights of `HISTORY` that are in `used` to fit these examples; all other weights stay as they are, so
+    that no other kind of question pays for the gain."""
+    names = [feature.name for feature in FEATURES]
+    moves = [_unit(i) for i in used if names[i] in HISTORY]
+    for move in moves:
+        if move[names.index("tests_others")]:
+            move[names.index("is_test")] = -1
+    return _moved(examples, weights, moves, HISTORY_HOLD)
+
+
+def _unit(column: int) -> Matrix:
+    return np.asarray(np.arange(len(FEATURES)) == column, np.float32)
+
+
+def _moved(
+    examples: Sequence[Example],
+    weights: Matrix,
+    moves: Sequence[Matrix],
+    hold: float,
+    steps: int = 150,
+    rate: float = 0.05,
+) -> Matrix:
+    """The weights, moved along some directions of shape [FEATURES] to fit the examples: listwise softmax as in `fit`,
+    Adam, all examples in each step, and an L2 penalty on the move."""
+    along = np.stack(moves, 1)
     usable = [e for e in examples if e.labels.sum() > 0]
     fixed = np.concatenate([e.features @ weights for e in usable])
-    rows = np.concatenate([e.features[:, columns] for e in usable])
+    rows = np.concatenate([e.features @ along for e in usable])
     targets = np.concatenate([e.labels / e.labels.sum() for e in usable])
     sizes = [len(e.labels) for e in usable]
-    moved, first, second = (np.zeros(len(columns)) for _ in range(3))
+    moved, first, second = (np.zeros(len(moves)) for _ in range(3))
     for step in range(1, steps + 1):
-        gradient = rows.T @ (_shares(fixed + rows @ moved, sizes) - targets) / len(usable) + HOLD * moved
+        gradient = rows.T @ (_shares(fixed + rows @ moved, sizes) - targets) / len(usable) + hold * moved
         first = 0.9 * first + 0.1 * gradient
         second = 0.999 * second + 0.001 * gradient * gradient
         moved -= rate * first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
-    found = weights.copy()
-    found[columns] += moved
-    return found
+    return np.asarray(weights + along @ moved, np.float32)
 
 
 def _cycle(t: float) -> float:
@@ -278,7 +308,8 @@ def _shares(scores: NDArray[np.floating[Any]], sizes: Sequence[int]) -> NDArray[
 def named(raw: Matrix) -> WeightedSum:
     """The combiner with these raw weights, rounded to four digits."""
     weights = {f.name: round(float(w), 4) for f, w in zip(FEATURES, raw, strict=True) if abs(w) >= 5e-5}
-    return WeightedSum(weights, round(BASE * sum(w for w in weights.values() if w > 0), 4))
+    positive = [weights.get(feature.name, 0.0) for feature in FEATURES if not feature.extra]
+    return WeightedSum(weights, round(BASE * sum(w for w in positive if w > 0), 4))
 
 
 def write_weights(path: Path, combiner: WeightedSum, facts: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from sidecar.engine.search.long_text import FileMention, LongText, is_long, parts_of
 from sidecar.engine.search.rank.paths import names_platform
 from sidecar.parts.lexical.tokens import STOP_WORDS, fold_name, query_terms, words
 
@@ -26,13 +27,15 @@ _TESTS = re.compile(
 )
 """Matches queries that ask for tests, or that name one. A query that only mentions tests is about the code that deals
 with them."""
-_LONGEST_ASKING = 200
-"""A longer text, such as an issue, contains these words without asking for anything by them."""
 _EXAMPLES = frozenset(
     "example examples sample samples demo demos tutorial docs documentation benchmark benchmarks".split()
 )
 _PROSE = re.compile(
     r"(?i:\b(docs|documentation|readme|changelog|licen[cs]e)\b|\w\.(ya?ml|toml|json|ini|xml|txt|rst)\b)"
+)
+_RECORDS = re.compile(
+    r"(?i:\b(?:translations?|translated|locali[sz]ations?|locales?|i18n|changelog|release notes|fixtures?"
+    r"|lock ?files?)\b|\w\.(?:po|lock|snap|sum)\b)"
 )
 
 
@@ -47,8 +50,12 @@ class Query:
     - `container`: what qualifies the symbol (`Foo` of `Foo::bar`); empty if nothing does.
     - `plain`: the content words, which may be names too.
     - `joined`: each pair of neighbouring content words as one name.
-    - `wants_tests`, `wants_examples`, `wants_prose`, `wants_platform` (one of the rarer ones): whether the query asks
-      for files that otherwise rank lower. A text of more than 200 characters asks for none.
+    - `wants_tests`, `wants_examples`, `wants_prose`, `wants_records`, `wants_platform` (one of the rarer ones): whether
+      the query asks for files that otherwise rank lower. A long question asks for none.
+
+    A long question (see `long_text`) is asked twice in one: its title, and the whole of it. `title_terms` are then
+    those of the title, `aside` the names that only the rest has, `meaning` is its prose, and `files` those that it
+    names. `plain` and `joined` come from the title. Otherwise these are empty, and `meaning` is the text.
     """
 
     text: str
@@ -62,16 +69,24 @@ class Query:
     wants_tests: bool
     wants_examples: bool
     wants_prose: bool
+    wants_records: bool
     wants_platform: bool
+    meaning: str
+    title_terms: tuple[str, ...] = ()
+    aside: frozenset[str] = frozenset()
+    files: tuple[FileMention, ...] = ()
 
 
 def understand(text: str) -> Query:
     """Analyses a query. A blank query has no terms and no names."""
     stripped = text.strip()
-    short = len(stripped) <= _LONGEST_ASKING
-    is_symbol = short and _SYMBOL.fullmatch(stripped) is not None
+    return _understand_long(parts_of(stripped)) if is_long(stripped) else _understand_short(stripped)
+
+
+def _understand_short(stripped: str) -> Query:
+    is_symbol = _SYMBOL.fullmatch(stripped) is not None
     path = [part for part in _SEPARATOR.split(stripped.strip("@$#!?()")) if part] if is_symbol else []
-    content = [word for word in words(stripped) if word.lower() not in STOP_WORDS][:64]
+    content = _content(stripped)
     lowered = {word.lower() for word in content}
     names = path[-1:] if path else _identifiers(stripped)
     return Query(
@@ -83,11 +98,45 @@ def understand(text: str) -> Query:
         container=fold_name(path[-2]) if len(path) > 1 else "",
         plain=_folded(content),
         joined=_folded(a + b for a, b in pairwise(content)),
-        wants_tests=short and _TESTS.search(stripped.rstrip("?!. ")) is not None,
-        wants_examples=short and bool(lowered & _EXAMPLES),
-        wants_prose=short and _PROSE.search(stripped) is not None,
-        wants_platform=short and names_platform(stripped),
+        wants_tests=_TESTS.search(stripped.rstrip("?!. ")) is not None,
+        wants_examples=bool(lowered & _EXAMPLES),
+        wants_prose=_PROSE.search(stripped) is not None,
+        wants_records=_RECORDS.search(stripped) is not None,
+        wants_platform=names_platform(stripped),
+        meaning=stripped,
     )
+
+
+def _understand_long(parts: LongText) -> Query:
+    title = parts.title.of(parts.text)
+    content = _content(title)
+    names = _folded(parts.names)
+    first = {*_folded(content), *_folded(a + b for a, b in pairwise(content))}
+    prose = parts.prose.strip()
+    return Query(
+        text=parts.text,
+        terms=query_terms(parts.text),
+        is_symbol=False,
+        names=names,
+        spelled=frozenset(parts.names),
+        container="",
+        plain=_folded(content),
+        joined=_folded(a + b for a, b in pairwise(content)),
+        wants_tests=False,
+        wants_examples=False,
+        wants_prose=False,
+        wants_records=False,
+        wants_platform=False,
+        meaning=prose or parts.text,
+        title_terms=query_terms(title),
+        aside=frozenset(names) - first,
+        files=parts.files,
+    )
+
+
+def _content(text: str) -> list[str]:
+    """The words that are no stop words, at most 64."""
+    return [word for word in words(text) if word.lower() not in STOP_WORDS][:64]
 
 
 def _identifiers(text: str) -> list[str]:

@@ -27,7 +27,7 @@ from sidecar.engine.search.rank.confidence import learned as learned_confidence
 from sidecar.engine.search.rank.definitions import DefinitionScores, look_up
 from sidecar.engine.search.rank.features import compute_features
 from sidecar.engine.search.rank.index_columns import IndexColumns, columns_of
-from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_terms
+from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_query
 from sidecar.engine.search.rank.scorer import Combiner, learned
 from sidecar.engine.search.rank.signals import Signals
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot, SearchSource
@@ -186,7 +186,7 @@ class Searcher:
             alpha = alpha if nearest is not None else 0.0
         with clock.stage("lexical"):
             wanted = alpha < 1
-            match = match_terms(snapshot, columns, query.terms if wanted else ())
+            match = match_query(snapshot, columns, query.terms if wanted else (), query.title_terms if wanted else ())
             symbols = look_up(snapshot, columns, query) if wanted else DefinitionScores.nothing(snapshot)
             if allowed is not columns.in_collection:
                 keep_allowed(snapshot, allowed, match, symbols)
@@ -248,7 +248,7 @@ def _nearest(
 ) -> tuple[VectorSearch | None, str]:
     """The vector search of the query. If the model cannot be loaded and alpha is below 1: None, and a notice."""
     try:
-        vector = source.embedder().embed_query(query.text)
+        vector = source.embedder().embed_query(query.meaning)
     except ModelLoadFailed as error:
         if alpha == 1:
             raise

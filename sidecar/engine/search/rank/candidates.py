@@ -22,7 +22,7 @@ def keep_allowed(snapshot: SearchedSnapshot, allowed: Flags, match: LexicalScore
     files[snapshot.chunk_file[allowed]] = True
     for scores in (match.chunks, match.chunk_names, symbols.chunks_sought, symbols.chunks_plain):
         scores[~allowed] = 0
-    for scores in (match.files, symbols.files_sought, symbols.files_plain, symbols.stems):
+    for scores in (match.files, symbols.files_sought, symbols.files_plain, symbols.stems, symbols.files_named):
         scores[~files] = 0
 
 
@@ -35,7 +35,7 @@ def propose(
     cosines: Floats,
 ) -> Rows:
     """Rows of the candidate files, ascending: the best `CANDIDATES` by each of BM25F, best chunk, definitions of a
-    sought name, file name, and closeness.
+    sought name, file name, closeness, and being named by a long question.
 
     `closest` are chunk rows, best first, and `cosines` their cosines. Only files of the collection that have chunks are
     proposed.
@@ -49,6 +49,7 @@ def propose(
         symbols.files_sought,
         symbols.stems,
         closeness,
+        symbols.files_named,
     ):
         chosen[strongest(scores, CANDIDATES, snapshot.paths)] = True
     return np.flatnonzero(chosen & (columns.group_of >= 0)).astype(np.int32)

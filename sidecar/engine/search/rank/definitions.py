@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.search.query import Query
 from sidecar.engine.search.rank.index_columns import IndexColumns
+from sidecar.engine.search.rank.named_files import add_named_files
 from sidecar.engine.search.source import Flags, SearchedSnapshot
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.definitions import DefinitionRow, find_definitions, find_stems
@@ -36,6 +37,8 @@ _EXPORTED = 1.2
 _NESTED = 0.8
 _OTHER_SPELLING = 0.7
 _LONG = 400
+_ASIDE = 0.5
+"""For names that a long question has only below its title."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class DefinitionScores:
     - `files_plain`: the file defines a content word of the query, or two neighbouring words joined.
     - `stems`: the file itself bears such a name.
     - `chunks_sought`, `chunks_plain`: the definition starts in this chunk.
+    - `files_named`: a long question names the file by its path.
     """
 
     files_sought: Floats
@@ -54,23 +58,27 @@ class DefinitionScores:
     stems: Floats
     chunks_sought: Floats
     chunks_plain: Floats
+    files_named: Floats
 
     @classmethod
     def nothing(cls, snapshot: SearchedSnapshot) -> DefinitionScores:
         """All zeros."""
         files, chunks = len(snapshot.file_ids), len(snapshot.chunk_ids)
-        return cls(*(np.zeros(n, np.float32) for n in (files, files, files, chunks, chunks)))
+        return cls(*(np.zeros(n, np.float32) for n in (files, files, files, chunks, chunks, files)))
 
 
 def look_up(snapshot: SearchedSnapshot, columns: IndexColumns, query: Query) -> DefinitionScores:
     """Looks up the query's names. Plain and joined words are not looked up if the query is a symbol."""
     symbols = DefinitionScores.nothing(snapshot)
+    if query.files:
+        add_named_files(symbols.files_named, snapshot, columns, query.files)
     plain = () if query.is_symbol else (*query.plain, *query.joined)
     _add_definitions(symbols, columns, find_definitions(snapshot.connection, (*query.names, *plain)), query)
     for name, file_id in find_stems(snapshot.connection, (*query.names, *plain)):
         file = int(columns.files.rows(np.array([file_id], np.int64))[0])
         if file >= 0:
-            weight = 1.0 if name in query.names or name in query.joined else 1.0 / max(1, len(query.plain))
+            whole = name in query.joined or (name in query.names and name not in query.aside)
+            weight = 1.0 if whole else _ASIDE if name in query.aside else 1.0 / max(1, len(query.plain))
             symbols.stems[file] = min(1.0, symbols.stems[file] + weight)
     return symbols
 
@@ -102,6 +110,8 @@ def _weights(rows: Sequence[DefinitionRow], sought: Flags, query: Query) -> NDAr
     further_lines = np.array([row.end_line - row.start_line for row in rows], np.int64)
     weights *= 0.7 + 0.3 * np.minimum(1.0, np.log1p(further_lines) / math.log1p(_LONG))
     weights[sought & np.array([row.name not in query.spelled for row in rows], bool)] *= _OTHER_SPELLING
+    if query.aside:
+        weights[np.array([row.folded in query.aside for row in rows], bool)] *= _ASIDE
     if query.container:
         inside = np.array([query.container in _containers(row.container) for row in rows], bool)
         weights = np.where(inside, np.minimum(1.0, weights * 3), weights * 0.5)

@@ -23,12 +23,14 @@ Family = Literal["word", "meaning", "prior"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature: its name, its family, and how it is computed. `says` tells a person what a high value means."""
+    """A feature: its name, its family, and how it is computed. `says` tells a person what a high value means. An
+    `extra` feature is one that most questions give to no file: the best answer need not have it."""
 
     name: str
     family: Family
     compute: Callable[[Signals], Floats]
     says: str
+    extra: bool = False
 
 
 def best_chunk(e: Signals) -> Floats:
@@ -83,8 +85,28 @@ def is_foreign(e: Signals) -> Floats:
 
 def is_prose(e: Signals) -> Floats:
     """Manuals, changelogs, settings and data use the words of the code that they are about. 0 if the query asks for
-    them."""
-    return _unlike_others(e.path_table.prose[e.files]) * np.float32(not e.query.wants_prose)
+    them, and for records if it asks for those."""
+    prose = e.path_table.prose[e.files]
+    if e.query.wants_records:
+        prose = prose * (1 - e.paths[:, 4])
+    return _unlike_others(prose) * np.float32(not e.query.wants_prose)
+
+
+def is_record(e: Signals) -> Floats:
+    """Catalogues of translations, lists of changes, lock files and fixtures have the words of the code and of questions
+    about it. 0 if the query asks for them."""
+    return _unlike_others(e.paths[:, 4]) * np.float32(not e.query.wants_records)
+
+
+def tests_others(e: Signals) -> Floats:
+    """Like `is_test`, but 0 for a test that bears the name of one of the three likeliest files: what a change to these
+    touches next."""
+    return is_test(e) * (1 - e.tests_of_likely)
+
+
+def named_in_text(e: Signals) -> Floats:
+    """How surely a long question names the file, by its path, in a traceback or as a dotted module."""
+    return e.symbols.files_named[e.files]
 
 
 def closest_of_all(e: Signals) -> Floats:
@@ -221,6 +243,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("leads_sought", "word", leads_sought, "it has the main definition of the name"),
     Feature("defines_word", "word", defines_word, "it defines something named by a word of the query"),
     Feature("named_so", "word", named_so, "the file's name is a name from the query"),
+    Feature("named_in_text", "word", named_in_text, "the question names the file", extra=True),
     Feature("users_match", "word", users_match, "files that use it match the query"),
     Feature("users_mean", "word", users_mean, "on average, the files that use it match the query"),
     Feature("similarity", "meaning", similarity, "a passage is close in meaning to the query"),
@@ -235,6 +258,8 @@ FEATURES: tuple[Feature, ...] = (
     Feature("is_example", "prior", is_example, "it is an example"),
     Feature("is_foreign", "prior", is_foreign, "it is vendored, outdated or for a less common platform"),
     Feature("is_prose", "prior", is_prose, "it is text, settings or data"),
+    Feature("is_record", "prior", is_record, "it is a list of changes, a translation, a lock file or a fixture"),
+    Feature("tests_others", "prior", tests_others, "it tests other files than the likeliest"),
 )
 
 

@@ -23,7 +23,9 @@ _SOURCES = (
     "search/rank/chunk_scores.py",
     "search/rank/paths.py",
     "search/rank/definitions.py",
+    "search/rank/named_files.py",
     "search/query.py",
+    "search/long_text.py",
     "ingest/embedding_text.py",
 )
 

@@ -57,6 +57,42 @@ class LexicalScores:
     body_cover: Floats
 
 
+def match_query(
+    snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str], title: Sequence[str]
+) -> LexicalScores:
+    """The scores of a query's terms. Those of a long question count half, and those of its title half."""
+    whole = match_terms(snapshot, columns, terms)
+    return _mixed(match_terms(snapshot, columns, title), whole) if title else whole
+
+
+def _mixed(one: LexicalScores, other: LexicalScores) -> LexicalScores:
+    """The mean of two queries' scores; those without a bound are first brought to the same maximum."""
+    return LexicalScores(
+        chunks=_balanced(one.chunks, other.chunks),
+        chunk_names=_mean(one.chunk_names, other.chunk_names),
+        fields=_mean(one.fields, other.fields),
+        files=_balanced(one.files, other.files),
+        bodies=_balanced(one.bodies, other.bodies),
+        field_scores=np.stack(list(map(_balanced, one.field_scores, other.field_scores))),
+        chunk_cover=_mean(one.chunk_cover, other.chunk_cover),
+        body_cover=_mean(one.body_cover, other.body_cover),
+    )
+
+
+def _mean(one: Floats, other: Floats) -> Floats:
+    return np.asarray((one + other) / np.float32(2))
+
+
+def _balanced(one: Floats, other: Floats) -> Floats:
+    """The mean of the scores relative to their best ones, times the mean of the best ones. If one query matches
+    nothing, the scores of the other."""
+    first, second = float(one.max(initial=0)), float(other.max(initial=0))
+    if not first or not second:
+        return one + other
+    level = (first + second) / 4
+    return np.asarray(one * np.float32(level / first) + other * np.float32(level / second))
+
+
 def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> LexicalScores:
     """The scores of a query's terms; all 0 without terms. Of many only the `most_telling` are looked up, and
     the others count as missing in the shares."""

@@ -41,6 +41,21 @@ _PLATFORM_FOLDER = re.compile(_PLATFORM + "/")
 _PLATFORM_NAME = re.compile(_PLATFORM + r"\.[A-Za-z]+$|[-_.](?i:windows|win32|plan9|solaris|aix)\.[A-Za-z]+$")
 """Counterparts, for rarer platforms, of the code that most people run and mean if they name no platform."""
 _NAMES_PLATFORM = re.compile(r"\b(win(dows|32)?|iocp|plan9|solaris|sunos|aix|z/?os|os390|haiku)\b", re.IGNORECASE)
+_CATALOGUE = (
+    r"|/(?i:locales?|i18n|l10n|lang|translations?|lc_messages|[a-z-]+\.lproj)/(?:.*/)?(?:[a-z]{2,3}(?:[-_][A-Za-z]{2,4})?"
+    r"|[^/]*messages?[^/]*)\.\w+$"
+)
+_CHANGES = (
+    r"|/(?i:(?:change(?:s|logs?)?|history|news|release[-_ ]?notes)(?:[-_.]?v?\d[\w.]*)?"
+    r"(?:\.(?:md|rst|txt|adoc|rdoc))?)$"
+)
+_FIXTURE = r"|/(?i:fixtures?|__fixtures__|__snapshots__|testdata|test[-_]data|cassettes)/"
+_RECORD = re.compile(
+    r"\.(?i:pot?|mo|xlf|xliff|ftl|arb|resx|lock|snap|sum)$"
+    r"|/(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml)$"
+    rf"|/(?i:changelog\.d|newsfragments|\.changeset|changelogs?)/{_CATALOGUE}{_CHANGES}{_FIXTURE}"
+)
+"""Catalogues of translations, lists of changes, lock files and fixtures: they repeat the code's words, or hold data."""
 
 
 _PROSE = frozenset(
@@ -50,13 +65,18 @@ _MOSTLY = 0.75
 """If more than this share of files is prose, settings or data, that is what the workspace is about."""
 
 
+_OF_TEST = re.compile(r"^(?:tests?|specs?)|(?:tests?|specs?)$")
+
+
 class PathFacts(NamedTuple):
-    """What a path says, each from 0 to 1: a test, an example, vendored or old code, code for a rarer platform."""
+    """What a path says, each from 0 to 1: a test, an example, vendored or old code, code for a rarer platform, a record
+    (translations, changes, locked versions, fixtures)."""
 
     test: float
     example: float
     foreign: float
     platform: float
+    record: float
 
 
 @lru_cache(maxsize=1 << 14)
@@ -69,6 +89,7 @@ def path_facts(path: str) -> PathFacts:
         example=example,
         foreign=1.0 if _FOREIGN_NAME.match(f"/{name}") else foreign,
         platform=1.0 if _PLATFORM_NAME.search(f"/{name}") else platform,
+        record=1.0 if _RECORD.search(f"/{path}") else 0.0,
     )
 
 
@@ -116,6 +137,13 @@ class PathTable:
             self.stems[new] = [zlib.crc32(file_stem(path).casefold().encode()) for path in paths]
             self.barrels[new] = [is_nameless(path) for path in paths]
             self._known[new] = True
+
+
+@lru_cache(maxsize=1 << 14)
+def name_under_test(path: str) -> str:
+    """What a file or its test is named after: `cart` of `cart.py`, `test_cart.py`, `CartTests.cs`, `cart.spec.ts`."""
+    stem = file_stem(path).replace("_", "").replace("-", "").replace(".", "").casefold()
+    return _OF_TEST.sub("", stem) or stem
 
 
 def names_platform(query: str) -> bool:

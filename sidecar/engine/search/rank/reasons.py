@@ -1,7 +1,7 @@
 """Why a hit was found, in words: the contributions of features, grouped into reasons that people understand.
 
 The share of a reason is its part of everything that speaks for the file, in percent; the shares of a hit sum to 100.
-The scorer's `base` is the same for every file and hence no reason. What lowers the score is told beside, without a
+The scorer's `base` is the same for every file and hence no reason. What lowers the score is said beside, without a
 share.
 """
 
@@ -13,6 +13,7 @@ from sidecar.engine.search.rank.features import FEATURES
 
 REASONS: Mapping[str, str] = {
     "definition": "it defines what the query names",
+    "named": "the question names this file, or a traceback in it does",
     "name": "its name or a folder's contains the query's words",
     "text": "its text contains the query's words",
     "meaning": "it is close in meaning to the query",
@@ -23,6 +24,7 @@ REASONS: Mapping[str, str] = {
 """What each reason says, by the name that `shares` has for it."""
 
 _BY_FEATURE: Mapping[str, str] = {
+    "named_in_text": "named",
     "stem_strength": "name",
     "folder_words": "name",
     "named_so": "name",

@@ -21,6 +21,7 @@ from sidecar.errors import ConfigInvalid
 from sidecar.parts.lexical.bm25 import Floats
 
 _FAMILY_OF = [("word", "meaning", "prior").index(feature.family) for feature in FEATURES]
+_EXTRA = np.array([feature.extra for feature in FEATURES])
 _LEARNED = Path(__file__).with_name("weights.json")
 _LOW = 0.05
 _ALPHAS = 32
@@ -45,7 +46,8 @@ class Combiner(Protocol):
 @dataclass(frozen=True)
 class WeightedSum:
     """The weighted sum of features, divided by the sum of the positive weights in effect and `base`, so that 1 means
-    best in every respect. Alpha scales the weights by family: words by 2 (1 - alpha), meaning by 2 alpha, priors by 1.
+    best in every respect; extra features are not counted in that sum. Alpha scales the weights by family: words by 2 (1
+    - alpha), meaning by 2 alpha, priors by 1.
 
     `base` is a constant that is added to the sum. Hits multiply a file's score by factors (`hits.py`), so `base`
     decides how much a difference between two files' features matters there.
@@ -76,7 +78,7 @@ class WeightedSum:
         known = self._by_alpha.get(alpha)
         if known is None:
             weights = self._given * np.array((2 * (1 - alpha), 2 * alpha, 1.0))[_FAMILY_OF]
-            whole = max(float(weights[weights > 0].sum()) + self.base, 1e-9)
+            whole = max(float(weights[(weights > 0) & ~_EXTRA].sum()) + self.base, 1e-9)
             known = weights / whole, self.base / whole
             if len(self._by_alpha) < _ALPHAS:
                 self._by_alpha[alpha] = known

@@ -17,13 +17,14 @@ from sidecar.engine.search.rank.definitions import DefinitionScores
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.lexical_scores import LexicalScores
 from sidecar.engine.search.rank.mentions import Mentions, mentions_of
-from sidecar.engine.search.rank.paths import PathFacts, PathTable
+from sidecar.engine.search.rank.paths import PathFacts, PathTable, name_under_test
 from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
 
 _DOCUMENTATION = 1
 _LOOKED_UP = 16
+_LIKELY = 3
 _ANY = np.float32(1e-3)
 SPAN = 0.35
 """A cosine at least this far below the best one counts as unrelated, for static and for transformer models alike."""
@@ -148,13 +149,30 @@ class Signals:
         return facts
 
     @cached_property
+    def merit(self) -> Floats:
+        """A first guess at how well the file answers, not in 0-1."""
+        return self.all_fields + self.best_body + self.closeness_lead
+
+    @cached_property
+    def tests_of_likely(self) -> Floats:
+        """1 for tests that are named after one of the three code files of the highest merit, else 0."""
+        tests = self.paths[:, 0] >= 1
+        found = np.zeros(len(self.files), np.float32)
+        code = np.flatnonzero(~tests & (self.path_table.prose[self.files] == 0))
+        likely = code[np.argsort(-self.merit[code], kind="stable")[:_LIKELY]]
+        paths = self.snapshot.paths
+        names = {name_under_test(paths[file]) for file in self.files[likely].tolist()}
+        for place in np.flatnonzero(tests).tolist():
+            found[place] = name_under_test(paths[int(self.files[place])]) in names
+        return found
+
+    @cached_property
     def likeliest(self) -> Rows:
         """Indexes into `files` of the 16 most promising candidates, ascending. Only their mentions are looked up: that
         costs a look-up per file and decides only among the first."""
-        merit = self.all_fields + self.best_body + self.closeness_lead
         paths = self.snapshot.paths
         names = [paths[file] for file in self.files.tolist()]
-        return np.sort(strongest(np.asarray(merit + _ANY, np.float32), _LOOKED_UP, names))
+        return np.sort(strongest(np.asarray(self.merit + _ANY, np.float32), _LOOKED_UP, names))
 
     @cached_property
     def closeness_lead(self) -> Floats:
