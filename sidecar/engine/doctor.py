@@ -32,7 +32,8 @@ from sidecar.errors import SidecarError
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.shown import count
 
-LIBRARIES = ("chromadb", "mcp", "numpy", "onnxruntime", "pydantic", "pygls", "tokenizers", "watchfiles")
+LIBRARIES = ("mcp", "numpy", "onnxruntime", "pydantic", "pygls", "tokenizers", "watchfiles")
+EXTRAS = ("chromadb",)
 MIN_PYTHON = (3, 11)
 MIN_SQLITE = (3, 35, 0)
 MIN_WATCHES = 65_536
@@ -89,10 +90,10 @@ def check_libraries() -> Check:
     """
     versions, missing = [f"sidecar {__version__}"], []
     brought_by = importlib.metadata.packages_distributions()
-    for name in LIBRARIES:
+    for name in (*EXTRAS, *LIBRARIES):
         found = sorted(set(brought_by.get(name, ())))
         versions += [f"{distribution} {importlib.metadata.version(distribution)}" for distribution in found]
-        missing += [] if found else [name]
+        missing += [] if found or name in EXTRAS else [name]
     advice = f"Missing: {', '.join(missing)}. Install sidecar again into this environment."
     return Check("libraries", not missing, ", ".join(versions), _unless(not missing, advice))
 
@@ -179,10 +180,13 @@ def _backfilled(directory: IndexLayout, manifest: Path, model: ModelFacts) -> tu
 
 
 def check_vector_store() -> Check:
-    """Writes vectors to Chroma in its worker process and finds them again, in a temporary folder."""
+    """Writes vectors to Chroma in its worker process and finds them again, in a temporary folder. Passes if Chroma, an
+    extra that only large workspaces need, is not installed."""
     rows = np.eye(3, dtype=np.float32)
     with tempfile.TemporaryDirectory(prefix="sidecar-doctor-") as folder:
         store = make_store(Settings(), Path(folder), 3, "doctor")
+        if not store.is_installed():
+            return Check("vector store", True, "Chroma is not installed: searches compare all vectors exactly")
         try:
             store.add("code", np.array([1, 2, 3], dtype=np.int64), rows)
             ids, _ = store.query("code", rows[1], 1)

@@ -127,6 +127,10 @@ class VectorStore(Protocol):
     again.
     """
 
+    def is_installed(self) -> bool:
+        """Whether the program that it needs is installed. If not, no other call may be made but `is_fresh`, `discard`
+        and `close`, and searches compare all vectors. Opens nothing."""
+
     def is_fresh(self) -> bool:
         """Whether it is new or was discarded, and has never been opened since: it has to be filled. Opens nothing."""
 

@@ -300,3 +300,40 @@ def test_a_store_is_still_checked_if_the_first_process_after_an_unclean_end_did_
     project.close()
     project.vector_memory_bytes = 0
     assert image(project.open()) == before
+
+
+# ---------------------------------------------------------------- without Chroma
+
+
+def test_where_chroma_is_not_installed_all_vectors_are_compared_and_a_large_workspace_says_so(
+    project: Project, followed: Followed
+) -> None:
+    class Missing(FollowedStore):
+        def is_installed(self) -> bool:
+            return False
+
+    project.make_store = lambda _settings, _folder, dimension, _model: Missing(followed, dimension)
+    small = project.open()
+    index(small)
+    right = find(small, QUESTION, mode="vector")
+    assert small.rest(0.0)
+    assert find(small, QUESTION, mode="vector") == right
+    assert small.status().warning == ""
+    project.close()
+
+    project.vector_memory_bytes = 0
+    large = project.open()
+    index(large)
+    assert find(large, QUESTION, mode="vector") == right
+    assert "Chroma is not installed" in large.status().warning
+    assert large.rest(0.0)
+    assert followed.opened == 0
+    project.close()
+
+    project.make_store = followed.make
+    later = project.open()
+    index(later)
+    assert find(later, QUESTION, mode="vector") == right
+    assert drained(later)
+    assert followed.opened > 0
+    assert later.status().warning == ""

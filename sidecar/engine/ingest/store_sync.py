@@ -30,6 +30,10 @@ _LOOK_S = 0.1
 # for more, and for the end of the search that usually follows a change.
 _CALM_SECONDS = 0.4
 _LONGEST_WAIT = 3.0
+_NOT_INSTALLED = (
+    "Chroma is not installed, so each search compares all vectors of this large workspace: exact, but slow. It is the"
+    " extra sidecar-search[chroma]; docs/install.md says how to add it without what it does not need."
+)
 
 
 class StoreSync:
@@ -115,7 +119,7 @@ class StoreSync:
     def fill(self, cancelled: IsCancelled) -> None:
         """Fills the store even if no search needs it; then closes it again. Waits for it, and ends early if
         cancelled."""
-        if self._wanted or not self._is_incomplete():
+        if self._wanted or not self._peek().is_installed() or not self._is_incomplete():
             return
         self.start()
         while not self.drain(_LOOK_S) and not cancelled():
@@ -133,7 +137,9 @@ class StoreSync:
 
     @property
     def note(self) -> str:
-        """One line that says why the store is not used; empty if it is in order."""
+        """One line that says why the store is not used; empty if it is in order, or if no search would ask it."""
+        if not self._note and not self._fits_in_memory(self._slots.count_chunks()) and not self._peek().is_installed():
+            return _NOT_INSTALLED
         return self._note
 
     def close(self) -> None:
@@ -149,13 +155,17 @@ class StoreSync:
     # ------------------------------------------------------------ when it is open
 
     def _is_needed(self) -> bool:
-        return not self._fits_in_memory(self._slots.count_chunks())
+        return not self._fits_in_memory(self._slots.count_chunks()) and self._peek().is_installed()
 
     def _is_incomplete(self) -> bool:
         return self._check_first or self._is_fresh() or self._slots.any_pending()
 
     def _is_fresh(self) -> bool:
-        return (self._store or self._make_store()).is_fresh()
+        return self._peek().is_fresh()
+
+    def _peek(self) -> VectorStore:
+        """The store to ask what opens nothing."""
+        return self._store or self._make_store()
 
     def _start_if_needed(self) -> None:
         if not self._wanted and self._is_needed():

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -80,6 +81,10 @@ class ChromaStore:
     def directory(self) -> Path:
         """The folder with Chroma's files. It exists once the store has been opened."""
         return self._folder / str(self._number)
+
+    def is_installed(self) -> bool:
+        """Whether Chroma is there for the Python that runs sidecar: it is an extra of the package. Imports nothing."""
+        return all(find_spec(name) is not None for name in ("chromadb", "chromadb_rust_bindings"))
 
     def is_fresh(self) -> bool:
         """Whether it is new or was discarded, and has never been opened since. Starts nothing."""

@@ -26,6 +26,10 @@ class InMemoryStore:
         self._closed = False
         self._lock = make_lock(Rank.VECTOR_STORE)
 
+    def is_installed(self) -> bool:
+        """Always: it needs nothing."""
+        return True
+
     def is_fresh(self) -> bool:
         """Whether nothing has been added since it was made or discarded."""
         with self._lock:
