@@ -30,6 +30,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
   private readonly consents = new Consents();
   private readonly life: Life;
   private renewing = false;
+  private step: string | undefined;
   private readonly listeners: vscode.Disposable[];
 
   constructor(
@@ -63,11 +64,22 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     return this.life.problem;
   }
 
+  get doing(): string | undefined {
+    return this.state === "starting" ? this.step : undefined;
+  }
+
+  /** From now on this is what a start waits for. */
+  isDoing(step: string | undefined): void {
+    this.step = step;
+    this.states.fire(this.state);
+  }
+
   async call<M extends keyof Requests>(
     method: M,
     params: Requests[M]["params"] & Place,
     token?: vscode.CancellationToken,
   ): Promise<Requests[M]["result"]> {
+    if (this.doing !== undefined) throw new Failure("SETTING_UP", this.doing);
     return (await this.life.request(method, params, token)) as Requests[M]["result"];
   }
 
@@ -87,6 +99,10 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
 
   restart(): Promise<void> {
     return this.life.restart();
+  }
+
+  rest(why: string): Promise<void> {
+    return this.life.rest(why);
   }
 
   renew(): Promise<void> {
@@ -111,6 +127,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
       const heard: Opening["heard"] = (method, sent) => this.heard(method, sent);
       return await connect({ program, options, log, consents, questions, heard });
     } catch (error) {
+      if (error instanceof SetUpProblem && error.isChoice) throw new Failure("NOT_SET_UP", error.message);
       this.log.error(visible(asFailure(error).message));
       // Whoever makes the private environment has already shown its problems.
       if (!(error instanceof SetUpProblem)) this.trouble(said`Sidecar could not be started.`);

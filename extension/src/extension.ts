@@ -29,7 +29,12 @@ let stop: () => Promise<void> = () => Promise.resolve();
 
 export function activate(extension: vscode.ExtensionContext): void {
   const log = openLog();
-  const programs = new Programs(extension, log, () => void sidecar.restart());
+  const programs = new Programs(
+    extension,
+    log,
+    () => void sidecar.restart(),
+    (doing) => sidecar.isDoing(doing),
+  );
   const questions = new WaitingQuestions();
   const sidecar = new EditorSidecar(
     () => programs.find(),

@@ -23,6 +23,8 @@ export interface Sidecar {
   readonly state: State;
   /** With state `failed` or `stopped`: why, in a sentence for the person. */
   readonly problem: string | undefined;
+  /** With state `starting`: what takes longer than a start, in a sentence for the person; its changes are changes of state. */
+  readonly doing: string | undefined;
   readonly onDidChangeState: Event<State>;
   /** Every change of an index, at most five a second and folder. */
   readonly onStatus: Event<FolderStatus>;
@@ -30,7 +32,7 @@ export interface Sidecar {
   readonly statuses: ReadonlyMap<string, FolderStatus>;
   /**
    * Calls a tool; waits for a sidecar that is starting. Rejects with `Failure` only; its code is `NOT_RUNNING`,
-   * `NOT_TRUSTED` or `NO_FOLDER` where there is no sidecar and `CANCELLED` where the token was.
+   * `NOT_TRUSTED`, `NOT_SET_UP`, `SETTING_UP` or `NO_FOLDER` where there is no sidecar and `CANCELLED` where the token was.
    */
   call<M extends keyof Requests>(
     method: M,
@@ -45,6 +47,8 @@ export interface Sidecar {
   workspaceOf(uri: Uri): WorkspaceFolder | undefined;
   /** Restarts that are asked for while one runs are merged into one more. */
   restart(): Promise<void>;
+  /** Ends this window's sidecar until somebody restarts it. `why`: a sentence for the person. */
+  rest(why: string): Promise<void>;
   /** As `restart`, and also ends the process that windows and agents share, which those that stay start again. */
   renew(): Promise<void>;
 }

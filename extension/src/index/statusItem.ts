@@ -38,7 +38,7 @@ export class StatusItem implements vscode.Disposable {
     const folder = currentFolder();
     const uri = folder?.uri.toString();
     const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
-    const view = shown(sidecar.state, status, sidecar.problem, Date.now());
+    const view = shown(sidecar.state, status, sidecar.doing ?? sidecar.problem, Date.now());
     // Writing the same again would close what somebody reads while hovering over the item.
     const now = JSON.stringify([view, uri, vscode.workspace.isTrusted]);
     if (now === this.last) return;

@@ -152,6 +152,10 @@ export class Palette implements vscode.Disposable {
     this.askNow();
   }
 
+  askIfUnanswered(): void {
+    if (this.answered === undefined && !this.closed) this.askNow();
+  }
+
   private askNow(): void {
     if (!this.isNarrowing) this.around.typed(this.list.value);
     if (!this.isQuestion) this.showPast();
@@ -190,8 +194,7 @@ export class Palette implements vscode.Disposable {
 
   private showPast(): void {
     this.asking.stop();
-    const { history, saved } = this.around.shelf;
-    this.putAside(pastItems(history, saved, this.opening.subject));
+    this.putAside(pastItems(this.around.shelf.history, this.around.shelf.saved, this.opening.subject));
   }
 
   /** Rows that are no answer. */

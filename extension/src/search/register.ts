@@ -72,6 +72,7 @@ export function register(features: Features): vscode.Disposable[] {
     ),
     command("sidecar.findSimilar", (given?: unknown) => findSimilar(features, open, given)),
     command("sidecar.searchInFolder", (folder?: vscode.Uri) => open({ ...CODE, ...beginningIn(sidecar, folder) })),
+    sidecar.onDidChangeState(() => palette?.askIfUnanswered()),
     command("sidecar.palette.save", () => palette?.save()),
     command("sidecar.palette.nextMode", () => palette?.nextMode()),
     command("sidecar.palette.openToSide", () => palette?.openToSide()),
