@@ -6,6 +6,8 @@ import { noteStorage, removeEverything } from "./removal";
 
 export function register(features: Features): vscode.Disposable[] {
   const { extension, sidecar, programs, log } = features;
+  // Without a process that all share, other programs' agents are neither listed nor asked about here.
+  void vscode.commands.executeCommand("setContext", "sidecar.alone", process.platform === "win32");
   noteStorage(extension).catch((error: unknown) => log.debug(String(error)));
   return [
     vscode.commands.registerCommand("sidecar.repairEnvironment", async () => {
