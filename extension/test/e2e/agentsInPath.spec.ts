@@ -1,10 +1,9 @@
 // An agent's settings where the shell finds sidecar by its name.
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { SIDECAR } from "./places";
+import { join } from "node:path";
 import { expect, test } from "./test";
 
-test.use({ editorOptions: { env: { PATH: `${dirname(SIDECAR)}:${process.env["PATH"] ?? ""}` } } });
+test.use({ editorOptions: { inPath: true } });
 
 test("where sidecar is in the PATH, .mcp.json names no machine's path", async ({ window }) => {
   await window.chooseFrom("Sidecar: Connect an Agent…", "Claude Code");
