@@ -81,11 +81,11 @@ def take_tour(python: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     tour.serve()
 
 
-def test_every_door_works_where_only_what_is_imported_is_installed_and_that_is_at_most_300_mb(
+def test_every_door_works_where_only_what_is_imported_is_installed_and_that_is_at_most_310_mb(
     exact: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weight = megabytes(Path(exact).parents[1])
-    assert weight <= 300
+    assert weight <= 310
     says = json.loads((ROOT / "extension" / "environment.json").read_text("utf-8"))["installed"]
     assert abs(weight - says) <= 20, f"the extension says {says} MB before it installs {weight:.0f}"
     take_tour(exact, tmp_path, monkeypatch)
