@@ -116,9 +116,9 @@ def test_with_chromas_list_the_store_is_filled_and_asked_by_chroma(exact: str, t
     assert "wrote and found three vectors" in doctor.stdout
 
 
-def test_pip_installs_the_wheel_alone_in_at_most_350_mb(wheel: Path, tmp_path: Path) -> None:
+def test_pip_installs_the_wheel_alone_in_at_most_380_mb(wheel: Path, tmp_path: Path) -> None:
     python = new_environment(tmp_path / "environment")
     pip(python, "install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
-    assert megabytes(tmp_path / "environment") <= 350
+    assert megabytes(tmp_path / "environment") <= 380
     listed = subprocess.run([python, *_PIP, "list"], capture_output=True, text=True, check=True).stdout
     assert "kubernetes" not in listed
