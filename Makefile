@@ -57,7 +57,7 @@ $(EDITOR): extension/test/e2e/package-lock.json extension/test/e2e/setup
 	extension/test/e2e/setup
 	@touch $@
 
-$(WHEEL): $(VENV)/.installed $(shell find sidecar models -type f -not -path '*/__pycache__/*')
+$(WHEEL): $(VENV)/.installed requirements.txt extension/environment.json $(shell find sidecar models -type f -not -path '*/__pycache__/*')
 	scripts/dev/build-extension wheel
 
 $(VSIX): $(WHEEL) $(EXTENSION_TOOLS) LICENSE CHANGELOG.md \

@@ -2,8 +2,8 @@
 import { context } from "esbuild";
 
 const building = await context({
-  entryPoints: ["src/extension.ts"],
-  outfile: "dist/extension.js",
+  entryPoints: ["src/extension.ts", "src/uninstall.ts"],
+  outdir: "dist",
   bundle: true,
   minify: true,
   sourcemap: true,

@@ -38,7 +38,7 @@ def imported(code: str, *argv: str, home: Path) -> tuple[object, set[str]]:
 def test_help_imports_neither_pydantic_nor_numpy_nor_anything_heavy(tmp_path: Path) -> None:
     status, packages = imported(PROBE, "search", "--help", home=tmp_path)
     assert status == 0
-    assert not packages & {"pydantic", "numpy", "rich", "chromadb", "onnxruntime", "tokenizers", "mcp", "pygls"}
+    assert not packages & {"pydantic", "numpy", "tqdm", "chromadb", "onnxruntime", "tokenizers", "mcp", "pygls"}
 
 
 def test_a_search_from_the_shell_imports_neither_chroma_nor_mcp_nor_pygls(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_service_is_made_without_the_engine_or_a_heavy_library(tmp_path: Pat
         "print(json.dumps({'modules': sorted(sys.modules)}))"
     )
     _, packages = imported(code, home=tmp_path)
-    assert not packages & {"chromadb", "onnxruntime", "tokenizers", "tree_sitter", "mcp", "pygls", "rich", "sqlite3"}
+    assert not packages & {"chromadb", "onnxruntime", "tokenizers", "tree_sitter", "mcp", "pygls", "tqdm", "sqlite3"}
 
 
 PIPES = """
@@ -76,7 +76,7 @@ except SystemExit as leaving:
     status = leaving.code
 os.write(stdout, json.dumps({"status": status, "modules": sorted(sys.modules)}).encode())
 """
-HEAVY = {"pydantic", "numpy", "rich", "chromadb", "onnxruntime", "tokenizers", "mcp", "pygls", "lsprotocol", "sqlite3"}
+HEAVY = {"pydantic", "numpy", "tqdm", "chromadb", "onnxruntime", "tokenizers", "mcp", "pygls", "lsprotocol", "sqlite3"}
 SLOW_TO_START = {"asyncio", "logging", "subprocess", "dataclasses", "inspect", "platformdirs", "tempfile"}
 
 

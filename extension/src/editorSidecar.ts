@@ -108,6 +108,10 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
     return this.life.restart();
   }
 
+  rest(why: string): Promise<void> {
+    return this.life.rest(why);
+  }
+
   renew(): Promise<void> {
     this.renewing = reasonToRest() === undefined;
     return this.restart();
@@ -130,6 +134,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
       const heard: Opening["heard"] = (method, sent) => this.heard(method, sent);
       return await connect({ program, options, log, consents, questions, heard });
     } catch (error) {
+      if (error instanceof SetUpProblem && error.isChoice) throw new Failure("NOT_SET_UP", error.message);
       this.log.error(visible(asFailure(error).message));
       // Whoever makes the private environment has already shown its problems.
       if (!(error instanceof SetUpProblem)) this.trouble(said`Sidecar could not be started.`);

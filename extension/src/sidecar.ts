@@ -33,7 +33,7 @@ export interface Sidecar {
   readonly statuses: ReadonlyMap<string, FolderStatus>;
   /**
    * Calls a tool; waits for a sidecar that is starting. Rejects with `Failure` only; its code is `NOT_RUNNING`,
-   * `NOT_TRUSTED` or `NO_FOLDER` where there is no sidecar and `CANCELLED` where the token was.
+   * `NOT_TRUSTED`, `NOT_SET_UP` or `NO_FOLDER` where there is no sidecar and `CANCELLED` where the token was.
    */
   call<M extends keyof Requests>(
     method: M,
@@ -48,6 +48,8 @@ export interface Sidecar {
   workspaceOf(uri: Uri): WorkspaceFolder | undefined;
   /** Restarts that are asked for while one runs are merged into one more. */
   restart(): Promise<void>;
+  /** Ends this window's sidecar until somebody restarts it. `why`: a sentence for the person. */
+  rest(why: string): Promise<void>;
   /** As `restart`, and also ends the process that windows and agents share, which those that stay start again. */
   renew(): Promise<void>;
 }

@@ -14,6 +14,7 @@ from sidecar.errors import IndexLocked
 from sidecar.model import UpgradeProgress
 from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
+from sidecar.surfaces.cli.terminal import ProgressBar
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
@@ -339,3 +340,23 @@ def test_a_wrong_device_is_refused_and_named(tmp_path: Path) -> None:
     err = io.StringIO()
     assert main(["status", "--device", "abacus", "-w", str(tmp_path)], stderr=err) == 2
     assert "auto, cpu, cuda" in err.getvalue()
+
+
+class TerminalText(io.StringIO):
+    """A terminal to print to."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_progress_is_a_bar_with_counts_and_what_is_being_done_and_goes_at_the_end() -> None:
+    terminal = TerminalText()
+    with ProgressBar(terminal, quiet=False) as bar:
+        bar(3, 10, "Reading {files}")
+        bar(0, 4, "Embedding")
+    drawn = terminal.getvalue()
+    assert "3/10" in drawn
+    assert "Reading {files}" in drawn
+    assert "0/4" in drawn
+    assert "Embedding" in drawn
+    assert drawn.endswith(" \r")

@@ -206,7 +206,7 @@ def test_a_fault_of_ours_goes_to_the_log_and_not_to_the_terminal(tmp_path: Path)
 def test_modules_of_the_folder_it_is_run_in_are_not_ours_to_run(home: Path, tmp_path: Path, words: list[str]) -> None:
     hostile = tmp_path / "hostile"
     hostile.mkdir()
-    for name in ("argparse", "json", "numpy", "asyncio", "pydantic", "typing_extensions", "rich", "mcp", "pygls"):
+    for name in ("argparse", "json", "numpy", "asyncio", "pydantic", "typing_extensions", "tqdm", "mcp", "pygls"):
         (hostile / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write(__name__)\n")
     env = {**os.environ, "SIDECAR_HOME": str(home), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(

@@ -363,7 +363,7 @@ def test_a_token_file_of_tcp_is_private_and_goes_with_the_process() -> None:
 def test_the_door_imports_nothing_heavy() -> None:
     code = (
         "import sys, sidecar.surfaces.lsp.run\n"
-        "heavy = {'chromadb', 'onnxruntime', 'tokenizers', 'mcp', 'uvicorn', 'rich', 'tree_sitter', 'watchfiles'}\n"
+        "heavy = {'chromadb', 'onnxruntime', 'tokenizers', 'mcp', 'uvicorn', 'tqdm', 'tree_sitter', 'watchfiles'}\n"
         "heavy |= {'sidecar.engine.wiring', 'pygls.lsp.client'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )

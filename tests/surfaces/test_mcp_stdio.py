@@ -167,7 +167,7 @@ async def test_older_handshake_protocols_are_agreed_to(protocol: str) -> None:
 
 def test_the_handshake_waits_for_nothing_heavy() -> None:
     """No time is measured: what would cost it is not loaded by the modules that answer the handshake."""
-    heavy = ("chromadb", "onnxruntime", "tokenizers", "tree_sitter", "pygls", "lsprotocol", "rich")
+    heavy = ("chromadb", "onnxruntime", "tokenizers", "tree_sitter", "pygls", "lsprotocol", "tqdm")
     program = (
         "import sys; from sidecar.surfaces.mcp import make_server; from sidecar.tools.assemble import make_service;"
         "service = make_service(); make_server(service, '/w'); service.close();"

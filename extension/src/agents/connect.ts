@@ -14,7 +14,7 @@ export async function connectAgent(programs: Programs, texts: VirtualTexts): Pro
   const folder = agent && (await chooseFolder(agent));
   if (agent === undefined || folder === undefined) return;
   const file = vscode.Uri.joinPath(folder, agent.file);
-  const entry = agent.entry(await programs.forAgents());
+  const entry = agent.entry(await programs.forSettings());
   const current = await textOf(file);
   const change = current.unsaved ? { refused: "It has unsaved changes." } : withEntry(agent, current.text, entry);
   if ("refused" in change) await offerText(agent, file, entry, change.refused);
@@ -67,10 +67,38 @@ async function writeChecked({ agent, file, entry, before, after }: Proposal): Pr
     await offerText(agent, file, entry, "It has changed in the meantime.");
     return;
   }
+  const made = (await exists(file)) ? undefined : await firstMissing(file);
   await vscode.workspace.fs.createDirectory(file.with({ path: dirname(file.path) }));
   await vscode.workspace.fs.writeFile(file, Buffer.from(after, "utf8"));
-  const chosen = await tell.info(fromSidecar(`${agent.name} is connected. ${agent.then}`), "Open File");
+  const chosen = await tell.info(fromSidecar(`${agent.name} is connected. ${agent.then}`), "Open File", "Undo");
   if (chosen === "Open File") await vscode.window.showTextDocument(file);
+  if (chosen === "Undo") await takeBack({ agent, file, entry, before, after }, made);
+}
+
+/** As it was before: `made` is the file or the folder that was made for it and goes again. */
+async function takeBack({ agent, file, before, after }: Proposal, made: vscode.Uri | undefined): Promise<void> {
+  const now = await textOf(file);
+  if (now.unsaved || now.text !== after) {
+    const message = said`${file.fsPath} has changed since, so its entry is yours to remove.`;
+    if ((await tell.warning(message, "Open File")) === "Open File") await vscode.window.showTextDocument(file);
+    return;
+  }
+  if (made === undefined) await vscode.workspace.fs.writeFile(file, Buffer.from(before, "utf8"));
+  else await vscode.workspace.fs.delete(made, { recursive: true });
+  void tell.info(said`${fromSidecar(agent.name)} is not connected any more: ${file.fsPath} is as it was.`);
+}
+
+/** The file itself, or the outermost folder on the way to it that is not there. */
+async function firstMissing(file: vscode.Uri): Promise<vscode.Uri> {
+  const parent = file.with({ path: dirname(file.path) });
+  return (await exists(parent)) ? file : firstMissing(parent);
+}
+
+function exists(file: vscode.Uri): Thenable<boolean> {
+  return vscode.workspace.fs.stat(file).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function offerText(agent: Agent, file: vscode.Uri, entry: object, reason: string): Promise<void> {

@@ -43,7 +43,8 @@ export class StatusItem implements vscode.Disposable {
     const folder = currentFolder();
     const uri = folder?.uri.toString();
     const status = uri === undefined ? undefined : sidecar.statuses.get(uri);
-    const view = shown(sidecar.state, status, sidecar.problem, Date.now());
+    const settingUp = sidecar.step === undefined ? undefined : `Sidecar is being set up. ${sidecar.step}`;
+    const view = shown(sidecar.state, status, settingUp ?? sidecar.problem, Date.now());
     // Writing the same again would close what somebody reads while hovering over the item.
     const now = JSON.stringify([view, uri, vscode.workspace.isTrusted, this.isBuilding(uri)]);
     if (now === this.last) return;

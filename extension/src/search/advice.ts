@@ -38,6 +38,7 @@ const BY_CODE: Readonly<Record<string, Omit<Advice, "detail">>> = {
   DAEMON_ENDED: { icon: "debug-disconnect", title: "Sidecar has ended", command: RESTART },
   DAEMON_UNAVAILABLE: { icon: "debug-disconnect", title: "Sidecar is not running", command: RESTART },
   NOT_RUNNING: { icon: "debug-disconnect", title: "Sidecar is not running", command: RESTART },
+  NOT_SET_UP: { icon: "cloud-download", title: "Sidecar is not set up yet", command: RESTART },
   NOT_TRUSTED: { icon: "shield", title: "Search is off in a folder that is not trusted", command: TRUST },
   NO_FOLDER: { icon: "folder", title: "There is no folder to search", command: OPEN },
   FILE_NOT_FOUND: { icon: "file", title: "This file is not in the index", command: STATUS },

@@ -5,6 +5,7 @@ import type { Past } from "../results/shelf";
 import type { Advice } from "./advice";
 import type { Completion } from "./completions";
 import { type Asked, type Found, type Subject, manner, sameAsked } from "./find";
+import { keyName } from "../keys";
 import { iconOf } from "./kinds";
 import { several, uriOf } from "./place";
 import { countText, isFile, rowOf } from "./row";
@@ -20,28 +21,28 @@ export interface Item extends vscode.QuickPickItem {
 
 export const TO_THE_SIDE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("split-horizontal"),
-  tooltip: "Open to the Side (Ctrl+Enter)",
+  tooltip: `Open to the Side (${keyName("Ctrl+Enter")})`,
 };
 export const KEEP: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("pin"),
-  tooltip: "Keep These Results in View (Alt+K)",
+  tooltip: `Keep These Results in View (${keyName("Alt+K")})`,
 };
 export const PEEK: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("inspect"),
-  tooltip: "Peek (Alt+P)",
+  tooltip: `Peek (${keyName("Alt+P")})`,
 };
 export const AS_EDITOR: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("go-to-file"),
-  tooltip: "Open These Results in an Editor (Alt+E)",
+  tooltip: `Open These Results in an Editor (${keyName("Alt+E")})`,
 };
 
 export const SAVE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("bookmark"),
-  tooltip: "Save This Search (Alt+S)",
+  tooltip: `Save This Search (${keyName("Alt+S")})`,
 };
 export const SAVED: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("star-full"),
-  tooltip: "Saved. Forget This Search (Alt+S)",
+  tooltip: `Saved. Forget This Search (${keyName("Alt+S")})`,
 };
 export const FORGET: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("close"),

@@ -175,8 +175,7 @@ export class Palette implements vscode.Disposable {
 
   private showPast(): void {
     this.asking.stop();
-    const { history, saved } = this.around.shelf;
-    this.putAside(pastItems(history, saved, this.opening.subject));
+    this.putAside(pastItems(this.around.shelf.history, this.around.shelf.saved, this.opening.subject));
   }
 
   /** Rows that are no answer. */

@@ -25,6 +25,7 @@ const STEADY_MS = 60_000;
 export interface Surroundings {
   /** Why there should be no sidecar now (`NO_FOLDER`, `NOT_TRUSTED`); undefined where there should. */
   reasonToRest(): Failure | undefined;
+  /** Rejects with the code `NOT_SET_UP` where somebody does not want it yet, which is no failure. */
   connect(): Promise<Connection>;
   changed(state: State): void;
   /** It ended and nobody had asked it to, again so soon that it is not started by itself. */
@@ -41,6 +42,7 @@ export class Life {
   private connection: Connection | undefined;
   private disposed = false;
   private lastCrash = -Infinity;
+  private resting: Failure | undefined;
   private waiting: (() => void)[] = [];
   private readonly restarts = new Coalesced(() => this.startAnew());
 
@@ -54,6 +56,12 @@ export class Life {
     // At once, so that whoever calls now waits for the new one.
     if (!this.disposed && this.surroundings.reasonToRest() === undefined) this.become("starting");
     return this.restarts.run();
+  }
+
+  /** Ends it until somebody restarts it. `why`: a sentence for the person. */
+  async rest(why: string): Promise<void> {
+    this.resting = new Failure("NOT_SET_UP", why);
+    await this.restarts.run();
   }
 
   /** A call that changes nothing is made again, once, by the next sidecar if the present one ends before it answers. */
@@ -88,7 +96,9 @@ export class Life {
     const former = this.connection;
     this.connection = undefined;
     await former?.stop().catch(() => undefined);
-    const reason = this.disposed ? notRunning("The extension is off.") : this.surroundings.reasonToRest();
+    const rest = this.resting;
+    this.resting = undefined;
+    const reason = this.disposed ? notRunning("The extension is off.") : (rest ?? this.surroundings.reasonToRest());
     if (reason !== undefined) {
       this.become("stopped", reason);
       return;
@@ -98,7 +108,9 @@ export class Life {
       this.attach(await this.surroundings.connect());
       this.become("running");
     } catch (error) {
-      this.become("failed", notRunning(asFailure(error).message));
+      const failure = asFailure(error);
+      if (failure.code === "NOT_SET_UP") this.become("stopped", failure);
+      else this.become("failed", notRunning(failure.message));
     }
   }
 

@@ -3,14 +3,20 @@
 import { createHash } from "node:crypto";
 import { access, chmod, mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { alone } from "./lock";
 import { SetUpProblem, pipProblem } from "./problem";
+import { PipProgress } from "./progress";
 import type { Python } from "./python";
 import type { Run } from "./run";
 
 export interface Wheel {
   file: string;
   sha256: string;
+  /** A list of everything that it needs, each with its version and the hashes of its files. */
+  requirements: string;
+  /** What is fetched, and what is on disk then, in megabytes. */
+  megabytes: { fetched: number; installed: number };
 }
 
 export interface Report {
@@ -37,10 +43,12 @@ const DAY_MS = 86_400_000;
 export class Environment {
   readonly folder: string;
   readonly program: string;
+  readonly wheel: Wheel;
   private readonly all: string;
   private readonly windows: boolean;
 
   constructor(private readonly parts: Parts) {
+    this.wheel = parts.wheel;
     this.windows = parts.platform === "win32";
     this.all = join(parts.storage, "environments");
     const name = createHash("sha256").update(`${parts.wheel.sha256}\n${parts.wanted}`).digest("hex").slice(0, 12);
@@ -64,9 +72,17 @@ export class Environment {
     try {
       await alone(lock, async () => (await this.isComplete()) || this.makeAnew(report), waiting, report.signal);
     } catch (error) {
-      if (report.signal.aborted) throw new SetUpProblem("cancelled", "The set-up was cancelled.");
+      if (report.signal.aborted) {
+        await this.remove();
+        throw new SetUpProblem("cancelled", "The set-up was cancelled. Restart begins it anew.");
+      }
       throw error;
     }
+  }
+
+  /** Whether there is a Python to make it with. Rejects with `SetUpProblem`. */
+  async checkPython(): Promise<void> {
+    await this.parts.findPython();
   }
 
   /** Says that it is in use, points the launcher to it, and removes environments that have long not been. */
@@ -83,7 +99,7 @@ export class Environment {
   }
 
   async remove(): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 3 });
   }
 
   private async makeAnew(report: Report): Promise<void> {
@@ -97,14 +113,19 @@ export class Environment {
     report.step(`Making an environment with Python ${python.version}…`);
     const made = await run(python.command, ["-m", "venv", this.folder], heard);
     if (made.status !== 0) throw this.failed(made.output);
-    report.step("Installing (once)…");
+    const { fetched } = wheel.megabytes;
+    report.step(`Fetching: 0 of ${fetched} MB`);
+    const pip = new PipProgress(fetched);
     const onLine = (line: string): void => {
       report.log(line);
-      const step = stepOf(line);
+      const step = pip.heard(line);
       if (step !== undefined) report.step(step);
     };
-    const installed = await run(this.inside("python"), [...PIP, wheel.file], { onLine, signal: report.signal });
+    const exact = ["-r", wheel.requirements, `${pathToFileURL(wheel.file).href}#sha256=${wheel.sha256}`];
+    const installed = await run(this.inside("python"), [...PIP, ...exact], { onLine, signal: report.signal });
     if (installed.status !== 0) throw this.failed(installed.output);
+    // Nothing is installed into it any more.
+    await run(this.inside("python"), WITHOUT_PIP, heard);
     await writeFile(join(this.folder, COMPLETE), `${wheel.sha256}\nPython ${python.version}\n`);
   }
 
@@ -127,18 +148,15 @@ export class Environment {
   }
 }
 
-/** Python compiles what is imported when it first is; all at once takes as long as everything else of the set-up. */
+/**
+ * Exactly the files that the tests ran with, and none that a library names and nothing imports. Python compiles what is
+ * imported when it first is; all at once takes as long as everything else of the set-up.
+ */
 const PIP = [
-  ...["-I", "-m", "pip", "install", "--no-compile", "--no-input"],
-  ...["--disable-pip-version-check", "--progress-bar=off"],
+  ...["-I", "-m", "pip", "install", "--no-deps", "--require-hashes", "--only-binary=:all:", "--no-compile"],
+  ...["--no-input", "--disable-pip-version-check", "--progress-bar=off"],
 ];
-
-/** What a line of pip's means to somebody who waits. */
-export function stepOf(line: string): string | undefined {
-  const collecting = /^\s*Collecting ([A-Za-z0-9._-]+)/.exec(line)?.[1];
-  if (collecting !== undefined) return `Fetching ${collecting}…`;
-  return line.startsWith("Installing collected packages") ? "Installing what was fetched…" : undefined;
-}
+const WITHOUT_PIP = ["-I", "-m", "pip", "uninstall", "--yes", "--quiet", "pip", "setuptools"];
 
 async function exists(path: string): Promise<boolean> {
   return access(path).then(

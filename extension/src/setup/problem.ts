@@ -1,6 +1,7 @@
 // What can hinder the set-up, said so that a person knows what to do next.
 
-export type Kind = "no-python" | "old-python" | "no-venv" | "network" | "disk" | "install" | "cancelled" | "no-program";
+export type Kind =
+  "no-python" | "old-python" | "no-venv" | "network" | "disk" | "install" | "cancelled" | "not-agreed" | "no-program";
 export type Remedy = "Try Again" | "Open Settings" | "Get Python" | "Show Log";
 
 export class SetUpProblem extends Error {
@@ -11,6 +12,11 @@ export class SetUpProblem extends Error {
     super(message);
     this.name = "SetUpProblem";
   }
+
+  /** It is what the person wants, so nothing is wrong. */
+  get isChoice(): boolean {
+    return this.kind === "cancelled" || this.kind === "not-agreed";
+  }
 }
 
 const REMEDIES: Record<Kind, readonly Remedy[]> = {
@@ -20,7 +26,8 @@ const REMEDIES: Record<Kind, readonly Remedy[]> = {
   network: ["Try Again", "Show Log"],
   disk: ["Try Again", "Show Log"],
   install: ["Show Log", "Try Again"],
-  cancelled: ["Try Again"],
+  cancelled: [],
+  "not-agreed": [],
   "no-program": ["Open Settings"],
 };
 
@@ -39,7 +46,7 @@ const NONE_MATCHES = /No matching distribution found for (\S+)/;
 /** What pip's output tells of its failure. */
 export function pipProblem(output: string): SetUpProblem {
   if (DISK.test(output))
-    return new SetUpProblem("disk", "The disk is full: the private environment needs about 500 MB. Free some space.");
+    return new SetUpProblem("disk", "The disk is full: the private environment needs about 300 MB. Free some space.");
   if (NETWORK.test(output) || (output.includes(NOTHING_FOUND) && !SOMETHING_FETCHED.test(output)))
     return new SetUpProblem(
       "network",

@@ -8,16 +8,21 @@ import type { Program } from "../server/program";
 import { launchSettings } from "../settings";
 import { Environment } from "./environment";
 import { expand } from "./expand";
+import { isInPath } from "./path";
 import { SetUpProblem, remedies, type Remedy } from "./problem";
 import { findPython } from "./python";
 import { selectedPython } from "./pythonExtension";
 import { run } from "./run";
 import { carriedWheel } from "./wheel";
+import { said } from "../shown";
 import { failed, tell } from "../tell";
 
 const PYTHON_PAGE = "https://www.python.org/downloads/";
 
 export class Programs {
+  private agreed = false;
+  private asking = false;
+
   constructor(
     private readonly extension: vscode.ExtensionContext,
     private readonly log: Log,
@@ -31,9 +36,17 @@ export class Programs {
     try {
       return await this.locate();
     } catch (error) {
-      if (error instanceof SetUpProblem) void this.tell(error);
+      if (error instanceof SetUpProblem && !error.isChoice) void this.tell(error);
       throw error;
     }
+  }
+
+  /**
+   * What a file that others may read names: the bare name where the shell finds a sidecar by it, which every machine of a
+   * team can have, else as `forAgents`.
+   */
+  async forSettings(): Promise<string> {
+    return (await isInPath("sidecar", process.env, process.platform)) ? "sidecar" : this.forAgents();
   }
 
   /** The program that an agent's settings name: it outlives updates of the extension. Makes nothing. */
@@ -42,9 +55,10 @@ export class Programs {
     return own ?? (await this.environment()).launcher;
   }
 
-  /** Removes the private environment; the next `find` makes it anew. */
+  /** Removes the private environment; the next `find` makes it anew, for the person has asked for that. */
   async forget(): Promise<void> {
     await (await this.environment()).remove();
+    this.agreed = true;
   }
 
   private async locate(): Promise<Program> {
@@ -55,7 +69,7 @@ export class Programs {
       return { command: own, args: [], env };
     }
     const environment = await this.environment();
-    if (!(await environment.isComplete())) await this.make(environment);
+    if (!(await environment.isComplete())) await this.makeIfAgreed(environment);
     await environment.used().catch((error: unknown) => this.log.warn(String(error)));
     return { command: environment.program, args: [], env };
   }
@@ -75,6 +89,32 @@ export class Programs {
       run,
       findPython: () => findPython(run, { setting: wanted, selected: selectedPython, platform: process.platform }),
     });
+  }
+
+  /** What it fetches is said before it is fetched; meanwhile nothing runs. */
+  private async makeIfAgreed(environment: Environment): Promise<void> {
+    if (!this.agreed) {
+      await environment.checkPython();
+      void this.ask(environment);
+      throw new SetUpProblem("not-agreed", "Sidecar is not set up yet: Restart says what it would fetch.");
+    }
+    this.agreed = false;
+    await this.make(environment);
+  }
+
+  private async ask({ wheel, folder }: Environment): Promise<void> {
+    if (this.asking) return;
+    this.asking = true;
+    const { fetched, installed } = wheel.megabytes;
+    const chosen = await tell.info(
+      said`Sidecar needs a Python environment of its own, once. It fetches about ${fetched} MB from Python's package index (pypi.org, or the one in pip's configuration) and puts ${installed} MB into ${folder}. Your code stays here.`,
+      "Set Up",
+      "Not Now",
+    );
+    this.asking = false;
+    if (chosen !== "Set Up") return;
+    this.agreed = true;
+    this.again();
   }
 
   private make(environment: Environment): Thenable<void> {

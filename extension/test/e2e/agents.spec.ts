@@ -32,6 +32,17 @@ test("Connect an Agent shows the change, writes it when told to, and keeps what 
   });
 });
 
+test("what has been written can be taken back, the folder that was made for it too", async ({ window }) => {
+  const folder = join(window.editor.folder, ".cursor");
+  await window.chooseFrom("Sidecar: Connect an Agent…", "Cursor");
+  await window.button(window.dialog, "Write It").click();
+  await window.notice("Cursor is connected.", ["Undo"]);
+  expect(existsSync(join(folder, "mcp.json"))).toBe(true);
+  await window.answer("Cursor is connected.", "Undo");
+  await window.notice("Cursor is not connected any more");
+  expect(existsSync(folder)).toBe(false);
+});
+
 test("a file that the entry does not fit into is left alone, and the text to paste is offered", async ({ window }) => {
   const file = join(window.editor.folder, ".gemini/settings.json");
   expect(existsSync(file)).toBe(false);

@@ -19,6 +19,8 @@ export interface EditorOptions {
   trusted: boolean;
   /** `own`: the checkout's sidecar. `carried`: what the extension makes from its wheel. */
   program: "own" | "carried";
+  /** The shell of the person finds the sidecar by its name. */
+  inPath: boolean;
   /** Of the machine: scope `machine` and `machine-overridable` are read from there only. */
   machine: Record<string, unknown>;
   user: Record<string, unknown>;
@@ -34,6 +36,7 @@ export const DEFAULTS: EditorOptions = {
   indexed: true,
   trusted: true,
   program: "own",
+  inPath: false,
   machine: {},
   user: {},
   env: {},
@@ -107,6 +110,7 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
   const options = { ...DEFAULTS, ...wishes };
   const root = newHome();
   writeProgram(root);
+  if (options.inPath) writeFileSync(join(root, ".profile"), 'PATH="$HOME/bin:$PATH"\n');
   const folder = join(root, options.content);
   const env = environment(root, options);
   const names = [options.content, options.second].filter((name) => name !== undefined);

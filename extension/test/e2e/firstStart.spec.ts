@@ -1,20 +1,50 @@
 // The first start: the private environment is made from the wheel that the extension carries.
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "./test";
+import { expect, test, type Window } from "./test";
 
 const INSTALL_MS = 560_000;
 test.use({ editorOptions: { program: "carried", indexed: false } });
 
-test("the environment is made once, with progress; the next window has it at once", async ({ window }) => {
-  test.setTimeout(INSTALL_MS + 240_000);
-  await window.notice("Sidecar set-up");
+function environments(window: Window): string {
+  return join(window.editor.root, "data/User/globalStorage/sidecar-search.sidecar/environments");
+}
+
+const QUESTION = "Sidecar needs a Python environment of its own";
+
+test("nothing is fetched before somebody has seen what, how much and where to, and agreed", async ({ window }) => {
+  await window.notice(QUESTION, ["Set Up", "Not Now"]);
+  const asked = window.notices.filter({ hasText: QUESTION });
+  await expect(asked).toContainText(/about \d+ MB from Python's package index .* puts \d+ MB into .*environments/);
+  await window.picture("setup-question");
+  expect(existsSync(environments(window))).toBe(false);
+  await window.searchSays("retry", "Sidecar is not set up yet");
+});
+
+test("cancelling is no error, a search meanwhile says what is going on, and it can be begun again", async ({
+  window,
+}) => {
+  test.setTimeout(INSTALL_MS);
+  await window.command("Sidecar: Restart");
+  await window.answer(QUESTION, "Set Up");
+  await window.notice(/Fetching.*\d+ of \d+ MB/);
   await window.picture("setup-progress");
+  await window.searchSays("retry", "Sidecar is being set up");
+  await window.answer("Sidecar set-up", "Cancel");
+  await expect.poll(() => window.editor.log(), { timeout: INSTALL_MS }).toContain("stopped: The set-up was cancelled.");
+  await expect(window.notices.filter({ hasText: "cancelled" })).toHaveCount(0);
+  await expect(window.statusItem("Sidecar")).not.toHaveClass(/error/);
+});
+
+test("the environment is made once; the next window has it at once, and Remove Everything takes it away", async ({
+  window,
+}) => {
+  test.setTimeout(INSTALL_MS + 480_000);
+  await window.command("Sidecar: Restart");
+  await window.answer(QUESTION, "Set Up");
   await window.sidecarRuns(1, INSTALL_MS);
-  const storage = join(window.editor.root, "data/User/globalStorage/sidecar-search.sidecar");
-  expect(readdirSync(join(storage, "environments"))).toHaveLength(1);
-  const [program] = window.editor.processes(join(storage, "environments"));
-  expect(program).toBeDefined();
+  expect(readdirSync(environments(window))).toHaveLength(1);
+  expect(window.editor.processes(environments(window))).not.toHaveLength(0);
 
   const installed = () => window.editor.log().split("Successfully installed").length - 1;
   expect(installed()).toBe(1);
@@ -22,4 +52,13 @@ test("the environment is made once, with progress; the next window has it at onc
   await window.sidecarRuns(2);
   expect(installed()).toBe(1);
   await expect(window.notices.filter({ hasText: "Sidecar set-up" })).toHaveCount(0);
+
+  await window.command("Sidecar: Remove Everything…");
+  await expect(window.dialog).toContainText("These go: the private Python environment");
+  await window.button(window.dialog, "Remove Everything").click();
+  await expect(window.dialog).toContainText("These stay as well", { timeout: 120_000 });
+  expect(existsSync(environments(window))).toBe(false);
+  expect(existsSync(join(window.editor.root, "home/indexes"))).toBe(false);
+  expect(window.editor.processes("daemon run")).toHaveLength(0);
+  await window.button(window.dialog, "OK").click();
 });

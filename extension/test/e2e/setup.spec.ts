@@ -24,6 +24,7 @@ test("a Python that is not there is told, with a way on", async ({ window }) => 
 
 test("without network the first start says so", async ({ window }) => {
   window.setMachine({ "sidecar.python": "" });
+  await window.answer("Sidecar needs a Python environment of its own", "Set Up");
   await window.notice("Python's package index could not be reached.", ["Try Again"], 180_000);
   await window.picture("setup-no-network");
 });

@@ -8,20 +8,20 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Never, TextIO
 
 from sidecar import shown
 from sidecar.errors import Cancelled
 from sidecar.tools.lines import ASIDE, BAD, FOUND, GOOD, PLACE, STRONG, Line, Piece
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
+    from tqdm import tqdm
 
     from sidecar.tools.spec import Answer, Question
 
 _STEP = 10
 _WIDTH = 40
+_BAR = "{bar:40} {n_fmt}/{total_fmt} {remaining} {desc}"
 
 
 def absent_stream() -> TextIO:
@@ -80,8 +80,7 @@ class ProgressBar:
     def __init__(self, stream: TextIO, quiet: bool) -> None:
         self._stream = stream
         self._quiet = quiet
-        self._bar: Bar | None = None
-        self._task: TaskID | None = None
+        self._bar: tqdm[Never] | None = None
         self._step = (-1, -1)
 
     def __enter__(self) -> ProgressBar:
@@ -89,7 +88,7 @@ class ProgressBar:
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
-            self._bar.stop()
+            self._bar.close()
 
     def __call__(self, done: int, total: int, message: str) -> None:
         """Draws the bar, or prints a line when another tenth is done. Without a total there is nothing to show."""
@@ -103,10 +102,15 @@ class ProgressBar:
     def _draw(self, done: int, total: int, message: str) -> None:
         if self._bar is None:
             self._bar = _bar(self._stream)
-            self._task = self._bar.add_task("", total=total)
-            self._bar.start()
-        if self._task is not None:
-            self._bar.update(self._task, completed=done, total=total, description=shown.short(message, _WIDTH))
+        bar, said = self._bar, shown.short(message, _WIDTH)
+        is_news = said != bar.desc
+        bar.set_description_str(said, refresh=False)
+        # Another total is another piece of work, of which nothing is known yet.
+        if bar.total != total or done < bar.n:
+            bar.reset(total)
+        bar.update(done - bar.n)
+        if is_news:
+            bar.refresh()
 
     def _write(self, done: int, total: int, message: str) -> None:
         step = (total, done * _STEP // total)
@@ -117,12 +121,10 @@ class ProgressBar:
         self._stream.flush()
 
 
-def _bar(stream: TextIO) -> Bar:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def _bar(stream: TextIO) -> tqdm[Never]:
+    from tqdm import tqdm
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
-    return Progress(*columns, console=Console(file=stream), transient=True)
+    return tqdm(file=stream, leave=False, dynamic_ncols=True, bar_format=_BAR)
 
 
 class Asker:

@@ -195,3 +195,26 @@ describe("life of the sidecar", () => {
     expect(life.state).toBe("stopped");
   });
 });
+
+test("a set-up that somebody does not want yet is no failure, and says so to whoever calls", async () => {
+  const room = new Room();
+  room.connecting = () => Promise.reject(new Failure("NOT_SET_UP", "Not yet."));
+  const life = new Life(room);
+  await life.restart();
+  expect(room.states).toEqual(["starting", "stopped"]);
+  await expect(life.request("a", {})).rejects.toMatchObject({ code: "NOT_SET_UP", message: "Not yet." });
+  room.connecting = () => Promise.resolve();
+  await life.restart();
+  expect(life.state).toBe("running");
+});
+
+test("one that rests is ended, and runs again when somebody restarts it", async () => {
+  const room = new Room();
+  const life = new Life(room);
+  await life.restart();
+  await life.rest("It has been removed.");
+  expect(room.connections[0]?.stopped).toBe(true);
+  expect([life.state, life.problem]).toEqual(["stopped", "It has been removed."]);
+  await life.restart();
+  expect(life.state).toBe("running");
+});

@@ -1,0 +1,62 @@
+// `Sidecar: Remove Everything…`: ends and removes what Sidecar has made on this machine, and says what stays.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as vscode from "vscode";
+import type { Features } from "../features";
+import { environmentFor } from "../server/program";
+import { said, type Sentence } from "../shown";
+import { failed, tell } from "../tell";
+import { STORAGE_NOTE, dataFolder, endDaemon, installedPrograms, removeData, removeInstalled } from "./remains";
+
+const ALL = "Remove Everything";
+const SOME = "Keep Indexes and Memories";
+
+export async function removeEverything({ extension, sidecar, programs, log }: Features): Promise<void> {
+  const storage = extension.globalStorageUri.fsPath;
+  const data = dataFolder(process.env, process.platform);
+  const chosen = await tell.dialog(
+    said`Remove what Sidecar has made on this machine?`,
+    whatGoes(storage, data),
+    ALL,
+    SOME,
+  );
+  if (chosen === undefined) return;
+  const options = { location: vscode.ProgressLocation.Notification, title: "Sidecar is being removed…" };
+  try {
+    await vscode.window.withProgress(options, async () => {
+      await sidecar.rest(said`Sidecar has been removed from this machine: Restart sets it up again.`.text);
+      const own = await programs.forAgents().catch(() => undefined);
+      const env = environmentFor({ command: "", args: [], env: {} }, process.env);
+      for (const program of [
+        ...(own === undefined ? [] : [own]),
+        ...(await installedPrograms(storage, process.platform)),
+      ])
+        await endDaemon(program, env);
+      await removeInstalled(storage);
+      if (chosen === ALL) await removeData(data);
+    });
+    log.info(`removed: ${chosen}`);
+    await tell.dialog(said`Sidecar has been removed from this machine.`, whatStays(chosen === SOME ? data : undefined));
+  } catch (error) {
+    void tell.error(failed(error));
+  }
+}
+
+function whatGoes(storage: string, data: string): Sentence[] {
+  return [
+    said`These go: the private Python environment in ${storage}, the process that editors, agents and shells share, and everything in ${data}: all indexes, vectors, downloaded models, and the memories and documents that agents have kept.`,
+    said`Your code stays as it is. "Keep Indexes and Memories" leaves that last folder.`,
+  ];
+}
+
+function whatStays(data: string | undefined): Sentence[] {
+  return [
+    ...(data === undefined ? [] : [said`The indexes stay in ${data}.`]),
+    said`These stay as well: the extension, until you uninstall it; its settings; entries in agents' files, such as .mcp.json; and a sidecar that you installed yourself.`,
+  ];
+}
+
+/** Leaves word for the script that runs after the extension has been uninstalled, and knows nothing of the editor. */
+export async function noteStorage({ extensionPath, globalStorageUri }: vscode.ExtensionContext): Promise<void> {
+  await writeFile(join(extensionPath, STORAGE_NOTE), JSON.stringify({ storage: globalStorageUri.fsPath }));
+}
