@@ -298,7 +298,8 @@ class Life(RuleBasedStateMachine):
 
     def compare(self) -> None:
         """Once nothing waits any more, the index is that of the files as they are."""
-        if self.workspace.status().status == "not_found":
+        status = self.workspace.status()
+        if status.status == "not_found" or status.patterns:  # one made by patterns alone stays limited to them
             self.workspace.create(no_progress, lambda: False)
         if self._strategy == "git":
             self.commit()

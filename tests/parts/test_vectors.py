@@ -236,6 +236,18 @@ def test_a_store_made_for_another_model_or_dimension_asks_to_be_rebuilt(
     assert caught.value.facts["rebuild"] is True
 
 
+def test_the_file_of_another_store_in_place_of_its_own_asks_to_be_rebuilt(chroma: ChromaStore, tmp_path: Path) -> None:
+    other = ChromaStore(tmp_path / "other", DIMENSION, "model")
+    for store, seed in ((chroma, 0), (other, 1)):
+        store.add("code", np.arange(10), random_vectors(10, seed=seed))
+        store.close()
+    shutil.copy(other.directory / "chroma.sqlite3", chroma.directory / "chroma.sqlite3")
+    again = ChromaStore(tmp_path / "chroma", DIMENSION, "model")
+    with pytest.raises(StoreFailed, match="made for"):
+        again.count("code")
+    again.close()
+
+
 def test_a_python_that_is_not_there_and_a_folder_that_may_not_be_made_are_named(tmp_path: Path) -> None:
     with pytest.raises(StoreFailed, match="did not start"):
         ChromaStore(tmp_path / "chroma", DIMENSION, "model", python=str(tmp_path / "no-python")).count("code")

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -51,8 +52,8 @@ class MismatchError(Exception):
 
 
 class ChromaDirectory:
-    """Chroma's collections in one directory. `made_for` (model id, dimension and schema) is stored with each
-    collection.
+    """Chroma's collections in one directory. `made_for` (model id, dimension, schema and the directory's identity) is
+    stored with each collection.
 
     Raises MismatchError if the collections were made for something else.
     """
@@ -162,7 +163,7 @@ def main(directory: str) -> int:
 def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies: BinaryIO) -> int:
     """Opens the store and answers requests until there are no more. Returns the exit status."""
     try:
-        store = ChromaDirectory(directory, opening["made_for"])
+        store = ChromaDirectory(directory, {**opening["made_for"], "directory": _identity(Path(directory))})
         counts = store.probe(int(opening["made_for"]["dimension"]))
     except MismatchError as error:
         write_frame(replies, {"error": str(error), "meaning": "mismatch"})
@@ -184,6 +185,15 @@ def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies:
         write_frame(replies, header, results)
     store.close()
     return 0
+
+
+def _identity(directory: Path) -> str:
+    """What distinguishes this directory from all others: random, kept in a file of its own, and moved along with it. A
+    Chroma file of another index, put in place of this one's, was made for another. Raises OSError."""
+    file = directory / "identity"
+    if not file.exists():
+        file.write_text(uuid.uuid4().hex, "ascii")
+    return file.read_text("ascii", errors="replace")[:64]
 
 
 def _wait_for(lock: LockFile) -> bool:
