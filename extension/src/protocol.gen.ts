@@ -51,7 +51,7 @@ export interface SearchCodeParams {
   exact?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
-  /** Add why each result was found, in shares of 100 %, and the lines that show it. */
+  /** Add why each was found, in percent, and by which lines. */
   explain?: boolean;
 }
 
@@ -137,7 +137,7 @@ export interface SearchDocsParams {
   exact?: string[];
   /** Stop before this many tokens of content; 0: no limit. */
   max_tokens?: number;
-  /** Add why each result was found, in shares of 100 %, and the lines that show it. */
+  /** Add why each was found, in percent, and by which lines. */
   explain?: boolean;
 }
 

@@ -78,7 +78,7 @@ class SearchCodeParams(Params):
     )
     explain: bool = Field(
         False,
-        description="Add why each result was found, in shares of 100 %, and the lines that show it.",
+        description="Add why each was found, in percent, and by which lines.",
         examples=[True],
     )
 

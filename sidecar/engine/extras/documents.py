@@ -195,7 +195,8 @@ class _DocumentSearch:
             return f"{none_of(size, 'document')} {shown.quoted(missing[0].text)}, which the query requires."
         matching = self.find(replace(query, must_not=()))
         if matching:
-            each = "the only document" if len(matching) == 1 else f"each of the {len(matching):,} documents"
+            one = len(matching) == 1
+            each = "the only document" if one else f"each of the {shown.count(len(matching), 'document')}"
             return f"The query leaves out {each} that would match."
         if required:
             named = ", ".join(shown.quoted(clause.text) for clause in required)

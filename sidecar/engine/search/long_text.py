@@ -28,7 +28,7 @@ _TITLE = 200
 _LONGEST_PATH = 300
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A part of the text, from `start` up to `end`, in characters."""
 
     start: int
@@ -48,7 +48,7 @@ class FileMention:
     """
 
     path: str
-    at: Span
+    at: TextSpan
     depth: int = 0
     dotted: bool = False
 
@@ -64,10 +64,10 @@ class LongText:
     """
 
     text: str
-    title: Span
-    code: tuple[Span, ...]
-    frames: tuple[Span, ...]
-    errors: tuple[Span, ...]
+    title: TextSpan
+    code: tuple[TextSpan, ...]
+    frames: tuple[TextSpan, ...]
+    errors: tuple[TextSpan, ...]
     names: tuple[str, ...]
     files: tuple[FileMention, ...]
 
@@ -106,14 +106,14 @@ def parts_of(text: str) -> LongText:
     )
 
 
-def _lines(text: str) -> Iterator[Span]:
+def _lines(text: str) -> Iterator[TextSpan]:
     """The lines that hold more than blanks, without their line ends."""
     start = 0
     while start < len(text):
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         if not text[start:end].isspace() and end > start:
-            yield Span(start, end)
+            yield TextSpan(start, end)
         start = end + 1
 
 
@@ -122,9 +122,9 @@ def _lines(text: str) -> Iterator[Span]:
 
 class _Frame(NamedTuple):
     path: str
-    at: Span
+    at: TextSpan
     name: str
-    line: Span
+    line: TextSpan
     last_is_innermost: bool
 
 
@@ -179,7 +179,7 @@ _ERROR = re.compile(
 )
 
 
-def _frames(text: str, lines: Iterable[Span]) -> Iterator[_Frame]:
+def _frames(text: str, lines: Iterable[TextSpan]) -> Iterator[_Frame]:
     for line in lines:
         row = text[line.start : min(line.end, line.start + _LINE)]
         if _MAY_BE_FRAME.search(row):
@@ -188,14 +188,14 @@ def _frames(text: str, lines: Iterable[Span]) -> Iterator[_Frame]:
                 yield _frame(match, line)
 
 
-def _frame(match: re.Match[str], line: Span) -> _Frame:
+def _frame(match: re.Match[str], line: TextSpan) -> _Frame:
     groups = match.groupdict()
     path, name = groups["path"], groups.get("name") or groups.get("last") or ""
     dotted = groups.get("dotted")
     if dotted:
         *folders, _, name = dotted.split(".") if dotted.count(".") else ("", dotted)
         path = "/".join((*folders, path))
-    at = Span(line.start + match.start("path"), line.start + match.end("path"))
+    at = TextSpan(line.start + match.start("path"), line.start + match.end("path"))
     return _Frame(_slashed(path), at, name, line, match.re is _PYTHON)
 
 
@@ -217,16 +217,16 @@ _INDENT = ("    ", "\t")
 _BULLET = re.compile(r"\s*+(?:[-*+] |\d++[.)] )")
 
 
-def _code_blocks(text: str, lines: list[Span]) -> Iterator[Span]:
+def _code_blocks(text: str, lines: list[TextSpan]) -> Iterator[TextSpan]:
     """Fenced blocks, without their fences, and blocks that a blank line or the text's start sets off and that are
     indented by four columns. An open fence reaches to the end."""
     fence, begin, listed = "", 0, False
-    block: list[Span] = []
+    block: list[TextSpan] = []
     for line in lines:
         match = _FENCE.match(text, line.start, line.end)
         if fence:
             if match and match[1].startswith(fence):
-                yield Span(begin, line.start)
+                yield TextSpan(begin, line.start)
                 fence = ""
             continue
         if match:
@@ -237,11 +237,11 @@ def _code_blocks(text: str, lines: list[Span]) -> Iterator[Span]:
         else:
             yield from _joined(block)
             block, listed = [], _BULLET.match(text, line.start, line.end) is not None
-    yield from ([Span(begin, len(text))] if fence else _joined(block))
+    yield from ([TextSpan(begin, len(text))] if fence else _joined(block))
 
 
-def _joined(lines: list[Span]) -> list[Span]:
-    return [Span(lines[0].start, lines[-1].end)] if lines else []
+def _joined(lines: list[TextSpan]) -> list[TextSpan]:
+    return [TextSpan(lines[0].start, lines[-1].end)] if lines else []
 
 
 # ---------------------------------------------------------------- the title
@@ -257,25 +257,25 @@ _NO_TITLE = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[\u3002\uff01\uff1f]")
 
 
-def _title(text: str, lines: list[Span], errors: tuple[Span, ...]) -> Span:
+def _title(text: str, lines: list[TextSpan], errors: tuple[TextSpan, ...]) -> TextSpan:
     """The first line that says something; of a bare log its last error. At most 200 characters, up to a sentence's
     end if one lies there."""
     starts = [_begun(text, line) for line in lines[:12] if not text.startswith(_INDENT, line.start)]
     said = [span for span in starts if span.end > span.start and not _NO_TITLE.match(text, span.start, span.end)]
-    title = said[0] if said else lines[0] if lines else Span(0, 0)
+    title = said[0] if said else lines[0] if lines else TextSpan(0, 0)
     if errors and (not said or any(span.end == title.end for span in errors)):
         title = errors[-1]
     if title.end - title.start <= _TITLE:
         return title
     end = _SENTENCE_END.search(text, title.start + 1, title.start + _TITLE)
     blank = text.rfind(" ", title.start, title.start + _TITLE)
-    return Span(title.start, end.end() if end else blank if blank > title.start else title.start + _TITLE)
+    return TextSpan(title.start, end.end() if end else blank if blank > title.start else title.start + _TITLE)
 
 
-def _begun(text: str, line: Span) -> Span:
+def _begun(text: str, line: TextSpan) -> TextSpan:
     """The line without the marks that it begins with, and without `[Bug]`."""
     match = _MARKUP.match(text, line.start, line.end)
-    return Span(match.end() if match else line.start, line.end)
+    return TextSpan(match.end() if match else line.start, line.end)
 
 
 # ---------------------------------------------------------------- names
@@ -289,7 +289,7 @@ _DEFINES = re.compile(
 )
 
 
-def _names(text: str, code: tuple[Span, ...], frames: list[_Frame]) -> tuple[str, ...]:
+def _names(text: str, code: tuple[TextSpan, ...], frames: list[_Frame]) -> tuple[str, ...]:
     """Quoted words first, then those of frames, then others by how often they occur, the earlier first."""
     quoted = [w for match in _QUOTED.finditer(text) for w in _WORD.findall(match[1] or match[2])]
     framed = [w for frame in _innermost_first(frames) for w in _WORD.findall(frame.name)[-1:]]
@@ -357,6 +357,6 @@ def _mentioned(text: str) -> Iterator[FileMention]:
         if len(word) > _LONGEST_PATH:
             continue
         if "." in name[1:] and (language_of(name) != "text" or name.endswith(".txt")):
-            yield FileMention(path, Span(start, start + len(word)))
+            yield FileMention(path, TextSpan(start, start + len(word)))
         elif _DOTTED.fullmatch(path):
-            yield FileMention(path.replace(".", "/"), Span(start, start + len(word)), dotted=True)
+            yield FileMention(path.replace(".", "/"), TextSpan(start, start + len(word)), dotted=True)
