@@ -1,5 +1,6 @@
 """The harness of all kinds of questions: what is kept of them, and how rankings are judged."""
 
+import argparse
 import json
 import math
 from dataclasses import replace
@@ -111,3 +112,28 @@ def test_short_questions_are_read_from_either_kind_of_folder(tmp_path: Path) -> 
         (tmp_path / listed).write_text(json.dumps([repo]))
         (tmp_path / questions).write_text(json.dumps([query]))
     assert list(judge.annotated(tmp_path / "one")) == list(judge.annotated(tmp_path / "two")) == [(repo, [query])]
+
+
+@pytest.mark.parametrize(("lines", "value"), [((1, 50), 1.0), ((10, 20), 0.613)])
+def test_no_question_is_answered_better_than_perfectly_though_one_hit_covers_two_places(
+    lines: tuple[int, int], value: float
+) -> None:
+    judge = load_script("bench/bench-quality")
+    results = [{"path": "client.go", "startLine": lines[0], "endLine": lines[1]}]
+    targets = [{"path": "client.go", "start_line": first, "end_line": first + 2} for first in (12, 40)]
+    assert judge.ndcg_of(results, targets) == pytest.approx(value, abs=1e-3)
+
+
+def test_with_folds_a_repository_is_judged_by_weights_fitted_without_it() -> None:
+    """The lower of two files answers in all repositories but one, which learns from the others and is wrong."""
+    answered = {"short": {name: [short_answer(name, odd=name == "d")] * 5 for name in "abcd"}}
+    options = argparse.Namespace(ranker=None, folds=4)
+    combiner = KINDS.combiner_for(answered, options)
+    first = {name: KINDS.ranked(answered["short"][name][0].seen, combiner("short", name))[0][0] for name in "abcd"}
+    assert first == dict.fromkeys("abcd", "low.py")
+    assert combiner("new", "a") is combiner("long", "b")
+
+
+def short_answer(name: str, odd: bool) -> Answered:
+    asked = Asked("where", "semantic", ["high.py" if odd else "low.py"], revision=name)
+    return Answered(asked, seen("low.py", "high.py"), None)
