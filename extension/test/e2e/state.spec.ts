@@ -75,7 +75,8 @@ test("a removed index folder that is made anew is ready, without a restart", asy
   await window.searchSays(QUESTION, "This folder is not indexed yet");
   await expect(item(window)).toContainText("Not indexed");
   await window.page.keyboard.press("Enter");
-  await window.notice(/is indexed: 2.\d+ files in/, [], LONG_MS);
+  // The branch that the test before may have left has fewer files.
+  await window.notice(/is indexed: [12].\d{3} files in/, [], LONG_MS);
   await isReady(window);
   await window.searchSays(QUESTION, "starlette/");
   await window.page.keyboard.press("Escape");
