@@ -58,6 +58,24 @@ test("similar code is a code action for somebody who asks, and no bulb stands be
   ).toHaveCount(0);
 });
 
+test("similar code is a lens above functions once somebody has asked for it", async ({ window }) => {
+  writeFileSync(join(window.editor.folder, "compress.js"), SCRIPT);
+  await window.searchSays("compressResponseBody", "compress.js:");
+  await window.page.keyboard.press("Escape");
+  await window.openFile("compress.js");
+  const lens = window.page.locator(".codelens-decoration").getByText("Similar code");
+  await expect(lens).toHaveCount(0);
+  window.setMachine({ "sidecar.similarCodeLens": true });
+  await expect(lens).toBeVisible({ timeout: 90_000 });
+  await window.picture("lens");
+  await lens.click();
+  await expect(window.title).toContainText("Code Like compress.js:2–5");
+  await window.answered();
+  await window.page.keyboard.press("Escape");
+  window.setMachine({ "sidecar.similarCodeLens": false });
+  await expect(lens).toHaveCount(0, { timeout: 90_000 });
+});
+
 test("Alt+E opens the results as an editor, in which one finds, and from which one goes to a hit", async ({
   window,
 }) => {
