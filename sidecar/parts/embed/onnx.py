@@ -30,6 +30,7 @@ from sidecar.model import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
 from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
 from sidecar.parts.embed.tokens import split_identifiers
+from sidecar.parts.onnx_session import session_options
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -345,14 +346,7 @@ def _open_session(files: ModelFiles, provider: str) -> Any:
     """A session that runs on one thread. Raises ModelLoadFailed if the provider or the graph cannot be used."""
     import onnxruntime
 
-    # Windows builds report to the system's event log, whatever the environment says; `no_telemetry` quiets the others.
-    onnxruntime.disable_telemetry_events()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options = session_options()
     wanted: list[Any] = [CPU]
     if provider == _CUDA:
         # It prints what is missing; stdout carries the client's messages.

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.parts.onnx_session import session_options
+
 _ZERO = 64
 """What is added to a digit to make it unsigned, as the processor's instructions want it."""
 MOST_DIGIT = 63
@@ -27,12 +29,7 @@ class IntegerProducts:
     def __init__(self, rows: NDArray[np.int8]) -> None:
         import onnxruntime
 
-        onnxruntime.disable_telemetry_events()
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.enable_cpu_mem_arena = False
-        options.log_severity_level = 3
+        options = session_options()
         self._session: Any = onnxruntime.InferenceSession(_graph(rows), options, providers=["CPUExecutionProvider"])
         # For another attempt with other providers, which never comes, it keeps the rows beside the packed ones.
         vars(self._session).pop("_model_bytes", None)
