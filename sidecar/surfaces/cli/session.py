@@ -172,7 +172,7 @@ def write_json(stream: TextIO, value: Any) -> None:
 
 
 class Interrupt:
-    """Whether Ctrl-C was pressed. A second press, or a press while a question is open, raises KeyboardInterrupt."""
+    """Whether Ctrl-C was pressed. A second press raises KeyboardInterrupt, and so does one before or in a question."""
 
     def __init__(self) -> None:
         self._came = threading.Event()
@@ -190,9 +190,11 @@ class Interrupt:
 
     @contextmanager
     def may_raise(self) -> Iterator[None]:
-        """A block during which Ctrl-C raises KeyboardInterrupt at once."""
-        self._asking = True
+        """A block in which Ctrl-C raises KeyboardInterrupt at once, also if it was pressed before."""
         try:
+            self._asking = True
+            if self._came.is_set():
+                raise KeyboardInterrupt
             yield
         finally:
             self._asking = False

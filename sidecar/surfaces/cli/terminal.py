@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sidecar.tools.spec import Answer, Question
 
+_POLL_S = 0.1
 _STEP = 10
 _WIDTH = 40
 _BAR = "{bar:40} {n_fmt}/{total_fmt} {remaining} {desc}"
@@ -130,7 +131,7 @@ def _bar(stream: TextIO) -> tqdm[Never]:
 class Asker:
     """Asks the person who typed the command: `--yes` typed in a terminal answers, else the terminal, else nobody.
 
-    `interruptible` makes Ctrl-C end the command at once while a question is open.
+    `interruptible` makes Ctrl-C end the command at once from before a question is shown until it is answered.
     """
 
     def __init__(
@@ -152,8 +153,8 @@ class Asker:
             return "nobody"
         if self._yes:
             return "accept"
-        self._show(question, f"{question.accept}? [y/N] ")
         with self._interruptible():
+            self._show(question, f"{question.accept}? [y/N] ")
             return self._read()
 
     def beside(self, question: Question, places: Sequence[str], other: int) -> Answer | None:
@@ -168,11 +169,10 @@ class Asker:
             self._stderr.write(shown.line(f"sidecar: {question.title} {where}.") + "\n")
             self._stderr.flush()
             return "nobody"
-        self._show(question, f"{where}, or answer here. {question.accept}? [y/N] ")
         try:
             with self._interruptible():
-                ready, _, _ = select.select([self._stdin.fileno(), other], [], [])
-                self._open = self._stdin.fileno() not in ready
+                self._show(question, f"{where}, or answer here. {question.accept}? [y/N] ")
+                self._open = self._stdin.fileno() not in _ready(self._stdin.fileno(), other)
                 return None if self._open else self._read()
         except KeyboardInterrupt:
             self._stderr.write("\n")
@@ -196,6 +196,17 @@ class Asker:
             self._stderr.write("\n")
             return "cancel"
         return "accept" if line.strip().lower() in {"y", "yes"} else "decline"
+
+
+def _ready(*descriptors: int) -> list[int]:
+    """Waits until one can be read, and returns those that can.
+
+    It looks up often, because a signal that comes just before a wait begins is only handled when that wait ends.
+    """
+    while True:
+        ready, _, _ = select.select(descriptors, [], [], _POLL_S)
+        if ready:
+            return ready
 
 
 def silence_stdout() -> None:
