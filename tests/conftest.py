@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("sidecar", deadline=None)  # on a busy machine any example may take long
+settings.register_profile("inner-loop", deadline=None, max_examples=25)
 settings.load_profile("sidecar")
 os.environ["CI"] = "1"
 os.environ["SIDECAR_CHECK_LOCKS"] = "1"
@@ -28,10 +29,6 @@ _PROGRAMS = frozenset({"daemon", "e2e", "spec"})
 _PROGRAM_FIXTURES = frozenset({"data_folder", "hostile", "seen", "served", "server", "siege"})
 """Fixtures, most of them a module's, that start one. Give these names to no others."""
 _STARTS_A_PROCESS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--forbid-processes", action="store_true", help="fail a test that starts one without its mark")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,5 +66,4 @@ class _Watch:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--forbid-processes"):
-        config.pluginmanager.register(_Watch())
+    config.pluginmanager.register(_Watch())

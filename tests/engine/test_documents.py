@@ -18,6 +18,7 @@ from sidecar.model import DocumentsAnswer, never_cancelled
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.lexical.tfidf import count_words
 from tests.engine.projects import Project, index
+from tests.examples import examples
 
 TEXTS = {
     "intro": "Python rate limiting with token buckets",
@@ -287,7 +288,7 @@ QUERIES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.lists(st.sampled_from(["aa", "bb", "cc", "d"]), max_size=5), max_size=5), QUERIES)
 def test_both_backends_and_a_plain_reading_of_the_rules_agree(
     texts: list[list[str]], query: list[tuple[str, str]]

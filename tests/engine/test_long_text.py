@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidecar.engine.search.long_text import is_long, parts_of
+from tests.examples import examples
 
 FRAMES = {
     "Python": (
@@ -209,7 +210,7 @@ HOSTILE = st.text(st.sampled_from("aA_.:/\\ \t\n(`#@\"'<1~>-$\u00e9\u6f22\U0001f
 
 
 @given(st.one_of(st.text(max_size=300), HOSTILE))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_any_text_can_be_taken_apart(text: str) -> None:
     """No text raises, and every span lies inside it."""
     parts = parts_of(text)
@@ -238,6 +239,7 @@ print(len(texts))
 """
 
 
+@pytest.mark.process
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of processor time are Unix's")
 def test_the_time_is_in_proportion_to_the_length() -> None:
     """Half a second of a processor for each text is twenty times what it needs; square time would be minutes."""

@@ -25,11 +25,12 @@ from tests.engine.checkouts import Switcher
 from tests.engine.projects import FILES, Project, find, index
 from tests.engine.stale import Life, Moment, Repository
 from tests.engine.targets import FakeTarget
+from tests.examples import examples
 
 NEW = "def tune_carburettor(engine):\n    return engine.mixture\n"
 
 SOME_LIVES = settings(
-    max_examples=25,
+    max_examples=examples(25),
     stateful_step_count=8,
     deadline=None,
     derandomize=True,

@@ -25,6 +25,7 @@ from sidecar.parts.manifest import read_failures, read_skips
 from sidecar.parts.paths import storable
 from tests.circumstances import as_somebody
 from tests.engine.projects import FILES, Project, find, index
+from tests.examples import examples
 
 YEAR_2300_S = 10_413_792_000
 PATH_MAX = 4095
@@ -196,7 +197,7 @@ def undisturbed(models: Models) -> dict[str, tuple[bytes, int]]:
         return held(workspace)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(entries=ENTRIES, where=st.sampled_from(["", "src"]), privileged=st.booleans())
 def test_the_rest_is_indexed_as_without_them_and_each_is_indexed_or_named(
     models: Models,

@@ -18,6 +18,7 @@ from sidecar.errors import Cancelled, FileExcluded, IndexCorrupt, IndexExists, I
 from sidecar.model import PatternReport, Rule, SearchRequest, StatusAnswer, never_cancelled, no_progress
 from sidecar.parts.pattern_limit import MAX_GLOBS, PathPattern, PatternLimit, read_pattern
 from tests.engine.projects import FILES, Project
+from tests.examples import examples
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
@@ -294,7 +295,7 @@ PATTERNS = st.lists(
 
 
 @given(calls=st.lists(PATTERNS, min_size=1, max_size=3))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_the_patterns_the_index_holds_what_the_calls_named(
     project: Project, calls: Sequence[Sequence[str]]
 ) -> None:

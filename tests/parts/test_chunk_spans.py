@@ -21,6 +21,7 @@ from sidecar.parts.chunk import parse_file
 from sidecar.parts.chunk.lines import MAX_CHUNKS, TARGET
 from sidecar.parts.chunk.prose import PROSE
 from sidecar.parts.chunk.tables import TABLES
+from tests.examples import examples
 
 LANGUAGES = sorted({*TABLES, *PROSE, "vue", "svelte"})
 REAL = sorted([*Path(pygls.__file__).parent.rglob("*.py"), *Path(hypothesis.__file__).parent.glob("*.py")])
@@ -83,13 +84,13 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(TEXTS, st.sampled_from([*LANGUAGES, "unknown"]))
 def test_chunks_of_any_text_cover_it_without_overlap(text: str, language: str) -> None:
     assert_holds(parse_file("a", text, language), text)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_called_a_notebook_yields_chunks_inside_it(text: str) -> None:
     parsed = parse_file("a.ipynb", text, "notebook")

@@ -25,6 +25,7 @@ from sidecar.parts.lexical.postings import (
     read_lengths,
     read_postings,
 )
+from tests.examples import examples
 
 Snapshot = dict[str, list[list[tuple[int, int]]]]
 
@@ -212,7 +213,7 @@ STEPS = st.tuples(st.sampled_from(["put", "remove", "merge"]), st.lists(WORDS, m
 STEMS = ("alpha", "beta", "gamma", "delta", "epsilon")
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(STEPS, max_size=12))
 def test_merging_never_changes_what_is_found(steps: list[tuple[str, list[str]]]) -> None:
     connection = sqlite3.connect(":memory:")

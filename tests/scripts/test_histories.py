@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from scripts.train.histories import read_histories, unpack_tree
 from scripts.train.rankerlib import Example, fit_history
@@ -21,6 +22,7 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.process
 def test_the_newer_half_is_asked_of_the_tree_before_it_where_its_answers_are(tmp_path: Path) -> None:
     """A file that is new later is no answer, and a question without one is not asked."""
     work, questions = tmp_path / "work", tmp_path / "questions"
