@@ -161,6 +161,12 @@ class DocumentIndexNotFound(NotFound):
     code, user_message = "DOCUMENT_INDEX_NOT_FOUND", "Index not found:"
 
 
+class DocumentNotFound(NotFound):
+    """No document of the index has this id."""
+
+    code, user_message = "DOCUMENT_NOT_FOUND", "Document not found:"
+
+
 class MemoryNotFound(NotFound):
     """No memory has this key."""
 

@@ -683,8 +683,46 @@ class DocumentsAnswer:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentIndexFacts:
+    """What a list of document indexes says of one. `documents` is their number; the rest is as it was created."""
+
+    name: str
+    backend: str
+    documents: int
+    lowercase: bool
+    min_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentHead:
+    """A document without its text; `characters` is the text's length."""
+
+    doc_id: str
+    characters: int
+    metadata: dict[str, Any]
+
+
 class Documents(Protocol):
     """Named indexes over documents that callers supply. An index named `default`, in memory, always exists."""
+
+    def indexes(self) -> tuple[DocumentIndexFacts, ...]:
+        """All indexes, by name."""
+
+    def page(self, name: str, limit: int, offset: int) -> tuple[tuple[DocumentHead, ...], int]:
+        """One page of an index's documents, in the order in which they were added, and the number on all pages.
+
+        Raises DocumentIndexNotFound.
+        """
+
+    def has(self, name: str, doc_id: str) -> bool:
+        """Whether the index has a document with this id. Raises DocumentIndexNotFound."""
+
+    def delete(self, name: str, doc_id: str) -> bool:
+        """Deletes a document; False when no document has this id. Raises DocumentIndexNotFound."""
+
+    def drop(self, name: str) -> None:
+        """Deletes an index with its documents; `default` in memory is emptied. Raises DocumentIndexNotFound."""
 
     def is_in_memory(self, name: str) -> bool:
         """Whether there is an index of this name that ends with the process."""

@@ -449,6 +449,68 @@ export interface CreatedDocumentIndex {
   backend: string;
 }
 
+export type ListIndexesParams = Record<never, never>;
+
+export interface ListedIndex {
+  index_name: string;
+  backend: string;
+  documents: number;
+  lowercase: boolean;
+  min_length: number;
+}
+
+export interface ListedIndexes {
+  indexes: ListedIndex[];
+  notice?: string;
+}
+
+export interface ListDocumentsParams {
+  /** Which index. */
+  index_name?: string;
+  /** How many documents. */
+  limit?: number;
+  /** Skip this many (next page). */
+  offset?: number;
+}
+
+export interface ListedDocument {
+  doc_id: string;
+  characters: number;
+  metadata: Record<string, JsonValue>;
+}
+
+export interface ListedDocuments {
+  documents: ListedDocument[];
+  total: number;
+  reason?: string;
+}
+
+export interface DeleteDocumentParams {
+  /** The document's id. */
+  doc_id: string;
+  /** Which index. */
+  index_name?: string;
+}
+
+export interface DeletedDocument {
+  status: "deleted" | "cancelled";
+  doc_id: string;
+  index_name: string;
+  message?: string;
+}
+
+export interface DeleteDocumentIndexParams {
+  /** Which index. */
+  index_name: string;
+}
+
+export interface DeletedDocumentIndex {
+  status: "deleted" | "cancelled";
+  index_name: string;
+  documents: number;
+  message?: string;
+}
+
 export interface SearchTextsParams {
   /** Words to look for. */
   query: string;
@@ -796,6 +858,10 @@ export interface SidecarRequests {
   "sidecar/searchIndex": { params: SearchIndexParams; result: PatternIndexResult | DocumentSearchResult };
   "sidecar/searchAddDocument": { params: AddDocumentParams; result: AddedDocument };
   "sidecar/searchCreateIndex": { params: CreateDocumentIndexParams; result: CreatedDocumentIndex };
+  "sidecar/searchListIndexes": { params: ListIndexesParams; result: ListedIndexes };
+  "sidecar/searchListDocuments": { params: ListDocumentsParams; result: ListedDocuments };
+  "sidecar/searchDeleteDocument": { params: DeleteDocumentParams; result: DeletedDocument };
+  "sidecar/searchDeleteIndex": { params: DeleteDocumentIndexParams; result: DeletedDocumentIndex };
   "sidecar/searchDocuments": { params: SearchTextsParams; result: TextsResult };
   "sidecar/searchIndexQuery": { params: QueryTextsParams; result: TextIndexResult };
   "sidecar/searchFuzzy": { params: FuzzyParams; result: FuzzyMatches };
@@ -832,6 +898,10 @@ export const TOOLS = [
   { name: "search_index", method: "sidecar/searchIndex", readOnly: false, asks: true },
   { name: "search_add_document", method: "sidecar/searchAddDocument", readOnly: false, asks: false },
   { name: "search_create_index", method: "sidecar/searchCreateIndex", readOnly: false, asks: false },
+  { name: "search_list_indexes", method: "sidecar/searchListIndexes", readOnly: true, asks: false },
+  { name: "search_list_documents", method: "sidecar/searchListDocuments", readOnly: true, asks: false },
+  { name: "search_delete_document", method: "sidecar/searchDeleteDocument", readOnly: false, asks: true },
+  { name: "search_delete_index", method: "sidecar/searchDeleteIndex", readOnly: false, asks: true },
   { name: "search_documents", method: "sidecar/searchDocuments", readOnly: true, asks: false },
   { name: "search_index_query", method: "sidecar/searchIndexQuery", readOnly: true, asks: false },
   { name: "search_fuzzy", method: "sidecar/searchFuzzy", readOnly: true, asks: false },

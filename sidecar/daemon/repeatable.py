@@ -16,6 +16,8 @@ LSP = frozenset(
         "sidecar/searchDocuments",
         "sidecar/searchFuzzy",
         "sidecar/searchIndexQuery",
+        "sidecar/searchListDocuments",
+        "sidecar/searchListIndexes",
         "sidecar/searchQuery",
         "sidecar/searchSymbols",
     }
@@ -41,6 +43,8 @@ MCP = frozenset(
         "search_documents",
         "search_fuzzy",
         "search_index_query",
+        "search_list_documents",
+        "search_list_indexes",
         "search_query",
         "search_symbols",
     }

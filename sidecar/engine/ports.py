@@ -307,6 +307,12 @@ class DocumentStore(Protocol):
     def put(self, doc_id: str, content: str, metadata: str, counts: Mapping[str, int]) -> bool:
         """Stores a document, replacing the one with the same id; True if there was one. `metadata` is JSON."""
 
+    def remove(self, doc_id: str) -> bool:
+        """Deletes the document with this id; False if there is none."""
+
+    def number_of(self, doc_id: str) -> int | None:
+        """The number of the document with this id; None if there is none."""
+
     def size(self) -> int:
         """The number of documents."""
 
@@ -334,6 +340,12 @@ class DocumentStores(Protocol):
 
     def find(self, name: str) -> DocumentStore | None:
         """The index with this name, or None."""
+
+    def names(self) -> Sequence[str]:
+        """The names of all indexes, sorted."""
+
+    def drop(self, name: str) -> bool:
+        """Deletes an index with its documents; False if there is none of this name."""
 
     def close(self) -> None:
         """Closes the file."""

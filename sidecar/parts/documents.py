@@ -66,6 +66,21 @@ class DocumentFile:
             row = connection.execute("SELECT id, lowercase, min_length FROM indexes WHERE name = ?", (name,)).fetchone()
         return None if row is None else KeptDocuments(self, row[0], bool(row[1]), row[2])
 
+    def names(self) -> list[str]:
+        """The names of all indexes, sorted."""
+        with self.reading() as connection:
+            rows = [] if connection is None else connection.execute("SELECT name FROM indexes ORDER BY name").fetchall()
+        return [row[0] for row in rows]
+
+    def drop(self, name: str) -> bool:
+        """Deletes an index with its documents; False when no index has the name."""
+        with self.writing() as connection:
+            row = connection.execute("DELETE FROM indexes WHERE name = ? RETURNING id", (name,)).fetchone()
+            if row is not None:
+                connection.execute("DELETE FROM postings WHERE index_id = ?", row)
+                connection.execute("DELETE FROM documents WHERE index_id = ?", row)
+        return row is not None
+
 
 class KeptDocuments:
     """One index of the file. See `engine.ports.DocumentStore`."""
@@ -100,6 +115,21 @@ class KeptDocuments:
                 sorted((self._id, token, number, count) for token, count in counts.items()),
             )
         return old is not None
+
+    def remove(self, doc_id: str) -> bool:
+        """Deletes a document; False when no document has this id."""
+        with self._file.writing() as connection:
+            row = connection.execute(
+                "DELETE FROM documents WHERE index_id = ? AND doc_id = ? RETURNING number", (self._id, doc_id)
+            ).fetchone()
+            if row is not None:
+                connection.execute("DELETE FROM postings WHERE index_id = ? AND number = ?", (self._id, row[0]))
+        return row is not None
+
+    def number_of(self, doc_id: str) -> int | None:
+        """The number of the document with this id; None when there is none."""
+        rows = self._all("SELECT number FROM documents WHERE index_id = ? AND doc_id = ?", doc_id)
+        return int(rows[0][0]) if rows else None
 
     def size(self) -> int:
         """The number of documents."""

@@ -3,16 +3,20 @@ name."""
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
 
+from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.model import SymbolHit
-from sidecar.tools.code_search import FAMILY, SearchHit, Whole, Word, search_text
+from sidecar.tools.code_search import FAMILY, SearchHit, Whole, Word, search_notes, search_text
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
+from sidecar.tools.lines import ASIDE, PLACE, STRONG, Line, marked
 from sidecar.tools.spec import Params, ToolSpec
 
 
@@ -47,6 +51,15 @@ class SimilarResult(CamelResult):
         """What a language model reads of it."""
         return search_text(self.notice, [hit.as_text() for hit in self.results], len(self.results), self.reason)
 
+    def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
+        for hit in self.results:
+            yield from hit.lines_with(lambda _: [])
+
+    def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
+        return search_notes(self.notice, self.results, self.reason)
+
 
 class SymbolsParams(Params):
     """Parameters of `search_symbols`."""
@@ -74,6 +87,18 @@ class Symbol(CamelResult):
     match: Literal["exact", "prefix", "typo", "words"]
     container: str | None = None
 
+    def as_lines(self) -> Iterator[Line]:
+        """`path:start-end  kind container.name`, and the line where it starts with its name marked."""
+        name = f"{self.container}.{self.name}" if self.container else self.name
+        place = f"{shown.path(self.path)}:{self.start_line}-{self.end_line}"
+        yield (PLACE, place), (ASIDE, f"  {self.kind} "), (STRONG, shown.line(name))
+        code = shown.line(self.line.strip())
+        yield (ASIDE, f"{self.start_line} |"), " ", *marked(code, [one.span() for one in _word(self.name, code)])
+
+
+def _word(name: str, code: str) -> Iterator[re.Match[str]]:
+    return re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", code)
+
 
 class SymbolsResult(CamelResult):
     """Definitions, best first. `total_symbols` is their number before the limit. `reason`: why there are none."""
@@ -87,6 +112,17 @@ class SymbolsResult(CamelResult):
     def row_paths(self) -> list[str]:
         """The path of each row."""
         return [symbol.path for symbol in self.symbols]
+
+    def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
+        for symbol in self.symbols:
+            yield from symbol.as_lines()
+
+    def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
+        yield from search_notes(self.notice, self.symbols, self.reason)
+        rest = self.total_symbols - len(self.symbols)
+        yield f"{shown.count(rest, 'definition')} more; raise --limit" if rest else ""
 
 
 def find_similar(context: Context, params: SimilarParams) -> SimilarResult:

@@ -7,7 +7,7 @@ tells the two apart.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
@@ -17,6 +17,7 @@ from sidecar.errors import BlankContent, InvalidParams
 from sidecar.tools.code_search import MAX_QUERY, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import DOCUMENTS, SnakeResult
+from sidecar.tools.lines import ASIDE, STRONG, Line
 from sidecar.tools.spec import PLAIN_NAME, Params, ToolSpec
 
 FAMILY = "documents"
@@ -70,6 +71,18 @@ class DocumentSearchResult(SnakeResult):
         """Empty for each row, since none has a path."""
         return [""] * len(self.results)
 
+    def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
+        for hit in self.results:
+            yield (STRONG, hit.doc_id), (ASIDE, f"  {hit.score:.3f}")
+            yield from (f"  {text}" for text in hit.highlights)
+
+    def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error, one sentence each."""
+        yield "" if self.results else f"Nothing found. {self.reason or ''}".rstrip()
+        more = self.total_matches - len(self.results)
+        yield f"{shown.count(more, 'document')} more; raise -k" if more else ""
+
 
 class AddDocumentParams(Params):
     """Parameters of `search_add_document`."""
@@ -110,6 +123,10 @@ class AddedDocument(SnakeResult):
     doc_id: str
     token_count: int
 
+    def as_lines(self) -> Iterator[Line]:
+        """What was done."""
+        yield f"{self.status} {shown.named(self.doc_id)}: {shown.count(self.token_count, 'word')}"
+
 
 class TokenizerConfig(Params):
     """How an index splits texts into tokens."""
@@ -146,10 +163,14 @@ class CreatedDocumentIndex(SnakeResult):
     index_name: str
     backend: str
 
+    def as_lines(self) -> Iterator[Line]:
+        """What was done."""
+        yield f"created {shown.named(self.index_name)} ({self.backend})"
+
 
 def run_search_documents_index(context: Context, params: Any) -> DocumentSearchResult:
     """Searches a document index. `params` needs `query`, `k` and `index_name`. An empty query finds nothing."""
-    _must_outlive_the_call(context, params.index_name)
+    must_outlive_the_call(context, params.index_name)
     answer = context.workspace.documents.search(params.index_name, params.query, params.k, context.cancelled)
     results = [
         DocumentResult(
@@ -167,7 +188,7 @@ def run_search_documents_index(context: Context, params: Any) -> DocumentSearchR
 
 def add_document(context: Context, params: AddDocumentParams) -> AddedDocument:
     """Adds a document, or replaces the one with the same id."""
-    _must_outlive_the_call(context, params.index_name)
+    must_outlive_the_call(context, params.index_name)
     replaced, tokens = context.workspace.documents.add(
         params.index_name, params.doc_id, params.content, params.metadata
     )
@@ -178,11 +199,12 @@ def create_document_index(context: Context, params: CreateDocumentIndexParams) -
     """Creates a named document index."""
     tokenizer = params.tokenizer_config
     context.workspace.documents.create(params.index_name, params.backend, tokenizer.lowercase, tokenizer.min_length)
-    _must_outlive_the_call(context, params.index_name)
+    must_outlive_the_call(context, params.index_name)
     return CreatedDocumentIndex(status="created", index_name=params.index_name, backend=params.backend)
 
 
-def _must_outlive_the_call(context: Context, index_name: str) -> None:
+def must_outlive_the_call(context: Context, index_name: str) -> None:
+    """Raises `InvalidParams` for an index in memory that ends with this call."""
     if not context.goes_on and context.workspace.documents.is_in_memory(index_name):
         raise InvalidParams(_ends_at_once(index_name))
 

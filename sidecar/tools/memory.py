@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +21,7 @@ from sidecar.tools.code_index import why_cancelled
 from sidecar.tools.code_search import MAX_QUERY, Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import MEMORY, SnakeResult
+from sidecar.tools.lines import ASIDE, FOUND, STRONG, Line
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 
 FAMILY = "memory"
@@ -45,6 +47,7 @@ Keywords = Annotated[
 ]
 KeywordsAsText = Annotated[str, Field(max_length=2000, json_schema_extra={"minLength": 1, "pattern": r"[^\s,]"})]
 """Commas separate the keywords; without a comma, spaces do, and double quotes keep a phrase together."""
+_MARKED = re.compile("</?mark>")
 _WORD_OR_PHRASE = re.compile(r'"([^"]*)"|([^\s"]+)')
 
 
@@ -141,11 +144,22 @@ class MemoryHead(SnakeResult):
     created_at: str
     updated_at: str
 
+    def as_lines(self) -> Iterator[Line]:
+        """Its key and its tags, then its summary."""
+        tags = f"  {', '.join(self.tags)}" if self.tags else ""
+        yield (STRONG, self.key), (ASIDE, tags)
+        yield f"  {self.summary}"
+
 
 class MemoryRecord(MemoryHead):
     """A whole memory."""
 
     text: str
+
+    def as_lines(self) -> Iterator[Line]:
+        """As in a list, and then its text."""
+        yield from super().as_lines()
+        yield from self.text.split("\n")
 
 
 class MemoryResult(SnakeResult):
@@ -154,6 +168,10 @@ class MemoryResult(SnakeResult):
     success: Literal[True] = True
     data: MemoryRecord
 
+    def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it."""
+        return self.data.as_lines()
+
 
 class SavedResult(SnakeResult):
     """What was saved, without its text."""
@@ -161,6 +179,11 @@ class SavedResult(SnakeResult):
     success: Literal[True] = True
     status: Literal["created", "updated"]
     data: MemoryHead
+
+    def as_lines(self) -> Iterator[Line]:
+        """What was done, and what a list says of the memory."""
+        yield self.status
+        yield from self.data.as_lines()
 
 
 class Pagination(SnakeResult):
@@ -188,6 +211,19 @@ class ListResult(SnakeResult):
         """Empty for each row, since none has a path."""
         return [""] * len(self.data.memories)
 
+    def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it."""
+        for memory in self.data.memories:
+            yield from memory.as_lines()
+
+    def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error."""
+        total = self.data.pagination.total
+        if not self.data.memories:
+            yield "Nothing found." if total == 0 else f"There are only {shown.count(total, 'memory', 'memories')}."
+        elif total > len(self.data.memories):
+            yield f"{len(self.data.memories):,} of {shown.count(total, 'memory', 'memories')}."
+
 
 class FoundMemory(SnakeResult):
     """`relevance` is 0-1, higher for a better match; `score` is the same number."""
@@ -199,6 +235,13 @@ class FoundMemory(SnakeResult):
     score: float
     tags: list[str]
     updated_at: str
+
+    def as_lines(self) -> Iterator[Line]:
+        """Its key and relevance, then what was found in it."""
+        yield (STRONG, self.key), (ASIDE, f"  {self.relevance:.2f}")
+        for line in (self.excerpt or self.summary).split("\n"):
+            pieces = _MARKED.split(line)
+            yield "  ", *((FOUND, piece) if place % 2 else piece for place, piece in enumerate(pieces))
 
 
 class SearchData(SnakeResult):
@@ -219,6 +262,15 @@ class MemorySearchResult(SnakeResult):
         """Empty for each row, since none has a path."""
         return [""] * len(self.data.results)
 
+    def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it."""
+        for memory in self.data.results:
+            yield from memory.as_lines()
+
+    def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error."""
+        yield self.data.notice or ""
+
     def remark(self) -> str:
         """The notice."""
         return self.data.notice or ""
@@ -237,6 +289,10 @@ class DeletedResult(SnakeResult):
     status: Literal["deleted", "cancelled"]
     data: DeletedKey
     message: str | None = None
+
+    def as_lines(self) -> Iterator[Line]:
+        """What was done."""
+        yield self.message or f"deleted {shown.named(self.data.key)}"
 
 
 # ---------------------------------------------------------------- what they do

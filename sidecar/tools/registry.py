@@ -9,7 +9,17 @@ from types import MappingProxyType
 from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.settings.values import DEFAULTS
-from sidecar.tools import code_index, code_lookup, code_search, documents, inline, memory, search_index, semantic
+from sidecar.tools import (
+    code_index,
+    code_lookup,
+    code_search,
+    document_lists,
+    documents,
+    inline,
+    memory,
+    search_index,
+    semantic,
+)
 from sidecar.tools.spec import ToolSpec
 
 TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
@@ -28,7 +38,7 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
             code_lookup.SEARCH_SYMBOLS,
             code_lookup.FIND_SIMILAR,
         ),
-        "documents": documents.TOOLS,
+        "documents": (*documents.TOOLS, *document_lists.TOOLS),
         "inline": inline.TOOLS,
         "memory": memory.TOOLS,
         "semantic": (search_index.SEARCH_INDEX_PATTERNS, semantic.SEARCH_QUERY),

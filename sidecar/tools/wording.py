@@ -28,6 +28,20 @@ SHELL: Mapping[str, str] = MappingProxyType(
         "explain_path": "explain",
         "search_index": "search index",
         "search_query": "search query",
+        "search_symbols": "symbols",
+        "find_similar": "similar",
+        "memory_save": "memory save",
+        "memory_get": "memory get",
+        "memory_list": "memory list",
+        "memory_search": "memory search",
+        "memory_fulltext_search": "memory words",
+        "memory_delete": "memory delete",
+        "search_create_index": "documents create",
+        "search_add_document": "documents add",
+        "search_list_documents": "documents list",
+        "search_list_indexes": "documents indexes",
+        "search_delete_document": "documents delete",
+        "search_delete_index": "documents drop",
     }
 )
 """The shell's command for each tool that has one; `sidecar call` calls every tool."""

@@ -43,7 +43,7 @@ def test_a_tool_that_the_caller_does_not_have_is_a_command_in_a_terminal(door: D
 
 
 def test_a_shell_calls_by_name_what_has_no_command() -> None:
-    assert Wording("shell", NAMES)("`memory_list` lists them.") == "`sidecar call memory_list` lists them."
+    assert Wording("shell", NAMES)("`search_fuzzy` finds them.") == "`sidecar call search_fuzzy` finds them."
 
 
 @pytest.mark.parametrize("door", get_args(Door))

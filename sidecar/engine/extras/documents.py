@@ -18,7 +18,7 @@ from sidecar.engine.extras.no_words import none_of, without_words
 from sidecar.engine.ports import DocumentStore, DocumentStores
 from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, UnknownBackend
 from sidecar.locks import Rank, make_lock, make_rlock
-from sidecar.model import DocumentHit, DocumentsAnswer, IsCancelled
+from sidecar.model import DocumentHead, DocumentHit, DocumentIndexFacts, DocumentsAnswer, IsCancelled
 from sidecar.parts.lexical.highlight import find_words, highlights
 from sidecar.parts.lexical.query import Clause, ParsedQuery, parse_query
 from sidecar.parts.lexical.tfidf import Tokenizer, tfidf_scores
@@ -78,6 +78,46 @@ class DocumentIndexes:
             reason = "" if hits or parsed.is_empty else search.why_nothing(parsed)
         return DocumentsAnswer(hits, len(found), _described(parsed), reason)
 
+    def indexes(self) -> tuple[DocumentIndexFacts, ...]:
+        """All indexes, by name."""
+        with self._lock:
+            found = [(name, MEMORY, store) for name, store in self._in_memory.items()]
+            found += [(name, SQLITE, store) for name in self._kept.names() if (store := self._kept.find(name))]
+        return tuple(
+            DocumentIndexFacts(name, backend, store.size(), store.lowercase, store.min_length)
+            for name, backend, store in sorted(found, key=lambda one: one[0])
+        )
+
+    def page(self, name: str, limit: int, offset: int) -> tuple[tuple[DocumentHead, ...], int]:
+        """Returns one page of an index's documents, in the order in which they were added, and the number on all pages.
+
+        Raises DocumentIndexNotFound.
+        """
+        store = self._find(name)
+        with store.reading():
+            numbers = store.numbers()
+            heads = [
+                DocumentHead(store.doc_id(number), len(store.content(number)), json.loads(store.metadata(number)))
+                for number in numbers[offset : offset + limit]
+            ]
+        return tuple(heads), len(numbers)
+
+    def has(self, name: str, doc_id: str) -> bool:
+        """Whether the index has a document with this id. Raises DocumentIndexNotFound."""
+        return self._find(name).number_of(doc_id) is not None
+
+    def delete(self, name: str, doc_id: str) -> bool:
+        """Deletes a document; False when no document has this id. Raises DocumentIndexNotFound."""
+        return self._find(name).remove(doc_id)
+
+    def drop(self, name: str) -> None:
+        """Deletes an index with its documents; `default` in memory is emptied. Raises DocumentIndexNotFound."""
+        with self._lock:
+            dropped = self._in_memory.pop(name, None) is not None or self._kept.drop(name)
+            self._in_memory.setdefault(DEFAULT, MemoryDocuments())
+        if not dropped:
+            raise DocumentIndexNotFound(name)
+
     def close(self) -> None:
         """Closes the file. Indexes in memory stay, and the file is opened again at its next use."""
         self._kept.close()
@@ -96,7 +136,8 @@ class MemoryDocuments:
     def __init__(self, lowercase: bool = True, min_length: int = 2) -> None:
         self.lowercase = lowercase
         self.min_length = min_length
-        self._documents: list[_Document] = []
+        self._documents: dict[int, _Document] = {}
+        self._next = 0
         self._numbers: dict[str, int] = {}
         self._postings: dict[str, dict[int, int]] = {}
         self._lock = make_rlock(Rank.DOCUMENT_INDEX)
@@ -114,14 +155,27 @@ class MemoryDocuments:
             number = self._numbers.get(doc_id)
             replaced = number is not None
             if number is None:
-                number = self._numbers[doc_id] = len(self._documents)
-                self._documents.append(document)
+                number = self._numbers[doc_id] = self._next
+                self._next += 1
             else:
                 self._forget(number)
-                self._documents[number] = document
+            self._documents[number] = document
             for token, count in counts.items():
                 self._postings.setdefault(token, {})[number] = count
         return replaced
+
+    def remove(self, doc_id: str) -> bool:
+        """Deletes the document with this id; False if there is none."""
+        with self._lock:
+            number = self._numbers.pop(doc_id, None)
+            if number is not None:
+                self._forget(number)
+                del self._documents[number]
+        return number is not None
+
+    def number_of(self, doc_id: str) -> int | None:
+        """The number of the document with this id; None if there is none."""
+        return self._numbers.get(doc_id)
 
     def size(self) -> int:
         """The number of documents."""
@@ -133,7 +187,7 @@ class MemoryDocuments:
 
     def numbers(self) -> Sequence[int]:
         """The numbers of all documents, in the order in which they were added."""
-        return range(len(self._documents))
+        return list(self._documents)
 
     def content(self, number: int) -> str:
         """The text of a document."""

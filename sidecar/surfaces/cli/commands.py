@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -91,6 +92,22 @@ def search_query(session: CliSession) -> int:
     """Searches by meaning alone."""
     _show_formatted(session, _call(session))
     return 0
+
+
+_PLACE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9}))?:?")
+
+
+def similar(session: CliSession) -> int:
+    """Finds code like the code at a place, which may be typed as PATH:LINE or PATH:FIRST-LAST."""
+    place = _PLACE.fullmatch(session.args.path)
+    if session.args.line is not None:
+        return _show(session, _call(session))
+    if place is None:
+        example = f"sidecar similar {shown.path(session.args.path)}:42"
+        raise InvalidParams(f"sidecar similar needs a line too, for example: {example}")
+    path, first, last = place.groups()
+    end = int(last) if last else session.args.end_line
+    return _show(session, _call(session, path=path, line=int(first), end_line=end))
 
 
 def _from_here(session: CliSession, pattern: str) -> str:
@@ -202,6 +219,7 @@ RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
         "search index": search_index,
         "search query": search_query,
         "reindex": reindex,
+        "similar": similar,
         "doctor": doctor,
         "models": models,
         "call": call,

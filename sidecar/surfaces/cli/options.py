@@ -118,12 +118,25 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     at = _command_at(words)
     asks_for_help = not {"-h", "--help", "--version"}.isdisjoint(words[:at])
     if at < len(words) and words[at] not in COMMANDS and not asks_for_help:
-        meant = did_you_mean(words[at], COMMANDS)
-        raise UsageError(f"{shown.quoted(words[at])} is no command{meant or '; sidecar -h lists them all.'}")
+        raise _no_command(words[at:])
     args, unknown = parser.parse_known_args(words)
     if unknown:
         raise _unknown_words(unknown, args.command)
     return args
+
+
+def _no_command(words: Sequence[str]) -> UsageError:
+    """Says what `words`, whose first is no command, was perhaps meant to be."""
+    first, second = words[0], next((word for word in words[1:] if not word.startswith("-")), "")
+    inner = {name.partition(" ")[2]: name for name in COMMANDS if name.startswith(f"{first} ")}
+    if not inner:
+        meant = did_you_mean(first, COMMANDS)
+        return UsageError(f"{shown.quoted(first)} is no command{meant or '; sidecar -h lists them all.'}")
+    known = ", ".join(inner)
+    meant = did_you_mean(second, inner) if second else ""
+    return UsageError(
+        f"sidecar {first} needs one of: {known}{meant or f'; sidecar {first} {next(iter(inner))} -h says how.'}"
+    )
 
 
 def _unknown_words(unknown: Sequence[str], command: str | None) -> UsageError:

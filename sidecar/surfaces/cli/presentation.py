@@ -6,7 +6,7 @@ Everything else that a command says of a tool (names, help, values, defaults) co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -51,6 +51,18 @@ _SEARCH = {
     "kinds": Argument(long="--kind", metavar="KIND"),
     "compact": Argument(note="without --json one line per result"),
 }
+
+
+def _group(name: str, *commands: tuple[str, str, str], arguments: Mapping[str, Argument]) -> Iterator[ToolCommand]:
+    """The commands of two words that begin with `name`: for each the second word, the tool and an example.
+
+    `arguments` are those of all of them; one that is named `word.parameter` is of one command only.
+    """
+    for word, tool, example in commands:
+        own = {key: argument for key, argument in arguments.items() if "." not in key}
+        own |= {key.partition(".")[2]: one for key, one in arguments.items() if key.startswith(f"{word}.")}
+        yield ToolCommand(f"{name} {word}", (tool,), "", example, own)
+
 
 TOOL_COMMANDS: tuple[ToolCommand, ...] = (
     ToolCommand(
@@ -146,28 +158,72 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         "    sidecar explain src/app.py\n    sidecar explain .env\n",
         {"path": Argument("needed")},
     ),
+    ToolCommand(
+        "symbols",
+        ("search_symbols",),
+        "Prints path:start-end, kind and name, then the line where the definition begins.",
+        "    sidecar symbols parse_config\n    sidecar symbols Session.send\n    sidecar symbols --kind class retry\n",
+        {
+            "name": Argument("words", metavar="NAME"),
+            "kinds": Argument(long="--kind", metavar="KIND"),
+            "limit": Argument(short="-n"),
+        },
+    ),
+    ToolCommand(
+        "similar",
+        ("find_similar",),
+        "PATH may end with the line, or with the lines, to compare: src/app.py:42 or src/app.py:42-60, as results and\n"
+        "editors print them. Options and output are otherwise those of search.",
+        "    sidecar similar src/app.py:42\n    sidecar similar src/app.py --line 42 --end-line 60 -n 3\n",
+        {"path": Argument("needed", metavar="PATH[:LINE]"), "limit": Argument(short="-n")},
+    ),
+    *_group(
+        "memory",
+        ("save", "memory_save", "    sidecar memory save build/how-to 'Run make all; needs clang 17.' --tag build\n"),
+        ("get", "memory_get", "    sidecar memory get build/how-to\n"),
+        ("list", "memory_list", "    sidecar memory list\n    sidecar memory list --namespace build/\n"),
+        ("search", "memory_search", "    sidecar memory search how is the project built\n"),
+        ("words", "memory_fulltext_search", "    sidecar memory words clang 'make all' --operator AND\n"),
+        ("delete", "memory_delete", "    sidecar memory delete build/how-to\n"),
+        arguments={
+            "key": Argument("one", metavar="KEY"),
+            "text": Argument("words", metavar="TEXT"),
+            "query": Argument("words", metavar="WORDS"),
+            "keywords": Argument("each", metavar="WORD"),
+            "tags": Argument(long="--tag", metavar="TAG"),
+            "limit": Argument(short="-n"),
+        },
+    ),
+    *_group(
+        "documents",
+        ("create", "search_create_index", "    sidecar documents create notes --backend sqlite\n"),
+        ("add", "search_add_document", "    sidecar documents add --index notes doc-001 - <doc-001.txt\n"),
+        (
+            "search",
+            "search_index_documents",
+            "    sidecar documents search --index notes '+python \"rate limiting\"'\n",
+        ),
+        ("list", "search_list_documents", "    sidecar documents list --index notes\n"),
+        ("indexes", "search_list_indexes", "    sidecar documents indexes\n"),
+        ("delete", "search_delete_document", "    sidecar documents delete --index notes doc-001\n"),
+        ("drop", "search_delete_index", "    sidecar documents drop notes\n"),
+        arguments={
+            "doc_id": Argument("one", metavar="ID"),
+            "content": Argument("words", metavar="TEXT"),
+            "query": Argument("words", metavar="WORDS"),
+            "index_name": Argument(short="-i", long="--index", metavar="NAME"),
+            "create.index_name": Argument("one", metavar="NAME"),
+            "drop.index_name": Argument("one", metavar="NAME"),
+            "k": Argument(short="-k"),
+            "limit": Argument(short="-n"),
+        },
+    ),
 )
 
 WITHOUT_COMMAND: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("search_symbols", "find_similar"), "an editor and an agent have a place or a name at hand; sidecar call"
-        ),
-        **dict.fromkeys(
-            ("search_index_documents", "search_add_document", "search_create_index"),
-            "a program adds the documents that it searches; sidecar call",
-        ),
-        **dict.fromkeys(
-            ("search_documents", "search_index_query", "search_fuzzy"),
-            "the texts come with the call, as JSON; sidecar call",
-        ),
-        **dict.fromkeys(
-            (
-                *("memory_save", "memory_get", "memory_list"),
-                *("memory_delete", "memory_search", "memory_fulltext_search"),
-            ),
-            "an agent's own notes; sidecar call",
-        ),
-    }
+    dict.fromkeys(
+        ("search_documents", "search_index_query", "search_fuzzy"),
+        "the texts come with the call, as JSON; sidecar call",
+    )
 )
 """Tools without a command of their own, and why. `sidecar call` calls every tool."""

@@ -60,7 +60,7 @@ def arguments_of(command: ToolCommand, args: argparse.Namespace, tool: str, stdi
 def missing_position(command: ToolCommand, given: Mapping[str, object]) -> tuple[str, str]:
     """Returns the parameter whose words were not typed, and what the manual calls them; empty if there is none."""
     for name, argument in command.arguments.items():
-        if argument.position and not given.get(name):
+        if argument.position and name in given and not given[name]:
             return name, _metavar(name, {}, argument)
     return "", ""
 
@@ -87,8 +87,22 @@ def _parameters(command: ToolCommand, facts: Facts) -> Iterator[tuple[str, Mappi
     yield from ((name, found[name]) for name in dict.fromkeys((*positions, *found)))
 
 
+def json_value(text: str) -> object:
+    """Returns the value that a text is in JSON, else the text; the tool itself reports what is wrong with it."""
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
 _COUNTS = {"one": "?", "needed": None, "words": "*", "each": "*"}
-_KINDS: Mapping[str, Callable[[str], object]] = {"integer": number, "number": number, "string": str}
+_KINDS: Mapping[str, Callable[[str], object]] = {
+    "integer": number,
+    "number": number,
+    "string": str,
+    "object": json_value,
+}
 
 
 def _add(parser: argparse.ArgumentParser, name: str, field: Mapping[str, Any], argument: Argument) -> None:
@@ -111,7 +125,7 @@ def _add(parser: argparse.ArgumentParser, name: str, field: Mapping[str, Any], a
 
 
 def _metavar(name: str, field: Mapping[str, Any], argument: Argument) -> str:
-    return argument.metavar or ("N" if field.get("type") == "integer" else name.upper())
+    return argument.metavar or {"integer": "N", "object": "JSON"}.get(str(field.get("type")), name.upper())
 
 
 def help_of(field: Mapping[str, Any], argument: Argument = Argument()) -> str:  # noqa: B008  # immutable
@@ -123,8 +137,9 @@ def help_of(field: Mapping[str, Any], argument: Argument = Argument()) -> str:  
         facts.append(", ".join(choices))
     if "minimum" in field and "maximum" in field:
         facts.append(f"{field['minimum']:g} to {field['maximum']:.12g}")
-    if field.get("default") not in (None, False, "", []):
-        facts.append(f"default {field['default']}")
+    default = field.get("default")
+    if default not in (None, False, "", [], {}):
+        facts.append(f"default {json.dumps(default) if isinstance(default, dict) else default}")
     notes = [argument.note] if argument.note else []
     if argument.position == "words":
         notes.append("a single - reads standard input")
