@@ -58,6 +58,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     # Where the real parts enter the engine: constructors, what is open, and the engine's own processes.
     ("engine.wiring", ("engine", "parts", *SETTINGS, *VALUES)),
     ("engine.workspaces", ("engine", "parts.lease", *ENGINE_PARTS, *SETTINGS, *VALUES)),
+    ("engine.every_index", ("engine", "parts.lease", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("engine.doctor", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     ("engine.ingest.worker", ("engine", *ENGINE_PARTS, *SETTINGS, *VALUES)),
     # What a model is, as the lists on disk say it; loading and downloading one.

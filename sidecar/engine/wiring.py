@@ -11,6 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sidecar.engine.every_index import EveryIndex
 from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
@@ -158,6 +159,11 @@ class EmbeddingCacheOpener:
         with self._lock:
             self._shared = self._shared or SharedEmbeddingCaches()
         return self._shared.open(path, model_id, dimension)
+
+
+def every_index(env: Mapping[str, str]) -> EveryIndex:
+    """All indexes of the data folder that this environment names."""
+    return EveryIndex(data_home(env), default_config_text(), EmbeddingCacheOpener())
 
 
 def make_store(settings: Settings, folder: Path, dimension: int, model_id: str) -> VectorStore:

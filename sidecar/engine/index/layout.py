@@ -26,9 +26,10 @@ _KEPT = (_MEMORIES, _DOCUMENTS, _CONFIG)
 class IndexLayout:
     """The paths below one index's folder, and the operations on them that must be atomic."""
 
-    def __init__(self, home: Path, root: str) -> None:
+    def __init__(self, home: Path, root: str, path: Path | None = None) -> None:
+        """`path` is the index's folder where its workspace is not known."""
         self.indexes = home / "indexes"
-        self.path = self.indexes / index_id(root)
+        self.path = path or self.indexes / index_id(root)
         self.config = self.path / _CONFIG
         self.patterns = self.path / "patterns.json"
         self.vectors = home / "vectors" / "vectors.sqlite"

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from sidecar import shown
-from sidecar.errors import Cancelled, InvalidParams, NotFound, SidecarError
+from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, NotFound, SidecarError
 from sidecar.surfaces.cli.formats import yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
@@ -147,6 +147,67 @@ def _reindex_all(session: CliSession) -> int:
     return 0
 
 
+def indexes(session: CliSession) -> int:
+    """Lists all indexes of this user."""
+    from sidecar.tools.every_index import EveryIndexTool
+
+    found = EveryIndexTool().every()
+    session.show(found.value, found.as_lines())
+    return 0
+
+
+def prune(session: CliSession) -> int:
+    """Removes the indexes that nobody needs, after a person has seen them and agreed."""
+    from sidecar.tools.every_index import EveryIndexTool
+
+    args, tool = session.args, EveryIndexTool()
+    found = tool.unneeded(_days(args.unused))
+    if not found.folders:
+        done = tool.remove((), args.all_data)
+        session.show(done.value, ["nothing to remove: the workspace of every index exists"])
+        return 0
+    title = f"Remove {shown.count(len(found.folders), 'index', 'indexes')}?"
+    needs_person = args.all_data or any(not one.is_gone for one in found.folders)
+    if not session.agrees(title, found.as_lines(), "Remove", needs_person):
+        session.note("Nothing was removed.")
+        return NOT_CONFIRMED
+    done = tool.remove(found.folders, args.all_data)
+    session.show(done.value, done.as_lines())
+    return 0
+
+
+def delete(session: CliSession) -> int:
+    """Deletes the index; with `--all-data` what is kept beside it too, after a second question."""
+    from sidecar.tools.every_index import EveryIndexTool
+
+    status = 0
+    try:
+        status = _show(session, _call(session))
+    except IndexNotFound:
+        if not session.args.all_data:
+            raise
+    left = EveryIndexTool().what_stays(session.root) if status == 0 else None
+    if left is None or not left.keeps:
+        return status
+    kept = " and ".join(filter(None, (", ".join(left.keeps[:-1]), left.keeps[-1])))
+    if not session.args.all_data:
+        session.note(f"What nothing could make again stays: {kept}. `sidecar delete --all-data` takes it too.")
+        return status
+    if not session.agrees(f"Delete {kept} of {shown.quoted(session.root)} too?", (), "Delete", needs_person=True):
+        session.note(f"Kept: {kept}.")
+        return NOT_CONFIRMED
+    done = EveryIndexTool().remove((left,), all_data=True)
+    for line in done.as_lines():
+        session.note(line)
+    return status
+
+
+def _days(typed: object) -> int | None:
+    if typed is None or (isinstance(typed, int) and typed >= 0):
+        return typed
+    raise InvalidParams(f"--unused takes a number of days, not {shown.quoted(str(typed))}.")
+
+
 def doctor(session: CliSession) -> int:
     """Checks the installation; the exit status is 1 when there is a problem."""
     from sidecar.tools.diagnose import run_checks
@@ -220,6 +281,9 @@ RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
         "search query": search_query,
         "reindex": reindex,
         "similar": similar,
+        "delete": delete,
+        "indexes": indexes,
+        "prune": prune,
         "doctor": doctor,
         "models": models,
         "call": call,

@@ -285,11 +285,36 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", nargs="?", help="the model to show or to download")
 
 
+def _add_prune(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--unused", metavar="DAYS", type=number, help="also what was not used for so many days")
+    add("--all-data", action="store_true", help="also their memories, added documents and edited settings")
+
+
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
     pass
 
 
 _OWN_COMMANDS: tuple[Command, ...] = (
+    Command(
+        "indexes",
+        "list all indexes of this user",
+        "List every index of the data folder, the one last used first: its workspace, how many files and chunks it\n"
+        "has, its size, when it was last opened for writing, and what is kept beside it (memories, documents, edited\n"
+        "settings), which outlives a deleted index.",
+        "    sidecar indexes\n    sidecar indexes --json\n",
+        _add_nothing,
+    ),
+    Command(
+        "prune",
+        "remove indexes that nobody needs",
+        "Remove the indexes whose workspace does not exist any more, and the cached vectors that no index names.\n"
+        "Shows them and asks first. Memories, added documents and edited settings stay unless --all-data is given.\n"
+        "With --unused it also takes indexes of workspaces that exist, and with --all-data what cannot be made again:\n"
+        "for these a person has to answer in a terminal. An index that another process has open stays.",
+        "    sidecar prune\n    sidecar prune --unused 90\n    sidecar prune --all-data\n",
+        _add_prune,
+    ),
     Command(
         "doctor",
         "check that everything works here",

@@ -29,7 +29,8 @@ class ToolCommand(NamedTuple):
     """A command that runs tools: the first one, or another if its arguments say so.
 
     `summary` is set only where the command does something else than the tool. `manual` follows the tool's first
-    sentence. `has_format`: it has the option `--format`.
+    sentence. `has_format`: it has the option `--format`. `flags` are
+    switches that the tool does not know, each with its help.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ToolCommand(NamedTuple):
     arguments: Mapping[str, Argument] = MappingProxyType({})
     summary: str = ""
     has_format: bool = False
+    flags: tuple[tuple[str, str], ...] = ()
 
 
 _SEARCH = {
@@ -149,7 +151,8 @@ TOOL_COMMANDS: tuple[ToolCommand, ...] = (
         "Asks first, and the answer is no unless you say yes. Without a terminal an editor that has the\n"
         "workspace open is asked, even with --yes; where there is none, --yes is needed (and not enough where the\n"
         "setting confirm is always). Otherwise nothing is deleted and the exit status is 9.",
-        "    sidecar delete\n    sidecar delete --yes\n",
+        "    sidecar delete\n    sidecar delete --yes\n    sidecar delete --all-data\n",
+        flags=(("--all-data", "also memories, added documents and edited settings, after a second question"),),
     ),
     ToolCommand(
         "explain",

@@ -150,6 +150,20 @@ class CliSession(NamedTuple):
                 "asked_by": f"sidecar {self.args.command}",
             }
 
+    def agrees(self, title: str, about: Iterable[Line], accept: str, needs_person: bool) -> bool:
+        """Asks the person at the terminal; without one `--yes` agrees, unless a person is needed.
+
+        `about` is shown before the question, on standard error.
+        """
+        style = Style.of(self.stderr, self.args.no_color)
+        for line in about:
+            self.stderr.write(style.printed(line) + "\n")
+        if not self.stdin.isatty():
+            return bool(self.args.yes) and not needs_person
+        with interruptible() as interrupt:
+            asker = Asker(self.stdin, self.stderr, self.args.yes, interrupt.may_raise)
+            return asker.asks(title, accept)
+
     def show(self, value: Any, lines: Iterable[Line]) -> None:
         """Prints `value` as JSON with `--json`, else the lines, each as exactly one line."""
         if self.args.json:

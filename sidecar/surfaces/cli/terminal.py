@@ -157,6 +157,15 @@ class Asker:
             self._show(question, f"{question.accept}? [y/N] ")
             return self._read()
 
+    def asks(self, title: str, accept: str) -> bool:
+        """Whether the person agrees; asks nothing of one who typed `--yes`."""
+        if self._yes:
+            return True
+        with self._interruptible():
+            self._stderr.write(shown.line(f"{title} {accept}? [y/N] "))
+            self._stderr.flush()
+            return self._read() == "accept"
+
     def beside(self, question: Question, places: Sequence[str], other: int) -> Answer | None:
         """The person's answer, while the clients `places` are asked too.
 

@@ -41,6 +41,8 @@ def add_options(parser: argparse.ArgumentParser, command: ToolCommand, facts: Fa
     """Adds an option or a position for every parameter of the command's tools."""
     for name, field in _parameters(command, facts):
         _add(parser, name, field, command.arguments.get(name, Argument()))
+    for flag, text in command.flags:
+        parser.add_argument(flag, action="store_true", help=text)
     if command.has_format:
         choices = ("table", "json", "yaml")
         parser.add_argument("--format", choices=choices, default="table", help="how to print it (default table)")
