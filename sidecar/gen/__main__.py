@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sidecar.gen import manifest, markdown, repeatable, shell, typescript
+from sidecar.gen import manifest, markdown, repeatable, shell, shells, typescript
 from sidecar.settings.values import DEFAULTS
 from sidecar.surfaces.http import openapi
 from sidecar.tools.models import ModelList
@@ -29,6 +29,8 @@ def generated() -> Mapping[str, str]:
         "docs/tools.md": markdown.tools_page(),
         "docs/cli.md": markdown.cli_page(),
         "docs/settings.md": markdown.settings_page(),
+        "docs/sidecar.1": shells.manual(),
+        **shells.completions(),
         "docs/openapi.json": json.dumps(openapi.document(ALL_TOOLS), indent=2, ensure_ascii=False) + "\n",
         "extension/src/protocol.gen.ts": typescript.protocol(),
     }

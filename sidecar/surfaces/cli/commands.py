@@ -147,6 +147,13 @@ def _reindex_all(session: CliSession) -> int:
     return 0
 
 
+def completion(session: CliSession) -> int:
+    """Prints the completion script of a shell."""
+    script = Path(__file__).parent / "completion" / f"sidecar.{session.args.shell}"
+    session.stdout.write(script.read_text(encoding="utf-8"))
+    return 0
+
+
 def indexes(session: CliSession) -> int:
     """Lists all indexes of this user."""
     from sidecar.tools.every_index import EveryIndexTool
@@ -282,6 +289,7 @@ RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
         "reindex": reindex,
         "similar": similar,
         "delete": delete,
+        "completion": completion,
         "indexes": indexes,
         "prune": prune,
         "doctor": doctor,

@@ -27,7 +27,7 @@ ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Se
 """A service, or a function that makes one from the settings that an editor sends when it connects."""
 
 
-IN_THIS_PROCESS = frozenset({"doctor", "models", "indexes", "prune"})
+IN_THIS_PROCESS = frozenset({"doctor", "models", "indexes", "prune", "completion"})
 """The commands that examine this installation and not a workspace."""
 
 LISTING = ("mcp", "serve")

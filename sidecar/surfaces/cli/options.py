@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, NoReturn
 
-from sidecar import __version__, shown
+from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
 from sidecar.surfaces.cli.tool_options import (
@@ -45,6 +45,8 @@ exit status:
 
 STANDALONE_HELP = "do everything in this process, without the daemon (the default where CI is set)"
 
+COMPLETED = ("bash", "zsh", "fish")
+"""The shells for which there is a completion script."""
 NOT_CONFIRMED = 9
 PIPE_CLOSED = 141
 
@@ -89,6 +91,20 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raises UsageError, which says what was perhaps meant."""
         raise UsageError(message + (_meant(message) or f"; {self.prog} -h says how."), self.format_usage())
+
+
+class _Version(argparse.Action):
+    """Prints the version. It is looked up only then, because a checkout has to ask git."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, facts: Facts, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+        self._facts = facts
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Prints it and ends the program."""
+        from sidecar.surfaces.cli.version import version_text
+
+        parser.exit(message=version_text(self._facts) + "\n")
 
 
 _WRONG_CHOICE = re.compile(r"invalid choice: (\S+) \(choose from (.*)\)", re.DOTALL)
@@ -154,7 +170,7 @@ def _options_of(command: str | None) -> str:
         return build_parser().format_help()
     parser, facts = _Parser(), shell_facts()
     command_named(command, facts).add(parser)
-    _add_common(parser, facts, suppress=True)
+    add_common_options(parser, facts, suppress=True)
     return parser.format_help()
 
 
@@ -172,12 +188,12 @@ def build_parser(argv: Sequence[str] = (), facts: Facts | None = None) -> argpar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"sidecar {__version__}")
+    parser.add_argument("--version", action=_Version, facts=facts, help="show version, commit and models, and exit")
     parser.add_argument("--stdio", action="store_true", help="serve the Language Server Protocol on stdin and stdout")
     parser.add_argument("--tcp", metavar="HOST:PORT", help="serve the Language Server Protocol on a loopback port")
     parser.add_argument("--token-file", dest="own_token_file", metavar="FILE", help=TOKEN_FILE_HELP)
     parser.add_argument("--clientProcessId", help=argparse.SUPPRESS)
-    _add_common(parser, facts, suppress=False)
+    add_common_options(parser, facts, suppress=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name in COMMANDS if named is None else (named,):
         command = command_named(name, facts)
@@ -190,11 +206,11 @@ def build_parser(argv: Sequence[str] = (), facts: Facts | None = None) -> argpar
             allow_abbrev=False,
         )
         command.add(sub)
-        _add_common(sub, facts, suppress=True)
+        add_common_options(sub, facts, suppress=True)
     return parser
 
 
-def _add_common(parser: argparse.ArgumentParser, facts: Facts, suppress: bool) -> None:
+def add_common_options(parser: argparse.ArgumentParser, facts: Facts, suppress: bool) -> None:
     """Adds the options that may stand before or after the command."""
     settings = {key: help_of(field) for key, field in facts["settings"].items()}
     group = parser.add_argument_group("options everywhere")
@@ -285,6 +301,10 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", nargs="?", help="the model to show or to download")
 
 
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", metavar="SHELL", choices=COMPLETED, help=f"one of {', '.join(COMPLETED)}")
+
+
 def _add_prune(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--unused", metavar="DAYS", type=number, help="also what was not used for so many days")
@@ -344,6 +364,15 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         '    sidecar call search_code \'{"query": "open a socket", "top_k": 3}\'\n'
         "    sidecar call create_index --yes\n",
         _add_call,
+    ),
+    Command(
+        "completion",
+        "print what makes a shell complete commands and options",
+        "Print a script that makes Tab complete sidecar's commands, options and paths in this shell.",
+        "    sidecar completion bash >~/.local/share/bash-completion/completions/sidecar\n"
+        "    sidecar completion zsh >~/.zfunc/_sidecar        (a folder of $fpath)\n"
+        "    sidecar completion fish >~/.config/fish/completions/sidecar.fish\n",
+        _add_completion,
     ),
     Command(
         "mcp",

@@ -1,0 +1,67 @@
+"""Generates what a shell is told of the command line: completions and the manual page, from the one grammar."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from sidecar.surfaces.cli.options import COMMANDS, COMPLETED, add_common_options, build_parser, command_named
+from sidecar.surfaces.cli.tool_options import shell_facts
+
+_FILES = frozenset({"path", "file_path", "patterns", "token_file", "own_token_file"})
+_FOLDERS = frozenset({"workspace"})
+
+
+def completions() -> Mapping[str, str]:
+    """The completion script of each shell, by its path in a checkout."""
+    import shtab
+
+    folder = PurePosixPath("sidecar/surfaces/cli/completion")
+    return {str(folder / f"sidecar.{shell}"): f"{shtab.complete(_grammar(), shell).strip()}\n" for shell in COMPLETED}
+
+
+def manual() -> str:
+    """The manual page, in troff. It has no date, so that it changes only with what it says."""
+    from argparse_manpage.manpage import Manpage
+
+    page = Manpage(build_parser())
+    page.date, page.manual = "", "sidecar"
+    return "\n".join(line.rstrip() for line in str(page).splitlines()).rstrip() + "\n"
+
+
+def _grammar() -> argparse.ArgumentParser:
+    """The grammar as completions need it: a command of two words is a command below the first word.
+
+    `search index` and `search query` are left out, for after `search` any word may follow.
+    """
+    parser = argparse.ArgumentParser(prog="sidecar", description="Search a codebase by meaning and by word.")
+    add_common_options(parser, shell_facts(), suppress=False)
+    commands = parser.add_subparsers(dest="command")
+    groups: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
+    for name in COMMANDS:
+        command = command_named(name, shell_facts())
+        first, _, second = name.partition(" ")
+        if second and first in COMMANDS:
+            continue
+        if second and first not in groups:
+            about = f"commands about {first}"
+            groups[first] = commands.add_parser(first, help=about, description=about).add_subparsers(dest="second")
+        place = groups[first] if second else commands
+        summary = command.summary.replace("%", "%%")
+        added = place.add_parser(second or first, help=summary, description=summary)
+        command.add(added)
+        add_common_options(added, shell_facts(), suppress=True)
+        _complete_paths(added)
+    _complete_paths(parser)
+    return parser
+
+
+def _complete_paths(parser: argparse.ArgumentParser) -> None:
+    import shtab
+
+    for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
+        if action.dest in _FILES:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]  # where shtab looks for it
+        elif action.dest in _FOLDERS:
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
