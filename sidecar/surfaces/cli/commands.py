@@ -162,6 +162,13 @@ def models(session: CliSession) -> int:
     return 0
 
 
+def install(session: CliSession) -> int:
+    """Enters sidecar in an agent's settings, or takes it out."""
+    from sidecar.surfaces.cli.install import install
+
+    return install(session)
+
+
 def call(session: CliSession) -> int:
     """Calls a tool by name with JSON."""
     tool = session.service.tool(session.args.tool)
@@ -204,6 +211,7 @@ RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
         "reindex": reindex,
         "doctor": doctor,
         "models": models,
+        "install": install,
         "call": call,
     }
 )
