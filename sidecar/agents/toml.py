@@ -12,6 +12,8 @@ from tomlkit.items import InlineTable
 
 from sidecar.agents.damaged import NotChanged
 
+_BOM = "\ufeff"
+
 
 def value_at(text: str, way: Sequence[str]) -> Any:
     """The value at the end of the way; None if there is none. Raises NotChanged if the text is no TOML."""
@@ -73,14 +75,14 @@ def _table(table: MutableMapping[str, Any], key: str) -> MutableMapping[str, Any
 
 def _values(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return tomllib.loads(text.removeprefix(_BOM))
     except tomllib.TOMLDecodeError as error:
         raise NotChanged(f"is not valid TOML: {error}") from None
 
 
 def _document(text: str) -> tomlkit.TOMLDocument:
     try:
-        return tomlkit.parse(text)
+        return tomlkit.parse(text.removeprefix(_BOM))
     except TOMLKitError as error:
         raise NotChanged(f"is not valid TOML: {error}") from None
 
@@ -95,6 +97,8 @@ def _checked(before: str, document: tomlkit.TOMLDocument, wanted: dict[str, Any]
     after = tomlkit.dumps(document)
     if "\r\n" in before:
         after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    if before.startswith(_BOM):
+        after = _BOM + after
     if _without_empty(_values(after)) != _without_empty(wanted):
         raise NotChanged("has an unexpected form")
     return after

@@ -49,9 +49,11 @@ class Home:
         launcher.chmod(0o755)
         self.launcher = launcher
 
-    def install(self, *words: str, answer: str | None = None, path: bool = True) -> Ran:
+    def install(
+        self, *words: str, answer: str | None = None, path: bool = True, stdin: io.StringIO | None = None
+    ) -> Ran:
         """Runs the command; `answer` is what is typed in a terminal, None for no terminal."""
-        stdin = io.StringIO() if answer is None else Terminal(answer)
+        stdin = stdin or (io.StringIO() if answer is None else Terminal(answer))
         out, err = io.StringIO(), io.StringIO()
         environment = {"PATH": str(self.launcher.parent) if path else ""}
         here = Circumstances(
@@ -107,6 +109,25 @@ def test_in_a_terminal_the_person_is_asked_and_silence_means_no(home: Home, answ
     assert ran.status == status
     assert "Write this to ~/.cursor/mcp.json? [y/N]" in ran.err
     assert (home.folder / ".cursor/mcp.json").exists() == (status == 0)
+
+
+class Meanwhile(Terminal):
+    """A person who takes so long to say yes that another program writes the file."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__("y\n")
+        self._file = file
+
+    def isatty(self) -> bool:
+        self._file.write_text('{"theme": "x"}')
+        return True
+
+
+def test_a_file_that_changes_while_the_person_thinks_is_not_overwritten(home: Home) -> None:
+    file = home.write(".cursor/mcp.json", "{}")
+    with pytest.raises(ConfigInvalid, match="has changed in the meantime"):
+        home.install("cursor", stdin=Meanwhile(file))
+    assert file.read_text() == '{"theme": "x"}'
 
 
 @pytest.mark.parametrize("agent", WITH_FILE)

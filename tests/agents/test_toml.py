@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import pytest
 
 from sidecar.agents.damaged import NotChanged
@@ -20,6 +18,9 @@ FILES = {
     "dotted keys": 'mcp_servers.other.command = "y"\n',
     "in one line": 'mcp_servers = { other = { command = "y" } }\n',
     "a table of tables": '[mcp_servers]\n# all of them\n[mcp_servers.other]\ncommand = "y"\n',
+    "out of order": '[mcp_servers.a]\ncommand = "y"\n\n[tui]\nx = 1\n\n[mcp_servers.other]\ncommand = "z"\n',
+    "a list of tables": '[[hooks]]\nname = "a"\n\n[[hooks]]\nname = "b"\n',
+    "a byte order mark": '\ufeffmodel = "x"\n',
     "Windows' line ends": 'model = "x"\r\n\r\n[tui]\r\ntheme = "dark"\r\n',
 }
 
@@ -56,6 +57,23 @@ def test_what_a_person_added_to_the_table_stays() -> None:
     assert with_keys(text, WAY, ENTRY) == text.replace("/old/sidecar", "sidecar")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'mcp_servers.sidecar.command = "/old/sidecar"\nmcp_servers.sidecar.args = ["mcp"]\nmodel = "x"\n',
+        'mcp_servers = { sidecar = { command = "/old/sidecar", args = ["mcp"] } }\n',
+        '[mcp_servers]\nsidecar = { command = "/old/sidecar", args = ["mcp"] }\n\n[tui]\nx = 1\n',
+        '[mcp_servers.a]\nx = 1\n[tui]\nx = 1\n[mcp_servers.sidecar]\ncommand = "/old/sidecar"\nargs = ["mcp"]\n',
+    ],
+)
+def test_however_it_is_written_the_entry_is_renewed_in_its_place_and_removed(text: str) -> None:
+    assert with_keys(text, WAY, ENTRY) == text.replace("/old/sidecar", "sidecar")
+    left = without(text, WAY)
+    assert "sidecar" not in left
+    kept = iter(text)
+    assert all(character in kept for character in left)
+
+
 def test_the_table_is_what_the_documentation_shows() -> None:
     after = with_keys('model = "x"\n', WAY, ENTRY)
     assert after == 'model = "x"\n\n[mcp_servers.sidecar]\ncommand = "sidecar"\nargs = ["mcp"]\n'
@@ -65,8 +83,3 @@ def test_the_table_is_what_the_documentation_shows() -> None:
 def test_a_damaged_text_is_refused(text: str) -> None:
     with pytest.raises(NotChanged, match=r"not valid TOML|something else than a table"):
         with_keys(text, WAY, ENTRY)
-
-
-def test_a_list_of_tables_beside_it_is_read_alike_before_and_after() -> None:
-    text = '[[hooks]]\nname = "a"\n\n[[hooks]]\nname = "b"\n'
-    assert tomllib.loads(with_keys(text, WAY, ENTRY))["hooks"] == [{"name": "a"}, {"name": "b"}]
