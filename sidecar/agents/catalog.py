@@ -91,8 +91,8 @@ AGENTS: tuple[Agent, ...] = (
     Agent(
         "cursor",
         "Cursor",
-        AgentFile(("~/.cursor/mcp.json",), _SERVERS, _plain),
-        AgentFile(("{project}/.cursor/mcp.json",), _SERVERS, _plain, _IN_FOLDER),
+        AgentFile(("~/.cursor/mcp.json",), _SERVERS, _typed),
+        AgentFile(("{project}/.cursor/mcp.json",), _SERVERS, _typed, _IN_FOLDER),
         ("~/.cursor", "cursor"),
         "Switch the server on in Cursor's settings, under MCP.",
     ),
@@ -111,7 +111,7 @@ AGENTS: tuple[Agent, ...] = (
         AgentFile(("~/.gemini/settings.json",), _SERVERS, _plain),
         AgentFile(("{project}/.gemini/settings.json",), _SERVERS, _plain),
         ("~/.gemini", "gemini"),
-        "Gemini CLI has it in its next session; that of a project only in a trusted folder.",
+        "Gemini CLI has it in its next session, in the folders that you trust.",
         ("gemini-cli",),
     ),
     Agent(

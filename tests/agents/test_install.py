@@ -214,14 +214,16 @@ def test_another_server_of_our_name_is_neither_overwritten_nor_removed(home: Hom
         home.install("cursor", "-y", "--remove")
     assert file.read_text() == FOREIGN
     assert home.install("cursor", "-y", "--replace").status == 0
-    assert json.loads(file.read_text())["mcpServers"]["sidecar"] == {"command": "sidecar", "args": ["mcp"]}
+    assert json.loads(file.read_text())["mcpServers"]["sidecar"]["command"] == "sidecar"
 
 
 def test_an_older_entry_of_ours_gets_the_new_command_and_keeps_what_was_added_to_it(home: Home) -> None:
     former = {"command": "/old/bin/sidecar", "args": ["mcp", "--toolsets", "all"], "env": {"SIDECAR_MODEL": "x"}}
     file = home.write(".cursor/mcp.json", json.dumps({"mcpServers": {"sidecar": former}}))
     assert home.install("cursor", "-y").status == 0
-    assert json.loads(file.read_text()) == {"mcpServers": {"sidecar": {**former, "command": "sidecar"}}}
+    assert json.loads(file.read_text()) == {
+        "mcpServers": {"sidecar": {**former, "type": "stdio", "command": "sidecar"}}
+    }
 
 
 def test_a_link_is_followed_and_permissions_stay(home: Home) -> None:

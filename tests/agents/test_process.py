@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -55,9 +54,8 @@ def test_a_damaged_file_is_an_error_of_its_own_and_the_entry_is_on_standard_outp
     assert json.loads(done.stdout)["mcpServers"]["sidecar"]["args"] == ["mcp"]
 
 
-@pytest.mark.skipif(not hasattr(pty, "openpty"), reason="this system has no pseudo-terminals")
 def test_in_a_terminal_it_asks(tmp_path: Path) -> None:
-    terminal, own = pty.openpty()
+    terminal, own = pytest.importorskip("pty").openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "sidecar", "install", "cursor"],
         cwd=tmp_path,
