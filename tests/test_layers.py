@@ -78,9 +78,10 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("engine.extras", ("engine.ports", *ENGINE_VALUES)),
     ("engine.query_service", ("engine.search", "engine.update", "engine.index", *ENGINE_VALUES)),
     ("engine.workspace", ("engine", *ENGINE_VALUES)),
+    ("agents", VALUES),
     ("tools.assemble", ("tools", "engine", "parts.paths", *SETTINGS, *VALUES)),
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
-    ("surfaces", ("surfaces.loopback", "tools", "parts.paths", *SETTINGS, *VALUES)),
+    ("surfaces", ("surfaces.loopback", "tools", "agents", "parts.paths", *SETTINGS, *VALUES)),
     ("daemon", ("daemon", "surfaces", "tools", *SETTINGS, *VALUES)),
     ("gen", ("gen", "tools", "surfaces.cli.options", "surfaces.http.openapi", *SETTINGS, *VALUES)),
 )

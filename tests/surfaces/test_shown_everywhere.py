@@ -182,6 +182,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "doctor": ((),),
     "models": (("list",), ("show", NASTY), ("download", NASTY)),
+    "install": (("--list",), (NASTY,), ("jetbrains",), ("cursor", "--project")),
     "call": (("search_code", NASTY), (NASTY, "{}")),
 }
 

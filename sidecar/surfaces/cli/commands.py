@@ -247,6 +247,13 @@ def models(session: CliSession) -> int:
     return 0
 
 
+def install(session: CliSession) -> int:
+    """Enters sidecar in an agent's settings, or takes it out."""
+    from sidecar.surfaces.cli.install import install
+
+    return install(session)
+
+
 def call(session: CliSession) -> int:
     """Calls a tool by name with JSON."""
     tool = session.service.tool(session.args.tool)
@@ -294,6 +301,7 @@ RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
         "prune": prune,
         "doctor": doctor,
         "models": models,
+        "install": install,
         "call": call,
     }
 )

@@ -27,8 +27,8 @@ ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Se
 """A service, or a function that makes one from the settings that an editor sends when it connects."""
 
 
-IN_THIS_PROCESS = frozenset({"doctor", "models", "indexes", "prune", "completion"})
-"""The commands that examine this installation and not a workspace."""
+IN_THIS_PROCESS = frozenset({"doctor", "models", "install", "indexes", "prune", "completion"})
+"""The commands that are about this installation and not about a workspace."""
 
 LISTING = ("mcp", "serve")
 """The commands that serve agents. Each tool that they list costs an agent tokens."""
@@ -201,7 +201,7 @@ def _command(
     at_daemon = daemon is not None and args.command not in IN_THIS_PROCESS
     asked = {**_asked(args), "workspace": root, "terminal": streams[0].isatty(), "yes": bool(args.yes)}
     remote = daemon.tools(**asked) if daemon is not None and at_daemon else None
-    if remote is None:
+    if remote is None and args.command != "install":
         own()
     tools = remote or OwnTools(own, streams[0].isatty(), bool(args.yes))
     try:

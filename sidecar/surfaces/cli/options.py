@@ -311,6 +311,15 @@ def _add_prune(parser: argparse.ArgumentParser) -> None:
     add("--all-data", action="store_true", help="also their memories, added documents and edited settings")
 
 
+def _add_install(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("agent", metavar="AGENT", nargs="?", help="the agent, for example claude-code; --list names them all")
+    add("--list", action="store_true", help="list the agents: which are here, their files, and who has sidecar")
+    add("--project", action="store_true", help="the list of this project, which others may share (default: your own)")
+    add("--remove", action="store_true", help="take out what was written, and nothing else")
+    add("--replace", action="store_true", help="also where another server stands under the name sidecar")
+
+
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
     pass
 
@@ -355,6 +364,17 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "    sidecar models\n    sidecar models show bge-small-en-v1.5\n    sidecar models download bge-small-en-v1.5\n"
         "    SIDECAR_MODEL=./my-model sidecar index\n",
         _add_models,
+    ),
+    Command(
+        "install",
+        "enter sidecar in an agent's list of servers",
+        "Write into the settings of an agent what its documentation says, so that it starts sidecar mcp. Shows the\n"
+        "change first and asks; without a terminal and without -y it only shows it and ends with 9. Comments, order\n"
+        "and layout of the file stay, and a file that is damaged is not touched. The entry names the command sidecar\n"
+        "where the PATH finds this program by it, else its place. --remove takes out exactly what was written.",
+        "    sidecar install --list\n    sidecar install claude-code\n    sidecar install cursor --project -y\n"
+        "    sidecar install codex --remove\n",
+        _add_install,
     ),
     Command(
         "call",

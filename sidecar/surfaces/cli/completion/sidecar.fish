@@ -50,7 +50,7 @@ function _shtab_sidecar_using
   test "$_shtab_sidecar_cmdpath" = "$argv"
 end
 
-set -g _shtab_sidecar_commands index search docs paths status config reindex delete explain symbols similar memory 'memory save' 'memory get' 'memory list' 'memory search' 'memory words' 'memory delete' documents 'documents create' 'documents add' 'documents search' 'documents list' 'documents indexes' 'documents delete' 'documents drop' indexes prune doctor models call completion mcp serve daemon
+set -g _shtab_sidecar_commands index search docs paths status config reindex delete explain symbols similar memory 'memory save' 'memory get' 'memory list' 'memory search' 'memory words' 'memory delete' documents 'documents create' 'documents add' 'documents search' 'documents list' 'documents indexes' 'documents delete' 'documents drop' indexes prune doctor models install call completion mcp serve daemon
 set -g _shtab_sidecar_opts_with_value --alpha --backend --device --end-line --exact --host --index --k --kind --lang --limit --line --lines --max-tokens --metadata --mode --model --namespace --offset --operator --path --port --summary --tag --token-file --tokenizer-config --toolsets --top-k --unused --workspace -a -i -k -l -m -n -p -w
 
 complete -c sidecar -e
@@ -467,6 +467,22 @@ complete -c sidecar -n '_shtab_sidecar_using models' -l model -x -d 'embedding m
 complete -c sidecar -n '_shtab_sidecar_using models' -l device -x -d 'device for bulk embedding; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)'
 complete -c sidecar -n '_shtab_sidecar_using models' -l toolsets -x -d 'toolsets offered to agents and scripts: code, documents, inline, memory, semantic (with commas between), or all; the shell has all'
 complete -c sidecar -n '_shtab_sidecar_using models; and test $_shtab_sidecar_npos -eq 0' -ka "list show download" -d 'list, show, download'
+complete -c sidecar -n '_shtab_sidecar_using; and test $_shtab_sidecar_npos -eq 0' -a install -d 'enter sidecar in an agent'"'"'s list of servers'
+complete -c sidecar -n '_shtab_sidecar_using install' -s h -l help -d 'show this help message and exit'
+complete -c sidecar -n '_shtab_sidecar_using install' -l list -d 'list the agents: which are here, their files, and who has sidecar'
+complete -c sidecar -n '_shtab_sidecar_using install' -l project -d 'the list of this project, which others may share (default: your own)'
+complete -c sidecar -n '_shtab_sidecar_using install' -l remove -d 'take out what was written, and nothing else'
+complete -c sidecar -n '_shtab_sidecar_using install' -l replace -d 'also where another server stands under the name sidecar'
+complete -c sidecar -n '_shtab_sidecar_using install' -s w -l workspace -xka "(__fish_complete_directories)" -d 'the folder to work on'
+complete -c sidecar -n '_shtab_sidecar_using install' -l json -d 'print JSON, errors too (on standard error)'
+complete -c sidecar -n '_shtab_sidecar_using install' -s q -l quiet -d 'no progress and no notices'
+complete -c sidecar -n '_shtab_sidecar_using install' -l no-color -d 'no colours (so does NO_COLOR)'
+complete -c sidecar -n '_shtab_sidecar_using install' -s y -l yes -d 'answer every question with yes; without a terminal, only where no editor can be asked'
+complete -c sidecar -n '_shtab_sidecar_using install' -l standalone -d 'do everything in this process, without the daemon (the default where CI is set)'
+complete -c sidecar -n '_shtab_sidecar_using install' -l offline -d 'never use the network; sidecar models download, the only command that does, then refuses'
+complete -c sidecar -n '_shtab_sidecar_using install' -l model -x -d 'embedding model: a name of the catalog, or a folder with model.onnx and tokenizer.json'
+complete -c sidecar -n '_shtab_sidecar_using install' -l device -x -d 'device for bulk embedding; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)'
+complete -c sidecar -n '_shtab_sidecar_using install' -l toolsets -x -d 'toolsets offered to agents and scripts: code, documents, inline, memory, semantic (with commas between), or all; the shell has all'
 complete -c sidecar -n '_shtab_sidecar_using; and test $_shtab_sidecar_npos -eq 0' -a call -d 'call a tool by name with JSON'
 complete -c sidecar -n '_shtab_sidecar_using call' -s h -l help -d 'show this help message and exit'
 complete -c sidecar -n '_shtab_sidecar_using call' -s w -l workspace -xka "(__fish_complete_directories)" -d 'the folder to work on'

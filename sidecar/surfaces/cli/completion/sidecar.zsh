@@ -21,6 +21,7 @@ _shtab_sidecar_commands() {
     explain:'say why a path is or is not indexed'
     index:'create the index, or bring it up to date'
     indexes:'list all indexes of this user'
+    install:'enter sidecar in an agent'"'"'s list of servers'
     mcp:'serve agents (Model Context Protocol, stdio)'
     memory:'commands about memory'
     models:'list, show and download embedding models'
@@ -409,6 +410,28 @@ _shtab_sidecar_indexes_options=(
 # guard to ensure default positional specs are added only once per session
 _shtab_sidecar_indexes_defaults_added=0
 
+_shtab_sidecar_install_options=(
+  "(- : *)"{-h,--help}"[show this help message and exit]"
+  "--list[list the agents\: which are here, their files, and who has sidecar]"
+  "--project[the list of this project, which others may share (default\: your own)]"
+  "--remove[take out what was written, and nothing else]"
+  "--replace[also where another server stands under the name sidecar]"
+  {-w,--workspace}"[the folder to work on]:DIR:_files -/"
+  "--json[print JSON, errors too (on standard error)]"
+  {-q,--quiet}"[no progress and no notices]"
+  "--no-color[no colours (so does NO_COLOR)]"
+  {-y,--yes}"[answer every question with yes\; without a terminal, only where no editor can be asked]"
+  "--standalone[do everything in this process, without the daemon (the default where CI is set)]"
+  "--offline[never use the network\; sidecar models download, the only command that does, then refuses]"
+  "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
+  "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  ":the agent, for example claude-code\; --list names them all:"
+)
+
+# guard to ensure default positional specs are added only once per session
+_shtab_sidecar_install_defaults_added=0
+
 _shtab_sidecar_mcp_options=(
   "(- : *)"{-h,--help}"[show this help message and exit]"
   {-w,--workspace}"[the folder to work on]:DIR:_files -/"
@@ -768,6 +791,7 @@ _shtab_sidecar() {
         explain) _arguments -C -s $_shtab_sidecar_explain_options ;;
         index) _arguments -C -s $_shtab_sidecar_index_options ;;
         indexes) _arguments -C -s $_shtab_sidecar_indexes_options ;;
+        install) _arguments -C -s $_shtab_sidecar_install_options ;;
         mcp) _arguments -C -s $_shtab_sidecar_mcp_options ;;
         memory) _shtab_sidecar_memory ;;
         models) _arguments -C -s $_shtab_sidecar_models_options ;;

@@ -1,0 +1,88 @@
+"""Reads and writes the settings files of other programs: whole, through links, with their permissions."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from sidecar import shown
+from sidecar.agents.damaged import NotChanged
+from sidecar.errors import PermissionDenied
+from sidecar.small_files import TooLarge, read_small_file
+
+_MOST = 64_000_000
+
+
+def read(path: Path) -> str | None:
+    """The text of a file with its line ends; None if there is none. Raises NotChanged and PermissionDenied."""
+    try:
+        content = read_small_file(path, _MOST)
+        if content is None and path.exists():
+            raise NotChanged("is no file")
+        return None if content is None else content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise NotChanged("is not UTF-8") from None
+    except TooLarge as error:
+        raise NotChanged(f"is too large: {error}") from None
+    except OSError as error:
+        raise PermissionDenied(f"{shown.place(path)} cannot be read: {error.strerror or error}.") from error
+
+
+def write(path: Path, text: str) -> str:
+    """Replaces a file by another text, at once and whole; a link stays and what it leads to is replaced.
+
+    Returns the outermost path that was made; empty if the file was there. Raises PermissionDenied.
+    """
+    real = Path(os.path.realpath(path))
+    made = "" if real.exists() else str(_first_missing(real))
+    try:
+        mode = stat.S_IMODE(real.stat().st_mode) if not made else 0o666 & ~_umask()
+        if not made and not os.access(real, os.W_OK):
+            raise PermissionError(None, "it is read-only")
+        real.parent.mkdir(parents=True, exist_ok=True)
+        _replace(real, text.encode("utf-8"), mode)
+    except OSError as error:
+        raise PermissionDenied(
+            f"{shown.place(path)} cannot be written: {error.strerror or error}. Nothing was changed."
+        ) from error
+    return made
+
+
+def delete(path: Path, made: str) -> None:
+    """Deletes a file, and the folders up to `made` that were made for it and are empty now. Raises PermissionDenied."""
+    try:
+        real = Path(os.path.realpath(path))
+        real.unlink()
+        for folder in real.parents:
+            if not folder.is_relative_to(made) or any(folder.iterdir()):
+                return
+            folder.rmdir()
+    except OSError as error:
+        raise PermissionDenied(f"{shown.place(path)} cannot be deleted: {error.strerror or error}.") from error
+
+
+def _replace(path: Path, content: bytes, mode: int) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The process's umask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _first_missing(path: Path) -> Path:
+    return path if path.parent.exists() else _first_missing(path.parent)

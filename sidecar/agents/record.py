@@ -1,0 +1,96 @@
+"""Remembers what was written into which file, so that exactly that can be taken back.
+
+Kept are places and a hash, never a text: settings of other programs may hold passwords.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Written(NamedTuple):
+    """What was written into a file: its hash since then, the (start, end) that were added, and the path that was made.
+
+    `made` is the file or the outermost folder that was not there before; empty if the file was.
+    """
+
+    after: str
+    added: Sequence[tuple[int, int]]
+    made: str
+
+    @classmethod
+    def of(cls, before: str, after: str, made: str) -> Written | None:
+        """What turned one text into the other; None if something was replaced, which cannot be taken back."""
+        added = _added(before, after)
+        return None if added is None else cls(_hash(after), added, made)
+
+    def taken_back(self, text: str) -> str | None:
+        """The text as it was before; None if it has changed since."""
+        if _hash(text) != self.after:
+            return None
+        for start, end in reversed(self.added):
+            text = text[:start] + text[end:]
+        return text
+
+
+class WriteRecord:
+    """A file of what was written. One that is damaged or cannot be written counts as empty: it only saves a detour."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def of(self, file: Path) -> Written | None:
+        """What was written into a file; None if that is not known."""
+        entry = self._all().get(str(file))
+        if not isinstance(entry, dict):
+            return None
+        try:
+            return Written(entry["after"], [(start, end) for start, end in entry["added"]], entry["made"])
+        except (TypeError, KeyError, ValueError):
+            return None
+
+    def put(self, file: Path, written: Written | None) -> None:
+        """Remembers or forgets what was written into a file."""
+        entries = self._all()
+        entries.pop(str(file), None)
+        if written is not None:
+            entries[str(file)] = written._asdict()
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+
+    def _all(self) -> dict[str, Any]:
+        try:
+            entries = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return entries if isinstance(entries, dict) else {}
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _added(before: str, after: str) -> list[tuple[int, int]] | None:
+    """The parts of `after` without which it is `before`; None if that was not only added to."""
+    head = _alike(before, after)
+    tail = _alike(before[head:][::-1], after[head:][::-1])
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    if not old:
+        return [(head, head + len(new))]
+    steps = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    if any(step not in ("equal", "insert") for step, *_ in steps):
+        return None
+    return [(head + start, head + end) for step, _, _, start, end in steps if step == "insert"]
+
+
+def _alike(one: str, other: str) -> int:
+    """With how many equal characters two texts begin."""
+    differ = (at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    return next(differ, min(len(one), len(other)))
