@@ -43,8 +43,8 @@ class Lease:
     """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe, except for `is_current`,
     `announce` and `announced`.
 
-    A second `Lease` for the same directory is refused even in the same process. `patience_s`: how much longer than asked
-    `acquire` waits for a lock whose holder is dead or nameless; `pause` waits for the given number of seconds.
+    A second `Lease` for the same directory is refused even in the same process. `patience_s`: how much longer than
+    asked `acquire` waits for a lock whose holder is dead or nameless; `pause` waits for the given number of seconds.
     """
 
     def __init__(self, directory: Path, patience_s: float = 5.0, pause: Callable[[float], None] = time.sleep) -> None:

@@ -13,6 +13,8 @@ import numpy as np
 from sidecar.engine.index.generation import Generation, read_meta
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.prepare import BY_LINES
+from sidecar.engine.search.absent import is_complete, why_nothing_is_indexed
+from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.staleness import Standing, limit_notice, one_line, unread_notice
 from sidecar.engine.update.standing import Standings
@@ -129,6 +131,7 @@ class Reporter:
             files = np.bincount(snapshot.file_collection, minlength=2)
             chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
             standing = self._standings.now(generation, snapshot)
+            nothing = _why_nothing(snapshot, standing)
             languages = Counter(snapshot.languages)
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
@@ -165,6 +168,7 @@ class Reporter:
                 problem or self._warning(generation),
                 _lost_vectors(total - embedded, total) if generation.relinked else "",
                 unread_notice(_unread(skips)),
+                nothing,
             ),
             generation=generation.number,
             holds=standing.coverage,
@@ -196,6 +200,13 @@ def _lost_vectors(lost: int, total: int) -> str:
         f"The embedding cache was damaged or lost: {lost:,} of {count(total, 'chunk')} are found by word only until"
         " their vectors have been made again, which happens in the background."
     )
+
+
+def _why_nothing(snapshot: SearchedSnapshot, standing: Standing) -> str:
+    """Why an index that has been completed has no files; empty if it has some."""
+    if standing.coverage.indexed or standing.limit is not None or not is_complete(snapshot):
+        return ""
+    return why_nothing_is_indexed(snapshot)
 
 
 def _unread(skips: Sequence[SkippedPath]) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from sidecar.engine.ingest.indexer import Tally
 from sidecar.engine.ingest.plan import Plan, make_plan, tried_again
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
+from sidecar.engine.search.absent import why_nothing_is_indexed
 from sidecar.engine.update.change_queue import EVERYTHING, Pending
 from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.staleness import Unread, coverage_notice, unread_notice
@@ -249,14 +250,19 @@ class Builder:
             removed=tally.removed,
             withheld=count_withheld(generation),
             masked=count_masked(generation),
-            notice=_limits_notice(generation),
+            notice=_notice(generation),
         )
 
 
-def _limits_notice(generation: Generation) -> str:
-    """What a limit of the settings left out, in one line; empty if nothing. The report counts everything else."""
+def _notice(generation: Generation) -> str:
+    """Why nothing is indexed, or what a limit of the settings left out, in one line; empty if neither.
+
+    The report counts everything else.
+    """
     with generation.snapshots.open() as snapshot:
         coverage = read_coverage(snapshot.connection)
+        if not coverage.indexed:
+            return why_nothing_is_indexed(snapshot)
     limited = coverage.lacks("maxFiles") or coverage.lacks("maxFileSize")
     return coverage_notice(coverage) if limited else ""
 
