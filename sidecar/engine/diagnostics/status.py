@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,13 +14,12 @@ import numpy as np
 from sidecar.engine.index.generation import Generation, read_meta
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.ingest.prepare import BY_LINES
-from sidecar.engine.search.absent import is_complete, why_nothing_is_indexed
-from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.staleness import Standing, limit_notice, one_line, unread_notice
 from sidecar.engine.update.standing import Standings
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Rule, SkippedPath, StatusAnswer, UpgradeProgress
+from sidecar.parts.coverage import why_no_files
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
@@ -131,7 +131,7 @@ class Reporter:
             files = np.bincount(snapshot.file_collection, minlength=2)
             chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
             standing = self._standings.now(generation, snapshot)
-            nothing = _why_nothing(snapshot, standing)
+            nothing = _why_nothing(snapshot.connection, standing)
             languages = Counter(snapshot.languages)
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
@@ -202,11 +202,10 @@ def _lost_vectors(lost: int, total: int) -> str:
     )
 
 
-def _why_nothing(snapshot: SearchedSnapshot, standing: Standing) -> str:
-    """Why an index that has been completed has no files; empty if it has some."""
-    if standing.coverage.indexed or standing.limit is not None or not is_complete(snapshot):
-        return ""
-    return why_nothing_is_indexed(snapshot)
+def _why_nothing(connection: sqlite3.Connection, standing: Standing) -> str:
+    """Why an index of the whole workspace has no files once it is complete; empty if it has some."""
+    holds, is_limited = standing.coverage, standing.limit is not None
+    return "" if holds.indexed or is_limited or not holds.complete else why_no_files(connection)
 
 
 def _unread(skips: Sequence[SkippedPath]) -> list[tuple[str, str]]:

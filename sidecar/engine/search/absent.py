@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from sidecar import shown
 from sidecar.engine.search.source import SearchedSnapshot
-from sidecar.model import Rule, SkippedPath
+from sidecar.model import SkippedPath
+from sidecar.parts.coverage import why_no_files
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.manifest import read_skips
 from sidecar.shown import count
 
 _WILD = frozenset("*?[{")
 _NEAR = 0.7
-_WRITTEN_BY_USERS = frozenset({Rule.GITIGNORE, Rule.SIDECARIGNORE, Rule.CONFIG_EXCLUDE})
 
 
 def why_nothing_is_indexed(snapshot: SearchedSnapshot) -> str:
     """The reason for an index without files: it is still being built, everything is left out, or there are no files."""
     if not is_complete(snapshot):
         return "Nothing is indexed yet: the index is still being built."
-    skips = read_skips(snapshot.connection)
-    rules = Counter(skip.decision.rule.value for skip in skips)
-    (failed,) = snapshot.connection.execute("SELECT count(*) FROM failures").fetchone()
-    if failed:
-        rules["could-not-be-indexed"] = failed
-    if not rules:
-        return "Nothing is indexed: the workspace has no files."
-    by = ", ".join(f"{rule} {number:,}{_mostly_by(rule, skips)}" for rule, number in rules.most_common())
-    return (
-        f"Nothing is indexed: everything is left out ({by}). `get_index_status` counts it, and `explain_path` says why"
-        " for each path."
-    )
-
-
-def _mostly_by(rule: str, skips: Sequence[SkippedPath]) -> str:
-    """Which line or pattern of the user's leaves out most of what this rule leaves out; empty for rules of ours."""
-    if rule not in _WRITTEN_BY_USERS:
-        return ""
-    lines = Counter(skip.decision.detail for skip in skips if skip.decision.rule.value == rule)
-    (line, _), *others = lines.most_common()
-    return f", {'most ' if others else ''}by {shown.quoted(line)}"
+    return why_no_files(snapshot.connection)
 
 
 def is_complete(snapshot: SearchedSnapshot) -> bool:

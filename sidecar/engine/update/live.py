@@ -298,6 +298,11 @@ class LiveUpdate:
         applier = self._applier
         return applier is not None and applier.strategy == "git"
 
+    def awaiting_commit(self) -> int:
+        """How many saved changes are known to wait for the next commit, checkout or merge."""
+        applier = self._applier
+        return applier.awaiting.pending().count() if applier is not None else 0
+
     def known_shortfall(self) -> Staleness | None:
         """What the index lacks if something is known to have changed, is being applied or has failed; else None. Waits
         for nothing."""
@@ -310,8 +315,9 @@ class LiveUpdate:
         return Staleness(looks_over=True) if moved else None
 
     def pending(self) -> int:
-        """How many paths and folders are known to have changed; 0 while it does not run."""
-        return self._queue.pending().count() if self.running else 0
+        """How many paths and folders are known to have changed, those that wait for a commit among them; 0 while it does
+        not run."""
+        return self._queue.pending().count() + self.awaiting_commit() if self.running else 0
 
     def shortfall(self) -> Staleness:
         """What the index lacks; empty while live update does not run."""

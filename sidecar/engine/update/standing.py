@@ -60,6 +60,7 @@ class Standings:
             else "",
             moved=reads_only and self._is_elsewhere(commit.connection),
             next_commit=not reads_only and self._live_update.waits_for_commits,
+            awaiting=0 if reads_only else self._live_update.awaiting_commit(),
             unread=self._live_update.unread,
             unapplied=self._index.unapplied(generation),
             limit=self._files.limit(),
