@@ -315,8 +315,8 @@ class LiveUpdate:
         return Staleness(looks_over=True) if moved else None
 
     def pending(self) -> int:
-        """How many paths and folders are known to have changed, those that wait for a commit among them; 0 while it does
-        not run."""
+        """How many paths and folders are known to have changed, with those that wait for a commit; 0 while it does not
+        run."""
         return self._queue.pending().count() + self.awaiting_commit() if self.running else 0
 
     def shortfall(self) -> Staleness:
