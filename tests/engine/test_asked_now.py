@@ -165,14 +165,37 @@ def test_under_git_an_answer_that_shows_no_edited_file_says_that_some_wait_for_t
         "1 of the files shown has changed since it was indexed; the next commit brings it in."
         " 2 saved changes wait for the next commit."
     )
-    project.write(JAR, FILES[JAR])  # as before
-    held.report([JAR])
+    workspace.reindex_file(JAR)
     assert espresso(workspace) == (False, "1 saved change waits for the next commit.")
-
+    assert workspace.status().pending_files == 1
+    project.write(JAR, FILES[JAR] + "\n")
+    held.report([JAR])
+    assert espresso(workspace) == (False, "2 saved changes wait for the next commit.")
     project.git("add", ".")
     project.git("commit", "-qm", "two")
     held.report([], head_moved=True)
     assert espresso(workspace) == (True, "")
+    assert workspace.status().pending_files == 0
+    project.write("src/new.py", NEWER + "\n")
+    held.report(["src/new.py"])
+    assert workspace.status().behind
+    index(workspace)
+    assert espresso(workspace) == (True, "")
+    assert not workspace.status().behind
+
+
+def test_under_git_a_change_that_was_taken_back_waits_for_nothing(project: Project) -> None:
+    held = HeldWatchers()
+    project.make_watcher, project.watcher = held.make, True
+    workspace = opened(project, "git")
+    project.write(JAR, FILES[JAR].replace("cookies", "biscuits"))
+    project.write("src/new.py", NEWER)
+    held.report([JAR, "src/new.py"])
+    assert espresso(workspace) == (False, "2 saved changes wait for the next commit.")
+    project.write(JAR, FILES[JAR])
+    (project.root / "src/new.py").unlink()
+    held.report([JAR, "src/new.py"])
+    assert espresso(workspace) == (False, "")
     assert not workspace.status().behind
 
 

@@ -147,6 +147,7 @@ class Reporter:
             progress_done=done,
             progress_total=expected,
             status="failed" if failing else self._state(standing, bool(meta.get("complete")), embedded == total),
+            pending_files=answer.pending_files + standing.awaiting,
             files=int(files.sum()),
             chunks=total,
             code=CollectionCounts(int(files[0]), int(chunks[0])),

@@ -298,10 +298,13 @@ class LiveUpdate:
         applier = self._applier
         return applier is not None and applier.strategy == "git"
 
-    def awaiting_commit(self) -> int:
-        """How many saved changes are known to wait for the next commit, checkout or merge."""
+    def awaiting_commit(self) -> Collection[str]:
+        """The paths whose saved changes waited for the next commit, checkout or merge when they were reported.
+
+        A job may have brought them in since.
+        """
         applier = self._applier
-        return applier.awaiting.pending().count() if applier is not None else 0
+        return applier.awaiting.pending().paths if applier is not None and applier.strategy == "git" else ()
 
     def known_shortfall(self) -> Staleness | None:
         """What the index lacks if something is known to have changed, is being applied or has failed; else None. Waits
@@ -315,9 +318,9 @@ class LiveUpdate:
         return Staleness(looks_over=True) if moved else None
 
     def pending(self) -> int:
-        """How many paths and folders are known to have changed, with those that wait for a commit; 0 while it does not
+        """How many paths and folders are known to have changed, save those that wait for a commit; 0 while it does not
         run."""
-        return self._queue.pending().count() + self.awaiting_commit() if self.running else 0
+        return self._queue.pending().count() if self.running else 0
 
     def shortfall(self) -> Staleness:
         """What the index lacks; empty while live update does not run."""
