@@ -56,12 +56,17 @@ class LockFile:
         return True
 
     def write(self, text: str) -> None:
-        """Replaces the text in the file. The lock must be held. Raises PermissionDenied and DiskFull."""
+        """Replaces the text in the file. The lock must be held. Raises PermissionDenied and DiskFull.
+
+        The file is never empty in between, so that a reader gets the former text or the new one, the new one perhaps
+        with spaces behind it.
+        """
         assert self._fd is not None
+        packed = text.encode()
         try:
-            os.ftruncate(self._fd, 0)
             os.lseek(self._fd, 0, os.SEEK_SET)
-            os.write(self._fd, text.encode())
+            os.write(self._fd, packed.ljust(os.fstat(self._fd).st_size))
+            os.ftruncate(self._fd, len(packed))
         except OSError as error:
             raise disk_error(error, self.path) from error
 

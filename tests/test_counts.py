@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.model import CollectionCounts, Coverage, StatusAnswer
 from sidecar.shown import count
 from sidecar.tools.index_results import (
     BuildStats,
@@ -19,6 +20,8 @@ from sidecar.tools.index_results import (
     UpdateResult,
 )
 from sidecar.tools.lines import Line
+from sidecar.tools.semantic import PatternIndexResult
+from sidecar.tools.status_result import index_status
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTED = (
@@ -118,6 +121,44 @@ def test_one_of_everything_reads_as_one() -> None:
         text = shown_lines(iter(result.as_lines()))
         assert "1 " in text
         assert not re.search(rf"\b1 (?:\w+ )?(?:{COUNTED})\b", text)
+
+
+def test_a_thousand_of_anything_is_written_in_one_way() -> None:
+    many = dict.fromkeys(
+        ("files", "chunks", "docs_files", "docs_chunks", "embedded", "upgraded", "unchanged", "removed", "withheld",
+         "masked", "errors"), 1300,
+    )  # fmt: skip
+    stats = BuildStats(files_indexed=1300, chunks_created=1300, duration_ms=5, error_count=1300)
+    explained = {"rule": "indexed", "detail": "", "exists": True, "in_index": True, "stale": False}
+    patterns = {"message": "", "execution_time_ms": 5, "errors": [], "workspace": "/"}
+    for result in (
+        update(**many),
+        ReindexResult(status="reindexed", project_path="/", stats=stats),
+        ReindexFileResult(status="reindexed", file_path="a", chunks_created=1300),
+        PathExplanation(path="a", indexed=True, chunks=1300, embedded=1300, **explained),
+        PatternIndexResult(indexed_files=1300, skipped_files=1300, total_chunks=1300, failed_files=1300, **patterns),
+        index_status(
+            StatusAnswer(
+                "indexing",
+                "/",
+                "/index",
+                "/config.json",
+                files=1300,
+                chunks=1300,
+                code=CollectionCounts(1300, 1300),
+                docs=CollectionCounts(1300, 1300),
+                pending_files=1300,
+                languages={"python": 1300},
+                skipped={"gitignore": 1300},
+                holds=Coverage(1300, (("secrets", 1300),)),
+                progress_done=1300,
+                progress_total=1300,
+            )
+        ),
+    ):
+        text = shown_lines(iter(result.as_lines()))
+        assert "1,300" in text
+        assert not re.search(r"\b(1300|2600)\b", text), text
 
 
 @pytest.mark.parametrize(

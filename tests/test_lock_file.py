@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,29 @@ def test_asking_makes_no_file_and_takes_no_text_away(path: Path) -> None:
     lock.release()
     assert not is_locked(path)
     assert path.read_bytes() == b"me"
+
+
+def test_the_text_is_never_gone_while_it_is_replaced(path: Path) -> None:
+    lock = LockFile(path)
+    lock.take()
+    lock.write("a long text")
+    seen: set[bytes] = set()
+    ended = threading.Event()
+
+    def read() -> None:
+        while not ended.is_set():
+            seen.add(path.read_bytes())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(2000):
+        lock.write("short")
+        lock.write("a long text")
+    ended.set()
+    reader.join()
+    assert seen
+    assert b"" not in seen
+    lock.release()
 
 
 def test_the_text_is_replaced_whole_and_others_read_it(path: Path) -> None:

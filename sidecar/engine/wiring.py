@@ -189,7 +189,7 @@ def make_searcher(ranker: str = "") -> Searcher:
 
 
 def make_watcher(root: str, settings: Settings) -> Watching:
-    """A watcher of a workspace: of its files, or under the git strategy of HEAD alone."""
+    """A watcher of a workspace's files and of git's HEAD."""
     from sidecar.parts.watch import Watcher
 
     walker = make_walker(root, settings)

@@ -7,8 +7,10 @@ The functions that write must be called inside a transaction.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
+from sidecar import shown
 from sidecar.model import Coverage, Lack, Rule
 
 AWAITED_TABLE = "CREATE TABLE IF NOT EXISTS awaited(path TEXT PRIMARY KEY) WITHOUT ROWID"
@@ -24,6 +26,7 @@ _REASONS: dict[Rule, Lack] = {
     Rule.UNREADABLE: "unreadable",
     Rule.TOO_MANY_RULES: "unreadable",
 }
+_WRITTEN_BY_USERS = frozenset({Rule.GITIGNORE, Rule.SIDECARIGNORE, Rule.CONFIG_EXCLUDE})
 
 
 def put_awaited(connection: sqlite3.Connection, paths: Iterable[str], *, all_of_them: bool) -> None:
@@ -56,6 +59,30 @@ def read_coverage(connection: sqlite3.Connection) -> Coverage:
     (whole,) = connection.execute("SELECT coalesce(max(value), 0) FROM meta WHERE key = 'complete'").fetchone()
     missing = tuple((reason, count) for reason, count in counts.items() if count)
     return Coverage(indexed, missing, bool(whole) or bool(counts["not-read-yet"]), bool(whole))
+
+
+def why_no_files(connection: sqlite3.Connection) -> str:
+    """The reason for a complete index without files: everything is left out, or the workspace has none."""
+    left_out = connection.execute(
+        "SELECT rule, detail FROM skipped UNION ALL SELECT rule, detail FROM left_out"
+        " UNION ALL SELECT 'could-not-be-indexed', '' FROM failures"
+    ).fetchall()
+    if not left_out:
+        return "Nothing is indexed: the workspace has no files."
+    rules = Counter(rule for rule, _ in left_out)
+    by = ", ".join(f"{rule} {number:,}{_mostly_by(rule, left_out)}" for rule, number in rules.most_common())
+    return (
+        f"Nothing is indexed: everything is left out ({by}). `get_index_status` counts it, and `explain_path` says why"
+        " for each path."
+    )
+
+
+def _mostly_by(rule: str, left_out: Sequence[tuple[str, str]]) -> str:
+    """Which line or pattern of the user's leaves out most of what this rule leaves out; empty for rules of ours."""
+    if rule not in _WRITTEN_BY_USERS:
+        return ""
+    (line, _), *others = Counter(detail for other, detail in left_out if other == rule).most_common()
+    return f", {'most ' if others else ''}by {shown.quoted(line)}"
 
 
 def _awaited(connection: sqlite3.Connection) -> int:

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,6 @@ from sidecar.processes import is_running
 
 DAEMON_COMMAND = "sidecar daemon"
 _POLL_S = 0.05
-_LAST_S = 5.0
-"""A dead holder may leave a child that is about to start another program: it has the lock until that has started."""
 
 
 def own_command() -> str:
@@ -44,11 +43,14 @@ class Lease:
     """Exclusive use of an index directory, from `acquire` to `release`. Not thread-safe, except for `is_current`,
     `announce` and `announced`.
 
-    A second `Lease` for the same directory is refused even in the same process.
+    A second `Lease` for the same directory is refused even in the same process. `patience_s`: how much longer than
+    asked `acquire` waits for a lock whose holder is dead or nameless; `pause` waits for the given number of seconds.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, patience_s: float = 5.0, pause: Callable[[float], None] = time.sleep) -> None:
         self._file = LockFile(directory / "lock")
+        self._patience_s = patience_s
+        self._pause = pause
         self._since = ""
 
     @property
@@ -64,7 +66,9 @@ class Lease:
     def acquire(self, timeout: float = 0) -> None:
         """Takes the lease, waiting up to `timeout` seconds; makes the directory if it does not exist.
 
-        If the holder is dead, it waits up to 5 seconds longer for the system to release the lock.
+        It waits up to `patience_s` longer if the holder is dead, because that may have left a child that has the lock
+        until it has started another program, or has not written its name, because that one has just taken the lock or
+        is about to release it.
 
         Raises IndexLocked (facts: `pid`, `since` and `command` of the holder, if known), PermissionDenied, DiskFull.
         """
@@ -73,9 +77,10 @@ class Lease:
         deadline = time.monotonic() + timeout
         while not self._try():
             late_s = time.monotonic() - deadline
-            if late_s >= 0 and (late_s >= _LAST_S or not self._is_holder_dead()):
-                raise self._locked()
-            time.sleep(_POLL_S)
+            holder = self._holder()
+            if late_s >= 0 and (late_s >= self._patience_s or (holder and not _is_dead(holder))):
+                raise _locked(holder)
+            self._pause(_POLL_S)
 
     def release(self) -> None:
         """Gives the lease up and takes the holder's name out of the file."""
@@ -123,23 +128,6 @@ class Lease:
             raise
         return True
 
-    def _locked(self) -> IndexLocked:
-        holder = self._holder()
-        pid = holder.get("pid")
-        if pid == os.getpid():
-            return IndexLocked("This process already has it open.", **holder)
-        if not pid:
-            return IndexLocked("Another process has it open; use that one, or end it and try again.")
-        command = holder.get("command", "")
-        name = f"Process {pid} ({shown.short(command)})" if command else f"Process {pid}"
-        ending = "`sidecar daemon stop` ends it" if command == DAEMON_COMMAND else f"`kill {pid}` ends it"
-        return IndexLocked(f"{name} has had it open since {holder['since']}; use that one, or {ending}.", **holder)
-
-    def _is_holder_dead(self) -> bool:
-        pid = self._holder().get("pid")
-        # On Windows no child inherits a lock.
-        return pid is not None and sys.platform != "win32" and not is_running(pid)
-
     def _holder(self) -> dict[str, Any]:
         try:
             holder = self._read()
@@ -154,3 +142,20 @@ class Lease:
         except (OSError, ValueError):
             return {}
         return holder if isinstance(holder, dict) else {}
+
+
+def _locked(holder: dict[str, Any]) -> IndexLocked:
+    pid = holder.get("pid")
+    if pid == os.getpid():
+        return IndexLocked("This process already has it open.", **holder)
+    if not pid:
+        return IndexLocked("Another process has it open; use that one, or end it and try again.")
+    command = holder.get("command", "")
+    name = f"Process {pid} ({shown.short(command)})" if command else f"Process {pid}"
+    ending = "`sidecar daemon stop` ends it" if command == DAEMON_COMMAND else f"`kill {pid}` ends it"
+    return IndexLocked(f"{name} has had it open since {holder['since']}; use that one, or {ending}.", **holder)
+
+
+def _is_dead(holder: dict[str, Any]) -> bool:
+    # On Windows no child inherits a lock.
+    return sys.platform != "win32" and not is_running(holder["pid"])

@@ -86,8 +86,8 @@ class Watcher:
     """Watches from `start()` to `stop()`. A thread of the caller's takes the changes, one `next()` after the other.
 
     `note` is one line that says why it reports the whole tree every few seconds, or cannot notice anything; else empty.
-    `is_ignored_dir` is called with a relative folder path, once per folder until `refresh()`. The strategy "git"
-    reports `head_moved` only.
+    `is_ignored_dir` is called with a relative folder path, once per folder until `refresh()`. Under the strategy "git"
+    it needs a repository, and where the system reports no changes, only `head_moved` is reported.
     """
 
     def __init__(
@@ -210,7 +210,7 @@ class Watcher:
         for _ in range(_ATTEMPTS):
             folders = self._folders()
             try:
-                notifier = self._make_notifier(folders, not self._each_folder and self._strategy == "files")
+                notifier = self._make_notifier(folders, not self._each_folder)
             except FileNotFoundError as error:  # a folder disappeared after it was listed
                 failure = error
                 continue
@@ -238,8 +238,6 @@ class Watcher:
 
     def _folders(self) -> list[str]:
         self._head.watched = self._head.folders()
-        if self._strategy == "git":
-            return sorted(self._head.watched) or [self._root]
         tree = self._tree.list() if self._each_folder else [self._root]
         return sorted({*tree, *self._head.watched})
 
@@ -272,9 +270,7 @@ class Watcher:
 
     def _sort(self, events: Events, found: _Sorted) -> None:
         """Adds to `found` what the events say about the tree. Events in git's folders only cause a look at HEAD."""
-        if self._strategy == "git":
-            found.folders_changed |= any(what == _DELETED and path in self._head.watched for what, path in events)
-            return
+        found.folders_changed |= any(what == _DELETED and path in self._head.watched for what, path in events)
         if len(events) > _EVENTS_LIMIT:
             found.rescan.add("")
             found.folders_changed = True

@@ -112,7 +112,7 @@ class PatternIndexResult(SnakeResult):
         if self.status == "cancelled":
             return
         yield (
-            f"{self.skipped_files} skipped, {self.failed_files} failed, {count(self.total_chunks, 'chunk')},"
+            f"{self.skipped_files:,} skipped, {self.failed_files:,} failed, {count(self.total_chunks, 'chunk')},"
             f" {self.execution_time_ms} ms"
         )
         yield f"workspace {shown.path(self.workspace)}"
@@ -178,9 +178,10 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
     start = time.perf_counter()
     report = context.workspace.index_matching(params.patterns, params.force, context.progress, context.cancelled)
     errors = [FailedFile(path=path, error=why) for path, why in report.failures[:MAX_LISTED]]
+    failed = f"; {count(report.failed, 'file')} could not be indexed" if report.failed else ""
     return PatternIndexResult(
         workspace=context.workspace.root,
-        message=f"Successfully indexed {report.indexed} files",
+        message=f"Successfully indexed {report.indexed} files{failed}",
         indexed_files=report.indexed,
         skipped_files=report.skipped,
         total_chunks=report.chunks,

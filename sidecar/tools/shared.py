@@ -75,9 +75,9 @@ class SharedEngine:
         if engine is not None:
             engine.close()
 
-    def settings(self, config: Path) -> Settings:
-        """The settings in force for the index with this config.json."""
-        return self._holder(config)(config)
+    def settings(self, config: Path, latest: _Claim | None = None) -> Settings:
+        """The settings in force for the index with this config.json, once `latest` has claimed it too."""
+        return self._holder(config, latest)(config)
 
     def config_of(self, root: str) -> Path:
         """The path of the config.json of this workspace's index."""
@@ -101,9 +101,10 @@ class SharedEngine:
             else:
                 self._claims.pop(config, None)
 
-    def _holder(self, config: Path) -> Callable[[Path], Settings]:
+    def _holder(self, config: Path, latest: _Claim | None) -> Callable[[Path], Settings]:
         with self._lock:
-            return next((claim.read for claim in self._claims.get(config, ()) if claim.sets), self._plain)
+            claims = [*self._claims.get(config, ()), *([latest] if latest is not None else [])]
+        return next((claim.read for claim in claims if claim.sets), self._plain)
 
     def _make(self) -> OpenWorkspaces:
         from sidecar.engine.wiring import real_parts
@@ -138,7 +139,8 @@ class View(Workspaces):
         """The settings of this session that another session's override in a workspace: by key, its own value and the
         one in force."""
         config = self._shared.config_of(root)
-        own, held = self._claim.read(config).as_config(), self._shared.settings(config).as_config()
+        own = self._claim.read(config).as_config()
+        held = self._shared.settings(config, self._claim).as_config()
         return {key: (_at(own, key), _at(held, key)) for key in self._claim.sets if _at(own, key) != _at(held, key)}
 
     def problems(self, root: str) -> tuple[str, ...]:

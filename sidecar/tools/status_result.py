@@ -158,7 +158,7 @@ class IndexStatus(CamelResult):
     def _facts(self) -> Iterator[tuple[str, object]]:
         yield "status", self.status
         if self.progress is not None:
-            yield "progress", f"{self.progress.done} of {self.progress.total}"
+            yield "progress", f"{self.progress.done:,} of {self.progress.total:,}"
         yield "workspace", self.project_path or ""
         yield "index", self.index_path or ""
         yield "config", self.config_path or ""
@@ -168,9 +168,10 @@ class IndexStatus(CamelResult):
             yield from self._facts_of_the_index()
 
     def _facts_of_the_index(self) -> Iterator[tuple[str, object]]:
-        of_all = f" of {self.workspace_files}" if self.missing else ""
-        yield "files", f"{self.total_files}{of_all} ({self.docs_files} of documentation)"
-        yield "chunks", f"{self.total_chunks}, {self.coverage:.0%} of them embedded"
+        of_all = f" of {self.workspace_files:,}" if self.missing else ""
+        yield "files", f"{self.total_files or 0:,}{of_all} ({self.docs_files or 0:,} of documentation)"
+        embedded = f", {self.coverage:.0%} of them embedded" if self.total_chunks else ""
+        yield "chunks", f"{self.total_chunks or 0:,}{embedded}"
         yield "updated", self.last_updated or "never"
         yield "size", self.storage_size
         watched = "" if self.watcher_active else ", not watching"
@@ -203,7 +204,7 @@ class IndexStatus(CamelResult):
 
 def _counts(counts: Mapping[str, int]) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{name} {count}" for name, count in ordered) or "none"
+    return ", ".join(f"{name} {number:,}" for name, number in ordered) or "none"
 
 
 def index_status(answer: StatusAnswer) -> IndexStatus:

@@ -84,10 +84,22 @@ def test_a_relative_model_folder_is_the_callers(there: DataFolder, work: Path) -
     assert f"model is not {work}/./mine here" in there.run("status", cwd=work, env=named).stderr
 
 
+class AnyRoot(Root):
+    """A root whose URI is sent as it is written, valid or not."""
+
+    uri: Any
+
+
+class AnyRoots(ListRootsResult):
+    """An answer with such roots."""
+
+    roots: list[Any]
+
+
 async def test_an_agents_roots_and_options_are_its_own(there: DataFolder, work: Path, tmp_path: Path) -> None:
     async def roots(ctx: Any) -> ListRootsResult:
         wanted: list[Any] = ["file:indexes", "file://./indexes", f"file://elsewhere{there.home}", work.as_uri()]
-        return ListRootsResult(roots=[Root.model_construct(uri=uri) for uri in wanted])
+        return AnyRoots(roots=[AnyRoot(uri=uri) for uri in wanted])
 
     (there.home / "indexes").mkdir(exist_ok=True)
     starts: list[tuple[list[str], dict[str, Any]]] = [

@@ -137,7 +137,8 @@ def test_an_option_that_cannot_hold_is_refused_and_a_variable_is_told(served: Da
         assert served.run("config", "--json", cwd=work, env={"SIDECAR_MAX_FILES": "20"}).stdout.count('"maxFiles": 10')
         assert editor.stop() == 0
     assert eventually(lambda: served.status()["sessions"] == [])
-    assert served.run("config", "--json", cwd=work, env={"SIDECAR_MAX_FILES": "20"}).stdout.count('"maxFiles": 20')
+    alone = served.run("config", "--json", cwd=work, env={"SIDECAR_MAX_FILES": "20"})
+    assert (alone.stdout.count('"maxFiles": 20'), alone.stderr) == (1, "")
 
 
 def test_a_model_that_the_workspace_is_not_open_with_is_refused(served: DataFolder, work: Path) -> None:

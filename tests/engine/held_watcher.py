@@ -23,16 +23,14 @@ class HeldWatchers:
         with self.changed:
             assert self.changed.wait_for(lambda: self.running is not None, PATIENCE_S), "no watcher was started"
 
-    def make(self, root: str, settings: Settings) -> HeldWatcher:
-        return HeldWatcher(self, settings.indexing_strategy)
+    def make(self, _: str, __: Settings) -> HeldWatcher:
+        return HeldWatcher(self)
 
     def report(self, paths: Iterable[str], folders: Iterable[str] = (), *, head_moved: bool = False) -> None:
-        """As the real one does: under git only that HEAD has moved. Returns once the change has been noted."""
+        """Returns once the change has been noted."""
         watcher = self.running
         if watcher is None:
             return
-        if watcher.strategy == "git":
-            paths, folders = (), ()
         if changes := WatchedChanges(frozenset(paths), frozenset(folders), head_moved):
             watcher.report(changes)
 
@@ -42,8 +40,7 @@ class HeldWatcher:
 
     note = ""
 
-    def __init__(self, watched: HeldWatchers, strategy: str) -> None:
-        self.strategy = strategy
+    def __init__(self, watched: HeldWatchers) -> None:
         self._watched = watched
         self._reported: list[WatchedChanges] = []
         self._stopped = self._waited_for = False

@@ -281,7 +281,7 @@ class Life(RuleBasedStateMachine):
         except IndexNotFound:
             return
         self._settle_in()
-        if not notice and self._strategy != "git":
+        if not notice:
             assert self._indexed() == self._on_disk(), "an answer that says nothing of it is stale"
 
     # ------------------------------------------------------------ the end

@@ -19,6 +19,9 @@ class FakeTarget:
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         return self.applied_by(pending, cancelled)
 
+    def differing(self, changes: Pending) -> frozenset[str]:
+        return frozenset(changes.paths)
+
     def unread(self) -> Unread:
         return Unread()
 

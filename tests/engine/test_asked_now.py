@@ -13,6 +13,7 @@ from sidecar.errors import ModelLoadFailed
 from sidecar.model import Embedder, SearchRequest, StatusAnswer, never_cancelled
 from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
+from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import FILES, Project, index
 from tests.patience import PATIENCE_S
 
@@ -137,6 +138,65 @@ def test_under_git_an_answer_with_an_edited_file_says_so(project: Project) -> No
     answer = workspace.search(SearchRequest("set_cookie", mode="fts"), never_cancelled)
     assert "1 of the files shown has changed since it was indexed" in answer.notice
     assert "next commit" in answer.notice
+
+
+def test_under_git_an_answer_that_shows_no_edited_file_says_that_some_wait_for_the_commit(project: Project) -> None:
+    project.git("init", "-q", "-b", "main")
+    project.git("add", ".")
+    project.git("commit", "-qm", "one")
+    project.git("update-index", "--assume-unchanged", JAR)
+    held = HeldWatchers()
+    project.make_watcher, project.watcher = held.make, True
+    workspace = opened(project, "git")
+
+    project.write("src/new.py", NEWER)
+    project.write("src/logo.png", "\0\1\2")
+    (project.root / "src/retry.py").touch()
+    held.report(["src/new.py", "src/logo.png", "src/retry.py"])
+    assert espresso(workspace) == (False, "1 saved change waits for the next commit.")
+    status = workspace.status()
+    assert (status.behind, status.pending_files) == (True, 1)
+
+    project.write(JAR, FILES[JAR].replace("cookies", "biscuits"))
+    held.report([JAR])
+    assert espresso(workspace) == (False, "2 saved changes wait for the next commit.")
+    shown = workspace.search(SearchRequest("set_cookie", mode="fts"), never_cancelled).notice
+    assert shown == (
+        "1 of the files shown has changed since it was indexed; the next commit brings it in."
+        " 2 saved changes wait for the next commit."
+    )
+    workspace.reindex_file(JAR)
+    assert espresso(workspace) == (False, "1 saved change waits for the next commit.")
+    assert workspace.status().pending_files == 1
+    project.write(JAR, FILES[JAR] + "\n")
+    held.report([JAR])
+    assert espresso(workspace) == (False, "2 saved changes wait for the next commit.")
+    project.git("add", ".")
+    project.git("commit", "-qm", "two")
+    held.report([], head_moved=True)
+    assert espresso(workspace) == (True, "")
+    assert workspace.status().pending_files == 0
+    project.write("src/new.py", NEWER + "\n")
+    held.report(["src/new.py"])
+    assert workspace.status().behind
+    index(workspace)
+    assert espresso(workspace) == (True, "")
+    assert not workspace.status().behind
+
+
+def test_under_git_a_change_that_was_taken_back_waits_for_nothing(project: Project) -> None:
+    held = HeldWatchers()
+    project.make_watcher, project.watcher = held.make, True
+    workspace = opened(project, "git")
+    project.write(JAR, FILES[JAR].replace("cookies", "biscuits"))
+    project.write("src/new.py", NEWER)
+    held.report([JAR, "src/new.py"])
+    assert espresso(workspace) == (False, "2 saved changes wait for the next commit.")
+    project.write(JAR, FILES[JAR])
+    (project.root / "src/new.py").unlink()
+    held.report([JAR, "src/new.py"])
+    assert espresso(workspace) == (False, "")
+    assert not workspace.status().behind
 
 
 def test_a_file_that_was_only_touched_is_not_called_changed(project: Project) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, FileNotFound
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model import SearchRequest, never_cancelled, no_progress
 from tests.engine.projects import Project, find, index
 
 pytestmark = pytest.mark.process
@@ -121,6 +121,21 @@ def test_a_workspace_of_only_withheld_files_says_by_what_they_are_left_out(
     with pytest.raises(DocsIndexNotFound) as none:
         find(workspace, "x", collection="docs")
     assert none.value.detail == said
+
+
+def test_a_workspace_that_an_ignore_file_empties_says_which_line_did_it(project: Project) -> None:
+    project.write(".gitignore", "/*\n*.md\n")
+    opened = project.open()
+    report = opened.create(no_progress, never_cancelled)
+    said = reason(opened)
+    assert "Nothing is indexed: everything is left out (gitignore " in said
+    assert ', most by ".gitignore:1: /*"' in said
+    assert report.notice == said
+    assert said in opened.status().warning
+
+
+def test_a_workspace_with_files_says_nothing_of_the_kind(workspace: IndexedWorkspace) -> None:
+    assert "Nothing is indexed" not in workspace.status().warning
 
 
 def test_a_workspace_of_documentation_alone_says_where_to_search(emptied: Callable[..., IndexedWorkspace]) -> None:

@@ -214,14 +214,22 @@ def test_a_process_that_somebody_kills_is_replaced_and_no_file_is_blamed() -> No
     pool.rest()
 
 
+def test_a_process_that_ends_before_it_is_ready_is_started_once_more() -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    pool = WorkerPool(1, start=fragile(started, "stillborn"))
+    assert [path_of(o) for o in pool.prepare("/", Settings(), piece("a"))] == ["a"]
+    assert len(started) == 2
+    pool.rest()
+
+
 def test_processes_that_cannot_be_started_are_told_and_no_file_is_blamed() -> None:
     def refuse(_: str) -> subprocess.Popen[bytes]:
         raise OSError(11, "Resource temporarily unavailable")
 
     with pytest.raises(Internal, match=r"did not start: .*Resource temporarily unavailable"):
         WorkerPool(1, start=refuse).prepare("/", Settings(), piece("a"))
-    with pytest.raises(Internal, match=r"ended before it was ready \(status 3\)"):
-        WorkerPool(1, start=fragile([], "stillborn")).prepare("/", Settings(), piece("a"))
+    with pytest.raises(Internal, match=r"was started twice and ended \(status 3\) before it was ready"):
+        WorkerPool(1, start=fragile([], "stillborn", "stillborn")).prepare("/", Settings(), piece("a"))
 
 
 def test_a_saved_file_waits_neither_for_a_run_nor_for_the_file_of_another_workspace(tmp_path: Path) -> None:

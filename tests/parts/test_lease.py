@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import IndexLocked, PermissionDenied
+from sidecar.lock_file import LockFile
 from sidecar.parts.lease import Lease
 
 HOLD = """
@@ -159,7 +161,30 @@ def test_a_holder_that_left_no_readable_name_is_still_reported(tmp_path: Path) -
     with Lease(tmp_path):
         (tmp_path / "lock").write_bytes(b"\xff")
         with pytest.raises(IndexLocked, match="Another process has it open; use that one"):
-            Lease(tmp_path).acquire()
+            Lease(tmp_path, patience_s=0.1).acquire()
+
+
+def test_a_holder_that_has_just_taken_it_is_named_as_soon_as_it_has_written_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "index" / "lock"
+    path.parent.mkdir()
+    held = LockFile(path)
+    assert held.take()
+    named = json.dumps({"pid": os.getppid(), "since": "2026-01-02T03:04:05+00:00", "command": "sidecar daemon"})
+
+    with pytest.raises(IndexLocked, match="sidecar daemon stop") as caught:
+        Lease(tmp_path / "index", pause=lambda _: held.write(named)).acquire()
+    assert caught.value.facts["pid"] == os.getppid()
+
+
+def test_a_holder_that_has_taken_its_name_out_is_about_to_release_it(tmp_path: Path) -> None:
+    path = tmp_path / "index" / "lock"
+    path.parent.mkdir()
+    held = LockFile(path)
+    assert held.take()
+
+    lease = Lease(tmp_path / "index", pause=lambda _: held.release())
+    lease.acquire()
+    assert lease.held
 
 
 def test_a_place_that_cannot_be_written_is_permission_denied_and_named(tmp_path: Path) -> None:

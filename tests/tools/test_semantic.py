@@ -67,6 +67,7 @@ def test_what_cannot_be_indexed_is_counted_and_named(tools: RealTools) -> None:
     tools.project.git("init", "-q")
     result = tools("search_index", patterns=["src/*.py", "gone.py", "secret/a.py", "nothing/**"])
     assert counts(result) == (2, 0, 2)
+    assert result["message"] == "Successfully indexed 2 files; 2 files could not be indexed"
     reasons = {failure["path"]: failure["error"] for failure in result["errors"]}
     assert reasons["gone.py"] == "There is no such file."
     assert "gitignore" in reasons["secret/a.py"]

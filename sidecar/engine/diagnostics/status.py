@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from sidecar.engine.update.staleness import Standing, limit_notice, one_line, un
 from sidecar.engine.update.standing import Standings
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Rule, SkippedPath, StatusAnswer, UpgradeProgress
+from sidecar.parts.coverage import why_no_files
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
@@ -129,6 +131,7 @@ class Reporter:
             files = np.bincount(snapshot.file_collection, minlength=2)
             chunks = np.bincount(snapshot.file_collection[snapshot.chunk_file], minlength=2)
             standing = self._standings.now(generation, snapshot)
+            nothing = _why_nothing(snapshot.connection, standing)
             languages = Counter(snapshot.languages)
             skips = read_skips(snapshot.connection)
             failures = read_failures(snapshot.connection)
@@ -144,6 +147,7 @@ class Reporter:
             progress_done=done,
             progress_total=expected,
             status="failed" if failing else self._state(standing, bool(meta.get("complete")), embedded == total),
+            pending_files=answer.pending_files + standing.awaiting,
             files=int(files.sum()),
             chunks=total,
             code=CollectionCounts(int(files[0]), int(chunks[0])),
@@ -165,6 +169,7 @@ class Reporter:
                 problem or self._warning(generation),
                 _lost_vectors(total - embedded, total) if generation.relinked else "",
                 unread_notice(_unread(skips)),
+                nothing,
             ),
             generation=generation.number,
             holds=standing.coverage,
@@ -196,6 +201,12 @@ def _lost_vectors(lost: int, total: int) -> str:
         f"The embedding cache was damaged or lost: {lost:,} of {count(total, 'chunk')} are found by word only until"
         " their vectors have been made again, which happens in the background."
     )
+
+
+def _why_nothing(connection: sqlite3.Connection, standing: Standing) -> str:
+    """Why an index of the whole workspace has no files once it is complete; empty if it has some."""
+    holds, is_limited = standing.coverage, standing.limit is not None
+    return "" if holds.indexed or is_limited or not holds.complete else why_no_files(connection)
 
 
 def _unread(skips: Sequence[SkippedPath]) -> list[tuple[str, str]]:

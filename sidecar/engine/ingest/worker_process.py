@@ -99,11 +99,23 @@ def start_worker(module: str = _MODULE) -> subprocess.Popen[bytes]:
 
 class WorkerProcess:
     """A running worker process. The constructor raises Internal if it cannot be started. Not thread-safe, except for
-    `end`."""
+    `end`.
+
+    A process that ends or is late before it is ready is started once more, because on a machine that is short of memory
+    or time anything may have killed it.
+    """
 
     def __init__(self, start: StartProcess, limits: Limits, niceness: int, patience: Patience) -> None:
         self._limits = limits
         self._patience = patience
+        if self._start(start, niceness) and (deed := self._start(start, niceness)):
+            raise Internal(
+                f"The process that parses files was started twice and {deed} before it was ready."
+                " No file can be indexed without it. Check whether memory or processes have run out."
+            )
+
+    def _start(self, start: StartProcess, niceness: int) -> str:
+        """Starts the process; returns what it did instead of getting ready, or nothing. Raises Internal."""
         try:
             self._process = start(_MODULE)
         except OSError as error:
@@ -114,7 +126,7 @@ class WorkerProcess:
         self._requests = cast(BinaryIO, self._process.stdin)
         self._replies = cast(BinaryIO, self._process.stdout)
         self.alive = True
-        self._greet(niceness)
+        return self._greet(niceness)
 
     def is_running(self) -> bool:
         """Whether the process can be asked."""
@@ -153,20 +165,19 @@ class WorkerProcess:
             with contextlib.suppress(OSError, ValueError):
                 stream.close()
 
-    def _greet(self, niceness: int) -> None:
+    def _greet(self, niceness: int) -> str:
         self._patience.expect(self._process, self._limits.patience_s)
         try:
             write_message(self._requests, WorkerSetup(self._limits, niceness))
             read_message(self._replies)
-        except (EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
-            self._patience.heard(self._process)
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            overdue = self._patience.lost(self._process)
             self.end()
-            status = self._process.returncode
-            raise Internal(
-                f"The process that parses files ended before it was ready (status {status})."
-                " No file can be indexed without it. Check whether memory or processes have run out."
-            ) from error
+            if overdue:
+                return f"gave no answer within {self._limits.patience_s:g} s"
+            return f"ended (status {self._process.returncode})"
         self._patience.heard(self._process)
+        return ""
 
     def _await(self, task: Task) -> None:
         self._patience.expect(self._process, self._limits.patience_s + self._limits.seconds_for(task.size))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from sidecar import shown
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.model import SkippedPath
+from sidecar.parts.coverage import why_no_files
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.manifest import read_skips
 from sidecar.shown import count
@@ -21,17 +21,7 @@ def why_nothing_is_indexed(snapshot: SearchedSnapshot) -> str:
     """The reason for an index without files: it is still being built, everything is left out, or there are no files."""
     if not is_complete(snapshot):
         return "Nothing is indexed yet: the index is still being built."
-    rules = Counter(skip.decision.rule.value for skip in read_skips(snapshot.connection))
-    (failed,) = snapshot.connection.execute("SELECT count(*) FROM failures").fetchone()
-    if failed:
-        rules["could-not-be-indexed"] = failed
-    if not rules:
-        return "Nothing is indexed: the workspace has no files."
-    by = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
-    return (
-        f"Nothing is indexed: everything is left out ({by}). `get_index_status` counts it, and `explain_path` says why"
-        " for each path."
-    )
+    return why_no_files(snapshot.connection)
 
 
 def is_complete(snapshot: SearchedSnapshot) -> bool:

@@ -2,7 +2,7 @@
 
 realtime  changes are applied as they come
 lazy      they wait, on disk too, and are applied right before a search
-git       a commit, checkout or merge has the whole workspace looked over
+git       a commit, checkout or merge has the whole workspace looked over; until then, changes are only counted
 
 Unsaved editor text is applied at once, whatever the strategy.
 """
@@ -10,7 +10,7 @@ Unsaved editor text is applied at once, whatever the strategy.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 from sidecar.engine.ports import Changes, Watching
@@ -21,6 +21,7 @@ from sidecar.errors import Cancelled, SidecarError
 from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Strategy
+from sidecar.parts.left_out import is_at_or_below
 
 APPLIER_THREAD = "sidecar-apply"
 _READER_S = 10.0
@@ -32,6 +33,9 @@ class Target(Protocol):
 
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         """Applies changes and returns those that it has committed. Raises Cancelled and other SidecarErrors."""
+
+    def differing(self, changes: Pending) -> Collection[str]:
+        """Those of these paths, and of the files in these folders, that the index does not have as they are on disk."""
 
     def unread(self) -> Unread:
         """What could not be read when changes were last applied."""
@@ -46,8 +50,8 @@ class Target(Protocol):
 class ChangeApplier:
     """Applies pending changes to `target`. Those that it leaves over wait until `go_on`.
 
-    `strategy` may be changed at any time. `unread` is one line on what could not be read at the last look; empty if
-    everything could.
+    `awaiting` are the saved changes that wait for a commit. `strategy` may be changed at any time. `unread` is one line
+    on what could not be read at the last look; empty if everything could.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class ChangeApplier:
         self._retries = retries or Retries()
         self._log = workspace_log(__name__, root)
         self.strategy = strategy
+        self.awaiting = ChangeQueue()
         self._queue = queue
         self._target = target
         self._on_change = on_change
@@ -112,8 +117,22 @@ class ChangeApplier:
         self._on_change()
 
     def note(self, changes: Changes) -> None:
-        """Notes what a watcher has noticed; see `add`."""
-        self.add(changes.paths, [EVERYTHING] if changes.head_moved else changes.rescan)
+        """Notes what a watcher has noticed; see `add`. Under git, what no commit has brought waits for one, save where
+        nobody knows what has changed."""
+        if self.strategy == "git" and not changes.head_moved and EVERYTHING not in changes.rescan:
+            self._await_commit(Pending(set(changes.paths), set(changes.rescan)))
+            self._on_change()
+        else:
+            self.add(changes.paths, [EVERYTHING] if changes.head_moved else changes.rescan)
+
+    def _await_commit(self, changes: Pending) -> None:
+        """Looks which of these changes the index lacks."""
+        before = self.awaiting.look()
+        differing = set(self._target.differing(changes))
+        self.awaiting.note(Pending(differing))
+        places = changes.paths | changes.rescan
+        same = {path for path in before.pending.paths - differing if is_at_or_below(path, places)}
+        self.awaiting.settle(Pending(same), before.moment)
 
     @property
     def is_at_work(self) -> bool:
@@ -183,6 +202,8 @@ class ChangeApplier:
         try:
             done = self._target.apply(batch.pending, lambda: self._stopping)
             self.see_unread()
+            if self.awaiting:
+                self._await_commit(self.awaiting.pending())
             self._target.forget(self._queue.settle(done, batch.moment).names())
             self.last_error = ""
             if done != batch.pending:

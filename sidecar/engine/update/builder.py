@@ -17,6 +17,7 @@ from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.indexer import Tally
 from sidecar.engine.ingest.plan import Plan, make_plan, tried_again
+from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
 from sidecar.engine.update.change_queue import EVERYTHING, Pending
@@ -38,10 +39,13 @@ from sidecar.model import (
     WalkResult,
     no_progress,
 )
-from sidecar.parts.coverage import read_coverage
+from sidecar.parts.coverage import read_coverage, why_no_files
 from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at
 from sidecar.parts.manifest import KnownFile, Manifest, read_masked, read_skips
+
+_MOST_READ = 50
+"""At most so many files are read to tell whether they have changed."""
 
 
 @dataclass
@@ -126,6 +130,30 @@ class Builder:
                 self.catch_up(generation, known, cancelled)
                 _writer(generation).note_update()
             return known
+
+    def differing(self, changes: Pending) -> frozenset[str]:
+        """Those of these paths, and of the files in these folders, that the current generation does not have as they
+        are on disk. Unsaved text does not count.
+
+        After some files it takes one with another stat for a changed one, without reading it.
+        """
+        with self._index.writing() as generation:
+            if generation is None:
+                return frozenset()
+            manifest = _writer(generation).manifest
+            seen = self._look_at(changes, manifest, self._walker(manifest))
+            known = {found.path: manifest.known_file(found.path) for found in seen.found}
+        gone = {path for path, file in seen.gone.items() if file is not None}
+        doubtful = [found for found in seen.found if not _is_as_known(found, known[found.path])]
+        saved = [found for found in doubtful if found.path not in self._files.buffers]
+        read = {found.path for found in saved[:_MOST_READ] if not self._is_same(found, known[found.path])}
+        return frozenset(gone | read | {found.path for found in saved[_MOST_READ:]})
+
+    def _is_same(self, found: FoundFile, known: KnownFile | None) -> bool:
+        """Whether the index has a file's bytes, or leaves it out for what it contains."""
+        files = self._files
+        judged = files.parts.preparers.judge(files.root, files.settings(), Look(found.path, found.stat.size))
+        return not judged.decision.indexed if known is None else judged.sha256 == known.sha256
 
     def unread(self) -> Unread:
         """What could not be read when the current generation was last written."""
@@ -249,14 +277,23 @@ class Builder:
             removed=tally.removed,
             withheld=count_withheld(generation),
             masked=count_masked(generation),
-            notice=_limits_notice(generation),
+            notice=_notice(generation),
         )
 
 
-def _limits_notice(generation: Generation) -> str:
-    """What a limit of the settings left out, in one line; empty if nothing. The report counts everything else."""
+def _is_as_known(found: FoundFile, known: KnownFile | None) -> bool:
+    return known is not None and known.settled and known.stat == found.stat
+
+
+def _notice(generation: Generation) -> str:
+    """Why nothing is indexed, or what a limit of the settings left out, in one line; empty if neither.
+
+    The report counts everything else.
+    """
     with generation.snapshots.open() as snapshot:
         coverage = read_coverage(snapshot.connection)
+        if not coverage.indexed:
+            return why_no_files(snapshot.connection)
     limited = coverage.lacks("maxFiles") or coverage.lacks("maxFileSize")
     return coverage_notice(coverage) if limited else ""
 

@@ -298,6 +298,14 @@ class LiveUpdate:
         applier = self._applier
         return applier is not None and applier.strategy == "git"
 
+    def awaiting_commit(self) -> Collection[str]:
+        """The paths whose saved changes waited for the next commit, checkout or merge when they were reported.
+
+        A job may have brought them in since.
+        """
+        applier = self._applier
+        return applier.awaiting.pending().paths if applier is not None and applier.strategy == "git" else ()
+
     def known_shortfall(self) -> Staleness | None:
         """What the index lacks if something is known to have changed, is being applied or has failed; else None. Waits
         for nothing."""
@@ -310,7 +318,8 @@ class LiveUpdate:
         return Staleness(looks_over=True) if moved else None
 
     def pending(self) -> int:
-        """How many paths and folders are known to have changed; 0 while it does not run."""
+        """How many paths and folders are known to have changed, save those that wait for a commit; 0 while it does not
+        run."""
         return self._queue.pending().count() if self.running else 0
 
     def shortfall(self) -> Staleness:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -50,6 +50,21 @@ class ShownFiles:
         except OSError:
             return b""
         return self._files.parts.preparers.judge(self._files.root, self._files.settings(), Look(path, size)).sha256
+
+
+def count_lacking(connection: sqlite3.Connection, root: str, paths: Collection[str]) -> int:
+    """How many of these paths are files that the index lacks, have another stat than in the index, or are gone and
+    still in it. Beyond some hundred paths, all count."""
+    looked_at = list(islice(paths, _MOST))
+    rows = connection.execute(
+        f"SELECT path, size, mtime_ns, ctime_ns, inode FROM files WHERE path IN ({', '.join('?' * len(looked_at))})",
+        looked_at,
+    )
+    known = {path: Stat(*stat) for path, *stat in rows}
+    lacking = sum(
+        not _has(root, path, known[path]) if path in known else os.path.lexists(f"{root}/{path}") for path in looked_at
+    )
+    return lacking + len(paths) - len(looked_at)
 
 
 def _has(root: str, path: str, stat: Stat) -> bool:

@@ -57,8 +57,8 @@ class Standing:
     `short` is None if nothing is known to have changed. `reader_reason`: why this process cannot update the index, if
     that matters for the answer. `moved`: the checkout has moved since the index was last looked over, and this process
     cannot do that. `changed`: how many of the files shown have changed since they were indexed. `next_commit`: saved
-    changes wait for one. `unread`: one line on what could not be read. `unapplied`: one sentence on a changed setting
-    that only a rebuild applies. `limit`: the patterns that the index is limited to.
+    changes wait for one; `awaiting`: how many are known to. `unread`: one line on what could not be read. `unapplied`:
+    one sentence on a changed setting that only a rebuild applies. `limit`: the patterns that the index is limited to.
     """
 
     coverage: Coverage
@@ -68,6 +68,7 @@ class Standing:
     moved: bool = False
     changed: int = 0
     next_commit: bool = False
+    awaiting: int = 0
     unread: str = ""
     unapplied: str = ""
     limit: PatternLimit | None = None
@@ -81,7 +82,7 @@ class Standing:
     @property
     def behind(self) -> bool:
         """Whether the index is known to lack changes of the files, or may lack them."""
-        return self.short is not None or self.moved or self.changed > 0 or bool(self.reader_reason)
+        return self.short is not None or self.moved or self.changed + self.awaiting > 0 or bool(self.reader_reason)
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -120,10 +121,16 @@ class Standing:
         return ""
 
     def _changed_notice(self) -> str:
+        saved = count(self.awaiting, "saved change")
+        waiting = f"{saved} {'waits' if self.awaiting == 1 else 'wait'} for the next commit."
+        return one_line(self._shown_notice(), waiting if self.awaiting > self.changed else "")
+
+    def _shown_notice(self) -> str:
         if not self.changed:
             return ""
-        verb = "has changed since it was" if self.changed == 1 else "have changed since they were"
-        when = "; the next commit brings them in" if self.next_commit else ""
+        one = self.changed == 1
+        verb = "has changed since it was" if one else "have changed since they were"
+        when = f"; the next commit brings {'it' if one else 'them'} in" if self.next_commit else ""
         return f"{self.changed} of the files shown {verb} indexed{when}."
 
 

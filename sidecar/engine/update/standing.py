@@ -15,6 +15,7 @@ from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.live import LiveUpdate
+from sidecar.engine.update.shown_files import count_lacking
 from sidecar.engine.update.staleness import RunningJob, Staleness, Standing
 from sidecar.model import Coverage
 from sidecar.parts.coverage import read_coverage
@@ -60,6 +61,7 @@ class Standings:
             else "",
             moved=reads_only and self._is_elsewhere(commit.connection),
             next_commit=not reads_only and self._live_update.waits_for_commits,
+            awaiting=0 if reads_only else self._count_awaiting(commit.connection),
             unread=self._live_update.unread,
             unapplied=self._index.unapplied(generation),
             limit=self._files.limit(),
@@ -69,6 +71,10 @@ class Standings:
         if kind := self._index.doing:
             return RunningJob(kind, self._activity.done, self._activity.total)
         return RunningJob(self._index.doing_elsewhere(), elsewhere=True)
+
+    def _count_awaiting(self, connection: sqlite3.Connection) -> int:
+        paths = self._live_update.awaiting_commit()
+        return count_lacking(connection, self._files.root, paths) if paths else 0
 
     def _is_elsewhere(self, connection: sqlite3.Connection) -> bool:
         """Whether git's HEAD is not where it was when the index was last looked over as a whole."""
