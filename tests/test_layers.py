@@ -83,7 +83,18 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools", ("tools", "engine", *SETTINGS, *VALUES)),
     ("surfaces", ("surfaces.loopback", "tools", "agents", "parts.paths", *SETTINGS, *VALUES)),
     ("daemon", ("daemon", "surfaces", "tools", *SETTINGS, *VALUES)),
-    ("gen", ("gen", "tools", "surfaces.cli.options", "surfaces.http.openapi", *SETTINGS, *VALUES)),
+    (
+        "gen",
+        (
+            "gen",
+            "tools",
+            "surfaces.cli.options",
+            "surfaces.cli.tool_options",
+            "surfaces.http.openapi",
+            *SETTINGS,
+            *VALUES,
+        ),
+    ),
 )
 
 # Tables of words and patterns, not code to read.

@@ -150,7 +150,8 @@ def _reindex_all(session: CliSession) -> int:
 def completion(session: CliSession) -> int:
     """Prints the completion script of a shell."""
     script = Path(__file__).parent / "completion" / f"sidecar.{session.args.shell}"
-    session.stdout.write(script.read_text(encoding="utf-8"))
+    text = script.read_text(encoding="utf-8")
+    session.show({"shell": session.args.shell, "script": text}, text.rstrip("\n").split("\n"))
     return 0
 
 
