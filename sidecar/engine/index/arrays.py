@@ -118,7 +118,7 @@ def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Seque
     shows that no other file is gone. If it does not, all ids are read.
     """
     replaced = set(new_paths)
-    alive = np.fromiter((path not in replaced for path in known.paths), bool, len(known.paths))
+    alive = ~np.fromiter(map(replaced.__contains__, known.paths), bool, len(known.paths))
     (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
     if int(alive.sum()) == count - len(new_paths):
         return alive
