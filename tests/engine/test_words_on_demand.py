@@ -17,6 +17,7 @@ from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_query
 from sidecar.engine.search.rank.scores_on_demand import ScoresOnDemand, best_files, score_on_demand
+from sidecar.engine.search.rank.term_postings import RecentTerms, postings_of
 from sidecar.engine.search.searcher import Searcher
 from tests.engine.search_index import SmallIndex, small_index
 
@@ -143,3 +144,37 @@ def test_a_search_answers_the_same(index: SmallIndex, query: str, wishes: dict[s
     answers = [searched.search(query, top_k=30, explain=True, **wishes) for searched in (index, on_demand)]
     assert answers[0].hits == answers[1].hits
     assert answers[0].confidence == answers[1].confidence
+
+
+def selects(snapshot: Snapshot, terms: list[str]) -> list[str]:
+    """The statements that scoring these terms sends to the postings."""
+    sent: list[str] = []
+    snapshot.connection.set_trace_callback(sent.append)
+    score_on_demand(snapshot, columns_of(snapshot, 0), terms, ())
+    snapshot.connection.set_trace_callback(None)
+    return [statement for statement in sent if "lexical_postings" in statement]
+
+
+def test_words_that_were_asked_for_are_read_once_in_each_revision(tmp_path: Path) -> None:
+    with small_index(tmp_path, {"a.py": text_of([("alpha", "beta")])}) as index:
+        with index.snapshot() as snapshot:
+            assert len(selects(snapshot, ["alpha", "beta"])) == 1
+            assert selects(snapshot, ["beta", "alpha"]) == []
+            assert "gamma" in selects(snapshot, ["gamma", "beta"])[0]
+        index.put({"b.py": text_of([("beta", "gamma")])})
+        with index.snapshot() as snapshot:
+            compare(snapshot, 0, ["beta", "gamma"], [], 2, None)
+            compare(snapshot, 0, ["gamma", "alpha", "beta"], ["beta"], 2, None)
+
+
+def test_what_was_not_asked_for_the_longest_is_dropped_first(index: SmallIndex) -> None:
+    with index.snapshot() as snapshot:
+        columns = columns_of(snapshot, 0)
+        each = {word: postings_of(snapshot, columns, [word]) for word in WORDS}
+    recent = RecentTerms(most=sum(postings.size for postings in each.values()) - 1)
+    for word in WORDS[:-1]:
+        recent.keep(word, each[word])
+    assert recent.get(WORDS[0]) is each[WORDS[0]]
+    recent.keep(WORDS[-1], each[WORDS[-1]])
+    assert recent.get(WORDS[1]) is None
+    assert all(recent.get(word) is each[word] for word in (WORDS[0], *WORDS[2:]))

@@ -22,6 +22,7 @@ _SOURCES = (
     "search/rank/chunk_groups.py",
     "search/rank/lexical_scores.py",
     "search/rank/scores_on_demand.py",
+    "search/rank/term_postings.py",
     "search/rank/term_runs.py",
     "search/rank/word_scores.py",
     "search/rank/chunk_scores.py",

@@ -20,13 +20,14 @@ from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FILE_CURVE, IndexColumns
 from sidecar.engine.search.rank.lexical_scores import DAMPING, FIELD_K1, FIELD_WEIGHTS, idfs
 from sidecar.engine.search.rank.strongest import strongest
-from sidecar.engine.search.rank.term_runs import TermRuns, positions_of, runs_of
+from sidecar.engine.search.rank.term_postings import postings_of
+from sidecar.engine.search.rank.term_runs import TermRuns, positions_of
 from sidecar.engine.search.rank.word_scores import ChunkWords, FileWords, WordScores, balance, balanced, mean
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
-from sidecar.parts.lexical.postings import FoundPostings, most_telling, read_postings
+from sidecar.parts.lexical.postings import most_telling
 
 _AT_ONCE = 4
 """Files are examined in lots of this many times those that are wanted, the likeliest first, each lot larger."""
@@ -53,11 +54,10 @@ class ScoresOnDemand:
     def __init__(self, snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> None:
         """Of many terms, only the `most_telling` are looked up, and the others count as missing in the shares."""
         telling = most_telling(snapshot.connection, terms)
-        found = read_postings(snapshot.connection, telling)
+        found = postings_of(snapshot, columns, telling)
         self._columns = columns
-        self._found = found
-        self._bodies = runs_of(found.bodies_by_term, columns.holders)
-        self._fields = _cells(found, columns)
+        self._bodies, self._names = found.bodies, found.names
+        self._fields = _cells(found.fields, columns)
         self._strengths = saturate(self._bodies.counts, columns.file_norms[self._bodies.files], FILE_CURVE.k1)
         self._chunk_weights = idfs(columns.chunk_count, self._bodies.postings)
         self.files, self._weights = self._score_files(len(telling))
@@ -85,7 +85,7 @@ class ScoresOnDemand:
 
     def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
         """See `WordScores`."""
-        names = self._idf_in(groups, runs_of(self._found.names_by_term, self._columns.holders))
+        names = self._idf_in(groups, self._names)
         if self._kept is not None:
             names[~self._kept[groups.rows]] = 0
         return ChunkWords(self.bodies(groups), self._share(self._idf_in(groups, self._bodies)), self._share(names))
@@ -246,8 +246,7 @@ def _best_chunks(columns: IndexColumns, bounds: Floats, bodies: Callable[[ChunkG
     return best_files(bounds, score, limit)
 
 
-def _cells(found: FoundPostings, columns: IndexColumns) -> _Cells:
-    runs = runs_of(found.fields_by_term, columns.files, FIELDS)
+def _cells(runs: TermRuns, columns: IndexColumns) -> _Cells:
     fields, tfs = runs.ids - runs.ids // FIELDS * FIELDS, runs.tfs.astype(np.float32)
     norms = columns.field_norms.ravel().take(runs.files.astype(np.int64)[runs.runs] * FIELDS + fields)
     scores = tfs * (FIELD_K1 + 1).take(fields) / (tfs + norms)

@@ -7,6 +7,7 @@ of any files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -98,6 +99,28 @@ def runs_of(found: PostingsByTerm, holders: RowTable, of_one: int = 1) -> TermRu
     starts = np.flatnonzero(begins)
     run_bounds = np.searchsorted(starts, bounds)
     return TermRuns(ids, tfs, bounds, np.append(starts, len(ids)), files[starts], run_bounds, begins)
+
+
+def joined(parts: Sequence[TermRuns]) -> TermRuns:
+    """The runs of several lists of terms as one list."""
+    if len(parts) == 1:
+        return parts[0]
+    before = np.cumsum([0, *(len(part.ids) for part in parts)])
+    runs_before = np.cumsum([0, *(len(part.files) for part in parts)])
+
+    def bounds(each: Sequence[Ids], offsets: Ids) -> Ids:
+        shifted = [values[:-1] + offset for values, offset in zip(each, offsets[:-1].tolist(), strict=True)]
+        return np.concatenate([*shifted, offsets[-1:]]).astype(np.int64)
+
+    return TermRuns(
+        ids=np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)]),
+        tfs=np.concatenate([np.zeros(0, np.uint8), *(part.tfs for part in parts)]),
+        bounds=bounds([part.bounds for part in parts], before),
+        starts=bounds([part.starts for part in parts], before),
+        files=np.concatenate([np.zeros(0, np.int32), *(part.files for part in parts)]),
+        run_bounds=bounds([part.run_bounds for part in parts], runs_before),
+        begins=np.concatenate([np.zeros(0, bool), *(part.begins for part in parts)]),
+    )
 
 
 def positions_of(files: Rows, columns: IndexColumns) -> Rows:
