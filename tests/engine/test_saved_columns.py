@@ -145,6 +145,7 @@ def test_a_small_index_has_no_file(index: SmallIndex) -> None:
 
 def test_arrays_come_back_from_a_file_as_they_were(tmp_path: Path) -> None:
     arrays: dict[str, NDArray[Any]] = {
+        "letters": np.arange(3, dtype=np.uint8),
         "numbers": np.arange(6, dtype=np.int64),
         "matrix": np.arange(6, dtype=np.float32).reshape(2, 3),
         "empty": np.zeros((0, 4), np.int8),
@@ -156,6 +157,7 @@ def test_arrays_come_back_from_a_file_as_they_were(tmp_path: Path) -> None:
     for name, array in arrays.items():
         assert found.arrays[name].dtype == array.dtype
         assert np.array_equal(found.arrays[name], array)
+        assert found.arrays[name].flags.aligned
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

@@ -3,7 +3,7 @@ believed if a single bit has changed.
 
 It is read into memory and not mapped: a mapped file that somebody cuts off ends the process, and reading 60 MB takes
 30 ms. The layout: 64 hexadecimal digits of SHA-256 over all that follows, a line of JSON, the arrays one after the
-other.
+other; each begins at a multiple of 64 bytes, because numpy copies what is not aligned before it computes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _DIGITS = 64
+_ALIGNED = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,10 @@ class ArrayFile:
 def write_arrays(path: Path, content: ArrayFile) -> bool:
     """Replaces the file, atomically; False if that is not possible, in which case the former one may still be there."""
     shapes = [(name, array.dtype.str, array.shape) for name, array in content.arrays.items()]
-    head = json.dumps({"facts": content.facts, "arrays": shapes}).encode() + b"\n"
-    parts = (head, *(array.tobytes() for array in content.arrays.values()))
+    head = json.dumps({"facts": content.facts, "arrays": shapes}).encode()
+    parts = [head + b" " * (-len(head) - 1 & _ALIGNED - 1) + b"\n"]
+    for array in content.arrays.values():
+        parts += [array.tobytes(), bytes(-array.nbytes & _ALIGNED - 1)]
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -71,5 +74,5 @@ def read_arrays(path: Path) -> ArrayFile | None:
     for name, kind, shape in described["arrays"]:
         count = int(np.prod(shape))
         arrays[name] = np.frombuffer(content, kind, count, end).reshape(shape)
-        end += arrays[name].nbytes
+        end += arrays[name].nbytes + (-arrays[name].nbytes & _ALIGNED - 1)
     return ArrayFile(described["facts"], arrays)
