@@ -88,6 +88,8 @@ class Rank(IntEnum):
     """A generation's arrays and its idle connections for snapshots."""
     VECTOR_CACHE = auto()
     """The vectors held in memory."""
+    RECENT_TERMS = auto()
+    """Postings that recent searches have used."""
     PATH_TABLE = auto()
     """The table of what paths say."""
     GPU = auto()

@@ -10,6 +10,7 @@ in the vector store: the new chunks of a replaced file take over its slots, so t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import time
@@ -449,6 +450,13 @@ def pack_names(names: Sequence[str]) -> str:
 def unpack_names(packed: str) -> tuple[str, ...]:
     """The names that `pack_names` packed."""
     return tuple(json.loads(packed)) if packed else ()
+
+
+def highest_chunk_id(path: Path) -> int:
+    """The highest id that a manifest has given a chunk so far; 0 if none. Raises what `translated` raises."""
+    with translated(path), contextlib.closing(connect(path, readonly=True)) as connection:
+        row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
+    return int(row[0]) if row else 0
 
 
 def chunks_containing(connection: sqlite3.Connection, text: str) -> list[int]:

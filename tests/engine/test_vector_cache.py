@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from sidecar.engine.index.sealed_rows import Digits, SealedRows, compare_with_numpy
+from sidecar.engine.index.sealed_rows import Digits, SealedRows, compare_with_numpy, seal
 from sidecar.engine.index.vector_cache import BLOCK, MOST_BYTES, Compared, VectorCache
 from sidecar.engine.ports import Compare
 from sidecar.model import Vectors
@@ -189,7 +189,7 @@ def test_every_library_finds_the_same() -> None:
 def test_any_vectors_are_compared_to_half_a_step_of_their_largest_number(
     vectors: Vectors, query: NDArray[np.float32]
 ) -> None:
-    found = SealedRows(vectors, compare_with_numpy).products(Digits(query))
+    found = SealedRows(seal(np.arange(len(vectors)), vectors), compare_with_numpy).products(Digits(query))
     step = np.abs(vectors).max(axis=1) / 127
     worst = 0.5001 * step * np.abs(query).sum() + 2e-4 * np.abs(query).max() * np.abs(vectors).sum(axis=1)
     assert (np.abs(found - vectors.astype(np.float64) @ query) <= worst + 1e-6).all()

@@ -13,6 +13,7 @@ from unicodedata import normalize
 from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.relink import link_by_hash
+from sidecar.engine.index.sealed_files import SealedFiles
 from sidecar.engine.index.snapshot import REBUILD, Snapshots
 from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.index.vector_refs import named_texts, named_vectors
@@ -24,7 +25,7 @@ from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
 from sidecar.model import Collection, Embedder
 from sidecar.parts.database import connect, copy_database, file_id, translated
-from sidecar.parts.manifest import SCHEMA_VERSION, Manifest
+from sidecar.parts.manifest import SCHEMA_VERSION, Manifest, highest_chunk_id
 from sidecar.parts.slots import Slots
 from sidecar.settings.load import Settings
 
@@ -61,7 +62,7 @@ class Generation:
         """Closes writer and snapshots. `clean=False` leaves the manifest marked as not closed properly."""
         if self.writer is not None:
             self.writer.close(clean)
-        self.snapshots.close()
+        self.snapshots.close(keep=clean and self.writer is not None)
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,9 @@ class Generations:
         read_only_reason: str = "",
     ) -> Generation:
         path = self._directory.manifest(number)
-        cache = VectorCache(self._parts.vector_memory_bytes, self._parts.make_compare)
+        identity = {"manifest": file_id(path), "model": model.model_id, "path_weight": model.path_weight}
+        saved = SealedFiles(path.with_name("sealed"), identity, lambda: highest_chunk_id(path))
+        cache = VectorCache(self._parts.vector_memory_bytes, self._parts.make_compare, saved=saved)
         snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close, cache)
 
         def embedder() -> Embedder:

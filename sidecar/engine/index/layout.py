@@ -1,8 +1,9 @@
 """Where one workspace's index lies on disk, which generation is current, and how the index is deleted.
 
 <home>/vectors/vectors.sqlite   shared by all indexes
-<home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/{manifest.sqlite, store/}
+<home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/
                       memories/memories.sqlite  documents/documents.sqlite
+<home>/indexes/<id>/generations/<n>/  manifest.sqlite  store/  and, if large, columns  sealed/<block>
 
 Memories, documents and edited settings outlive the index, because they cannot be made again from the files.
 """

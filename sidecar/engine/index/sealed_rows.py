@@ -6,11 +6,13 @@ more exact than the rows are. Products of integers are exact: every processor an
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.ports import Compare, Int8s, MakeCompare
-from sidecar.model import Vectors
+from sidecar.model import Ids, Vectors
 
 Floats = NDArray[np.float32]
 
@@ -42,15 +44,31 @@ class Digits:
         self.scales = np.array(scales, np.float32)
 
 
-class SealedRows:
-    """Rows of float32, shape [rows, dimension], as integers."""
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A block of rows as integers: `ids` of chunks, shape [rows], `codes` from -127 to 127, shape [rows, dimension],
+    and `scales`, shape [rows]."""
 
-    def __init__(self, vectors: Vectors, make: MakeCompare) -> None:
-        codes, self._scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
-        for start in range(0, len(vectors), _AT_ONCE):
-            some = slice(start, start + _AT_ONCE)
-            codes[some], self._scales[some] = _codes_of(vectors[some])
-        self._compare = make(codes)
+    ids: Ids
+    codes: Int8s
+    scales: Floats
+
+
+def seal(ids: Ids, vectors: Vectors) -> Sealed:
+    """Rows of float32, shape [rows, dimension], as integers."""
+    codes, scales = np.empty(vectors.shape, np.int8), np.empty(len(vectors), np.float32)
+    for start in range(0, len(vectors), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        codes[some], scales[some] = _codes_of(vectors[some])
+    return Sealed(ids, codes, scales)
+
+
+class SealedRows:
+    """The rows of a block, ready to be compared with."""
+
+    def __init__(self, block: Sealed, make: MakeCompare) -> None:
+        self._scales = block.scales
+        self._compare = make(block.codes)
 
     def products(self, digits: Digits) -> Floats:
         """Products of a query with all rows, shape [rows]; for unit vectors to two decimals."""

@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import compress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, get_type_hints
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import Memo
+from sidecar.engine.index.arrays import Arrays, Flags, Int32s, ints, load_arrays, rows_of
+from sidecar.engine.index.saved_columns import SAVED_FROM, Identity, SavedColumns
 from sidecar.engine.index.vector_cache import Compared, VectorCache
 from sidecar.engine.ingest.chunk_vector import combine
 from sidecar.engine.ingest.embedding_text import body_text
@@ -30,10 +31,8 @@ from sidecar.model import Ids, Vectors
 from sidecar.parts.database import OpenedFile, blamed, connect, find_fault, translated
 from sidecar.parts.manifest import unpack_names
 
+_READ_META = "'revision', 'kept_uuid', 'kept_releases', 'file_id', 'created'"
 REBUILD = "Run `reindex_project` to rebuild it."
-
-Int32s = NDArray[np.int32]
-Flags = NDArray[np.bool_]
 
 
 class _ChangedText(IndexCorrupt):
@@ -59,51 +58,6 @@ class StoredChunk:
     kind: str
     names: tuple[str, ...]
     enclosing: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """Marks an array of `Arrays` that holds one SQL column unchanged."""
-
-    table: Literal["files", "chunks"]
-    sql: str
-    dtype: type[np.generic]
-
-
-@dataclass(kw_only=True, eq=False)
-class Arrays:
-    """The arrays of one revision, with files and chunks in ascending order of their ids.
-
-    `chunk_file` is the row of a chunk's file, `chunk_kind` an index into `kinds`. A vector id of 0 means that the text
-    has no vector yet. Arrays with a `_Column` are loaded generically: a new one needs a line here, and a line in
-    `search/source.py` if searches read it.
-    """
-
-    revision: int
-    file_ids: Annotated[Ids, _Column("files", "id", np.int64)]
-    paths: list[str]
-    languages: list[str]
-    file_collection: Annotated[NDArray[np.int8], _Column("files", "collection", np.int8)]
-    file_vector: Annotated[Ids, _Column("files", "path_vector", np.int64)]
-    chunk_ids: Annotated[Ids, _Column("chunks", "id", np.int64)]
-    chunk_file: Int32s
-    chunk_start: Annotated[Int32s, _Column("chunks", "start_line", np.int32)]
-    chunk_end: Annotated[Int32s, _Column("chunks", "end_line", np.int32)]
-    chunk_kind: NDArray[np.int16]
-    kinds: list[str]
-    chunk_slot: Annotated[Ids, _Column("chunks", "slot", np.int64)]
-    chunk_vector: Annotated[Ids, _Column("chunks", "vector_id", np.int64)]
-    memo: Memo = field(default_factory=Memo)
-
-
-def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
-    """The arrays of this table that have a `_Column`, by name."""
-    hints = get_type_hints(Arrays, include_extras=True)
-    marked = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
-    return {name: mark for name, mark in marked if isinstance(mark, _Column) and mark.table == table}
-
-
-_FILE_COLUMNS, _CHUNK_COLUMNS = _columns("files"), _columns("chunks")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +104,7 @@ class Snapshot(Arrays):
         """The slots whose vectors are out of date in the vector store, ascending."""
         # Read only on request: an index whose searches do not ask the store may have one for each chunk.
         select = "SELECT slot FROM pending_slots ORDER BY slot"
-        return self.memo.get(_PendingSlots, lambda: _PendingSlots(_ints(self.connection.execute(select)))).slots
+        return self.memo.get(_PendingSlots, lambda: _PendingSlots(ints(self.connection.execute(select)))).slots
 
     def keeps_all(self, dimension: int) -> bool:
         """Whether the vectors of all chunks fit into memory."""
@@ -207,8 +161,11 @@ class Snapshots:
         path_weight: float,
         on_left: Callable[[], None] = lambda: None,
         cache: VectorCache | None = None,
+        saved_from: int = SAVED_FROM,
     ) -> None:
-        """`on_left` is called once, after `close` and the last reader: the vectors may then be closed."""
+        """`on_left` is called once, after `close` and the last reader: the vectors may then be closed. The arrays of an
+        index of at least `saved_from` chunks are saved in a file.
+        """
         self._path = path
         self._file = OpenedFile(path)
         self._on_left = on_left
@@ -219,7 +176,8 @@ class Snapshots:
         self._lock = make_lock(Rank.SNAPSHOTS)
         self._free: list[sqlite3.Connection] = []
         self._arrays: Arrays | None = None
-        self._named: str | None = None
+        self._saved = SavedColumns(path, saved_from)
+        self._identity: Identity = {}
         self._closed = False
 
     @contextmanager
@@ -236,11 +194,9 @@ class Snapshots:
                 with translated(self._path), blamed(self._path):
                     connection.execute("BEGIN")
                     try:
-                        meta = dict(
-                            connection.execute("SELECT key, value FROM meta WHERE key IN ('revision', 'kept_uuid')")
-                        )
+                        meta = dict(connection.execute(f"SELECT key, value FROM meta WHERE key IN ({_READ_META})"))
                         named = meta.get("kept_uuid")
-                        source, arrays = self._vectors(), self._current(connection, meta["revision"], named)
+                        source, arrays = self._vectors(), self._current(connection, meta.pop("revision"), meta)
                         if source is not None and named not in (None, source.store_uuid):
                             source, arrays = None, _without_vectors(arrays)
                         yield Snapshot(
@@ -259,8 +215,12 @@ class Snapshots:
             finally:
                 self._give_back(connection)
 
-    def close(self) -> None:
-        """Refuses new snapshots; those already open stay usable."""
+    def close(self, *, keep: bool = False) -> None:
+        """Refuses new snapshots; those already open stay usable. If `keep`, the arrays of a large index are saved for
+        the next who opens it."""
+        with self._lock:
+            arrays, identity = self._arrays, self._identity
+        self._saved.finish(arrays, identity, keep=keep)
         with self._lock:
             left = not self._closed and self._readers == 0
             self._closed = True
@@ -298,18 +258,24 @@ class Snapshots:
             else:
                 self._free.append(connection)
 
-    def _current(self, connection: sqlite3.Connection, revision: int, named: str | None) -> Arrays:
-        """The arrays of the transaction's revision. `named` is the cache file that its vector ids belong to."""
+    def _current(self, connection: sqlite3.Connection, revision: int, identity: Identity) -> Arrays:
+        """The arrays of the transaction's revision. `identity` says which file and which vectors its ids belong to."""
         with self._lock:
-            if self._named != named:
-                self._named, self._arrays = named, None
+            if self._identity != identity:
+                self._identity, self._arrays = identity, None
             known = self._arrays
         if known is not None and known.revision == revision:
             return known
-        arrays = load_arrays(connection, revision, known)
+        saved = self._saved.read(identity, revision) if known is None else None
+        if saved is not None and saved.revision == revision:
+            arrays = saved
+        else:
+            arrays = load_arrays(connection, revision, known or saved)
         with self._lock:
-            if self._named == named and (self._arrays is None or self._arrays.revision < revision):
+            if self._identity == identity and (self._arrays is None or self._arrays.revision < revision):
                 self._arrays = arrays
+                if known is None and saved is None:
+                    self._saved.write_beside(arrays, identity)
         return arrays
 
 
@@ -325,16 +291,6 @@ def _note_of_damage(manifest: Path) -> Path:
     return manifest.with_suffix(".damaged")
 
 
-def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | None) -> Arrays:
-    """The arrays of the transaction's revision, derived from `known` unless that is newer or None."""
-    memo = known.memo.successor() if known is not None else Memo()
-    if known is None or known.revision > revision:
-        known = _nothing()
-    alive, files = _load_files(connection, known)
-    chunks = _load_chunks(connection, known, alive, files["file_ids"])
-    return Arrays(revision=revision, memo=memo, **files, **chunks)
-
-
 def _without_vectors(arrays: Arrays) -> Arrays:
     """The same arrays for a manifest that this process cannot link to a new cache file: its writer is yet to do it."""
     return replace(
@@ -343,112 +299,6 @@ def _without_vectors(arrays: Arrays) -> Arrays:
         chunk_vector=np.zeros_like(arrays.chunk_vector),
         memo=Memo(),
     )
-
-
-def _nothing() -> Arrays:
-    empty: dict[str, Any] = {name: np.zeros(0, c.dtype) for name, c in (_FILE_COLUMNS | _CHUNK_COLUMNS).items()}
-    return Arrays(
-        revision=-1,
-        paths=[],
-        languages=[],
-        kinds=[],
-        chunk_file=np.zeros(0, np.int32),
-        chunk_kind=np.zeros(0, np.int16),
-        **empty,
-    )
-
-
-def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, dict[str, Any]]:
-    """Which of the known files still exist, and the file columns of this revision by name."""
-    last = int(known.file_ids[-1]) if len(known.file_ids) else 0
-    names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
-    new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
-    alive = _alive_files(connection, known, [row[0] for row in new])
-    still = alive.tolist()
-    loaded: dict[str, Any] = {
-        "paths": [*compress(known.paths, still), *(row[0] for row in new)],
-        "languages": [*compress(known.languages, still), *(row[1] for row in new)],
-    }
-    for number, (name, column) in enumerate(_FILE_COLUMNS.items(), start=2):
-        added = _ints(new, number).astype(column.dtype)
-        loaded[name] = np.concatenate([getattr(known, name)[alive], added])
-    before = slice(0, len(loaded["file_ids"]) - len(new))
-    _refresh(connection, "SELECT id, path_vector FROM files", loaded["file_ids"][before], loaded["file_vector"][before])
-    return alive, loaded
-
-
-def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Flags:
-    """Which of the known files still exist.
-
-    A file is written again under a new id, so a known path among the new ones is gone. The number of rows then usually
-    shows that no other file is gone. If it does not, all ids are read.
-    """
-    replaced = set(new_paths)
-    alive = np.fromiter((path not in replaced for path in known.paths), bool, len(known.paths))
-    (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
-    if int(alive.sum()) == count - len(new_paths):
-        return alive
-    last = int(known.file_ids[-1])
-    ids = _ints(connection.execute("SELECT id FROM files WHERE id <= ? ORDER BY id", (last,)).fetchall())
-    return rows_of(ids, known.file_ids) >= 0
-
-
-def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, file_ids: Ids) -> dict[str, Any]:
-    last = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
-    new, new_files, kind_names = _new_chunks(connection, last)
-    kinds = [*known.kinds, *sorted(set(kind_names) - set(known.kinds))]
-    codes = {kind: number for number, kind in enumerate(kinds)}
-    keep = alive[known.chunk_file]
-    rows = np.cumsum(alive, dtype=np.int32) - np.int32(1)
-    added_kinds = np.fromiter((codes[name] for name in kind_names), np.int16, len(kind_names))
-    loaded: dict[str, Any] = {
-        "chunk_file": np.concatenate([rows[known.chunk_file[keep]], rows_of(file_ids, new_files)]),
-        "chunk_kind": np.concatenate([known.chunk_kind[keep], added_kinds]),
-        "kinds": kinds,
-    }
-    for number, (name, column) in enumerate(_CHUNK_COLUMNS.items()):
-        added = new[:, number].astype(column.dtype)
-        loaded[name] = np.concatenate([getattr(known, name)[keep], added])
-    before = slice(0, len(loaded["chunk_ids"]) - len(new))
-    ids, vectors = loaded["chunk_ids"][before], loaded["chunk_vector"][before]
-    _refresh(connection, "SELECT id, vector_id FROM chunks", ids, vectors)
-    return loaded
-
-
-def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, list[str]]:
-    """The chunks with an id above `last`: their columns, shape [n, columns], their file ids and their kinds."""
-    names = ", ".join(column.sql for column in _CHUNK_COLUMNS.values())
-    rows = connection.execute(f"SELECT kind, file_id, {names} FROM chunks WHERE id > ? ORDER BY id", (last,))
-    # In blocks, because numpy holds the interpreter lock while it converts a list.
-    blocks: list[Ids] = [np.zeros((0, 1 + len(_CHUNK_COLUMNS)), np.int64)]
-    kinds: list[str] = []
-    while block := rows.fetchmany(2048):
-        blocks.append(np.array([row[1:] for row in block], np.int64))
-        kinds += [row[0] for row in block]
-    numbers = np.concatenate(blocks)
-    return numbers[:, 1:], numbers[:, 0], kinds
-
-
-def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids) -> None:
-    """Reads the vector ids again that were still 0, and writes them into `values` in place."""
-    missing = ids[values == 0]
-    if not len(missing):
-        return
-    rows = connection.execute(f"{select} WHERE id BETWEEN ? AND ?", (int(missing[0]), int(missing[-1]))).fetchall()
-    at = rows_of(ids, _ints(rows, 0))
-    values[at[at >= 0]] = _ints(rows, 1)[at >= 0]
-
-
-def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
-    """The position of each id in `sorted_ids`, shape [n]; -1 if it is absent."""
-    if len(sorted_ids) == 0:
-        return np.full(len(ids), -1, np.int32)
-    at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
-    return np.where(sorted_ids[at] == ids, at, -1).astype(np.int32)
-
-
-def _ints(rows: Iterable[tuple[Any, ...]], index: int = 0) -> Ids:
-    return np.fromiter((r[index] for r in rows), np.int64)
 
 
 def _blocks(items: list[int], size: int) -> Iterator[list[int]]:

@@ -10,14 +10,14 @@ cache is full and misses pile up; then everything is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.engine.index.sealed_rows import Digits, SealedRows, bytes_of_sealed, compare_with_numpy
+from sidecar.engine.index.sealed_rows import Digits, Sealed, SealedRows, bytes_of_sealed, compare_with_numpy, seal
 from sidecar.engine.ports import MakeCompare
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids, Vectors
@@ -36,6 +36,19 @@ _READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
 _LARGEST_SPAN = 8_000_000
 """The most entries of the table from chunk id to row, four bytes each. Ids further apart than this empty the cache."""
+
+
+class SavedBlocks(Protocol):
+    """Where sealed blocks are kept for the next who opens the index; see `SealedFiles`."""
+
+    def read(self) -> Iterator[Sealed]:
+        """The blocks in their order."""
+
+    def write(self, number: int, block: Sealed) -> None:
+        """Saves block `number`, counted from 0."""
+
+    def forget(self) -> None:
+        """Deletes all blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +82,17 @@ class VectorCache:
     """Thread-safe. `load` is called without holding the lock, so that two threads may load the same ids."""
 
     def __init__(
-        self, most_bytes: int = MOST_BYTES, make_compare: MakeCompare = compare_with_numpy, block: int = BLOCK
+        self,
+        most_bytes: int = MOST_BYTES,
+        make_compare: MakeCompare = compare_with_numpy,
+        block: int = BLOCK,
+        saved: SavedBlocks | None = None,
     ) -> None:
         self._most_bytes = most_bytes
         self._make_compare = make_compare
         self._block = block
+        self._saved = saved
+        self._read_saved = saved is not None
         self._lock = make_lock(Rank.VECTOR_CACHE)
         self._forget()
 
@@ -87,6 +106,8 @@ class VectorCache:
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
         block, and only flagged rows are cached. What it raises ends the comparison.
         """
+        if self._read_saved and len(ids) > self._exact_room(len(vector)):
+            self._take_saved(len(vector))
         rows, held = self._rows(ids)
         coarse = (rows >= 0) & (rows < held.rough) if held.rough else None
         usable = rows >= 0 if coarse is None or rough else (rows >= 0) & ~coarse
@@ -122,6 +143,7 @@ class VectorCache:
         self._table = np.full(0, -1, np.int32)
         self._sealed: tuple[SealedRows, ...] = ()
         self._tail: Vectors = np.zeros((0, 0), np.float32)
+        self._tail_ids: Ids = np.zeros(0, np.int64)
 
     def _rows(self, ids: Ids) -> tuple[NDArray[np.int32], _Rows]:
         with self._lock:
@@ -142,20 +164,48 @@ class VectorCache:
             self._misses += max(0, len(ids) - (capacity - self._used))
             if self._misses > self._used:
                 self._forget()
+                if self._saved is not None:
+                    self._saved.forget()
             room = max(0, capacity - self._used)
             ids, vectors = ids[:room], vectors[:room]
             if len(ids) and self._reach(int(ids.min()), int(ids.max())):
                 self._table[ids - self._first] = np.arange(self._used, self._used + len(ids), dtype=np.int32)
-                self._append(vectors)
+                self._append(ids, vectors)
 
-    def _append(self, vectors: Vectors) -> None:
+    def _take_saved(self, dimension: int) -> None:
+        """Takes over the blocks that an earlier process has saved, once and only if nothing is held yet."""
+        with self._lock:
+            if self._saved is None or not self._read_saved:
+                return
+            self._read_saved = False
+            if not self._used:
+                self._tail = np.zeros((0, dimension), np.float32)
+            for block in self._saved.read() if not self._used else ():
+                if not self._place(block, dimension):
+                    return
+
+    def _place(self, block: Sealed, dimension: int) -> bool:
+        """Takes a sealed block over; False if it is of another kind, or there is no room for it."""
+        rows = self._block
+        if block.codes.shape != (rows, dimension) or self._used + rows > self._capacity(dimension):
+            return False
+        if not self._reach(int(block.ids.min()), int(block.ids.max())):
+            return False
+        self._table[block.ids - self._first] = np.arange(self._used, self._used + rows, dtype=np.int32)
+        self._sealed = (*self._sealed, SealedRows(block, self._make_compare))
+        self._used += rows
+        return True
+
+    def _append(self, ids: Ids, vectors: Vectors) -> None:
         in_tail, added = self._used - len(self._sealed) * self._block, len(vectors)
-        if not self._sealed and in_tail + added > self._exact_room(vectors.shape[1]):
+        too_many = bool(self._sealed) or in_tail + added > self._exact_room(vectors.shape[1])
+        if too_many:
             in_tail = self._seal(in_tail)
         self._grow(in_tail, in_tail + added, vectors.shape[1])
         self._tail[in_tail : in_tail + added] = vectors
+        self._tail_ids = np.concatenate([self._tail_ids[:in_tail], ids])
         self._used += added
-        if self._sealed:
+        if too_many:
             self._seal(in_tail + added)
 
     def _seal(self, in_tail: int) -> int:
@@ -163,9 +213,13 @@ class VectorCache:
         still has the arrays of before."""
         full = in_tail - in_tail % self._block
         if full:
-            blocks = np.split(self._tail[:full], full // self._block)
-            self._sealed = (*self._sealed, *(SealedRows(block, self._make_compare) for block in blocks))
-            self._tail = self._tail[full:in_tail].copy()
+            for start in range(0, full, self._block):
+                some = slice(start, start + self._block)
+                block = seal(self._tail_ids[some], self._tail[some])
+                if self._saved is not None:
+                    self._saved.write(len(self._sealed), block)
+                self._sealed = (*self._sealed, SealedRows(block, self._make_compare))
+            self._tail, self._tail_ids = self._tail[full:in_tail].copy(), self._tail_ids[full:in_tail]
         return in_tail - full
 
     def _reach(self, lowest: int, highest: int) -> bool:

@@ -27,9 +27,11 @@ from sidecar.engine.search.rank.confidence import learned as learned_confidence
 from sidecar.engine.search.rank.definitions import DefinitionScores, look_up
 from sidecar.engine.search.rank.features import compute_features
 from sidecar.engine.search.rank.index_columns import IndexColumns, columns_of
-from sidecar.engine.search.rank.lexical_scores import LexicalScores, match_query
+from sidecar.engine.search.rank.lexical_scores import match_query
 from sidecar.engine.search.rank.scorer import Combiner, learned
+from sidecar.engine.search.rank.scores_on_demand import score_on_demand
 from sidecar.engine.search.rank.signals import Signals
+from sidecar.engine.search.rank.word_scores import WordScores
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot, SearchSource
 from sidecar.engine.search.typos import corrected
 from sidecar.engine.search.vector_search import VectorSearch
@@ -38,6 +40,9 @@ from sidecar.model import Collection, IsCancelled, Mode, SearchAnswer, SearchReq
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.manifest import COLLECTIONS
 from sidecar.shown import count
+
+SCORED_BEFOREHAND = 100_000
+"""Below some hundred thousand chunks, computing all scores takes no longer than finding out which are needed."""
 
 
 @dataclass
@@ -61,7 +66,7 @@ class _Found:
     requested ones if the model cannot be loaded. `closest` are chunk rows, best first; `nearest` is None if no vectors
     were compared, `model` is then empty, and so it is if some chunks have no vector yet."""
 
-    match: LexicalScores
+    match: WordScores
     symbols: DefinitionScores
     nearest: VectorSearch | None
     closest: Rows
@@ -104,8 +109,10 @@ def alpha_of(request: SearchRequest) -> float:
 class Searcher:
     """Searches any `SearchSource`; scores are computed by `combiner`. Stateless and thread-safe."""
 
-    def __init__(self, combiner: Combiner | None = None) -> None:
+    def __init__(self, combiner: Combiner | None = None, scored_beforehand: int = SCORED_BEFOREHAND) -> None:
+        """Up to `scored_beforehand` chunks, words are scored in all of them at once; with more, where they must be."""
         self._combiner: Combiner = combiner or learned()
+        self._scored_beforehand = scored_beforehand
         self._confidence: Confidence = learned_confidence()
 
     def preload(self, source: SearchSource, collection: Collection, cancelled: IsCancelled) -> None:
@@ -186,7 +193,9 @@ class Searcher:
             alpha = alpha if nearest is not None else 0.0
         with clock.stage("lexical"):
             wanted = alpha < 1
-            match = match_query(snapshot, columns, query.terms if wanted else (), query.title_terms if wanted else ())
+            few = len(snapshot.chunk_ids) <= self._scored_beforehand
+            score = match_query if few else score_on_demand
+            match = score(snapshot, columns, query.terms if wanted else (), query.title_terms if wanted else ())
             symbols = look_up(snapshot, columns, query) if wanted else DefinitionScores.nothing(snapshot)
             if allowed is not columns.in_collection:
                 keep_allowed(snapshot, allowed, match, symbols)

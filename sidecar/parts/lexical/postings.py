@@ -75,11 +75,24 @@ class Postings:
     tfs: Tfs
 
 
+@dataclass(frozen=True, slots=True)
+class PostingsByTerm:
+    """Where some terms occur: those of term i are `ids[bounds[i]:bounds[i+1]]`, and the same slice of `tfs`.
+
+    `ids` and `tfs` as in `Postings`. `bounds` has one item more than there are terms.
+    """
+
+    ids: Ids
+    tfs: Tfs
+    bounds: Ids
+
+
 class FoundPostings:
     """The postings of some terms in all segments. Each column is decoded when it is first read."""
 
-    def __init__(self, rows: Sequence[tuple[int, Sequence[bytes | None]]]) -> None:
+    def __init__(self, rows: Sequence[tuple[int, Sequence[bytes | None]]], terms: int) -> None:
         self._rows = rows
+        self._terms = terms
 
     @cached_property
     def bodies(self) -> Postings:
@@ -96,11 +109,37 @@ class FoundPostings:
         """Occurrences in the fields of files; ids are file id * FIELDS + field."""
         return self._column(2)
 
+    @cached_property
+    def bodies_by_term(self) -> PostingsByTerm:
+        """The same as `bodies`, term by term."""
+        return self._by_term(0)
+
+    @cached_property
+    def names_by_term(self) -> PostingsByTerm:
+        """The same as `names`, term by term."""
+        return self._by_term(1)
+
+    @cached_property
+    def fields_by_term(self) -> PostingsByTerm:
+        """The same as `fields`, term by term."""
+        return self._by_term(2)
+
     def _column(self, column: int) -> Postings:
         """Decodes one column."""
+        places, ids, tfs, sizes = self._decoded(column)
+        return Postings(np.repeat(places, sizes), ids, tfs)
+
+    def _by_term(self, column: int) -> PostingsByTerm:
+        """Decodes one column, term by term."""
+        places, ids, tfs, sizes = self._decoded(column)
+        of_terms = np.bincount(places, weights=sizes, minlength=self._terms).astype(np.int64)
+        return PostingsByTerm(ids, tfs, np.concatenate([[0], np.cumsum(of_terms)]).astype(np.int64))
+
+    def _decoded(self, column: int) -> tuple[Ids, Ids, Tfs, Ids]:
+        """The place in the list of terms of each blob of a column, ascending, the postings of all blobs, one blob after
+        the other, and how many each holds."""
         rows = [(place, blob) for place, blobs in self._rows if (blob := blobs[column]) is not None]
-        ids, tfs, sizes = decode_few([blob for _, blob in rows])
-        return Postings(np.repeat(np.array([place for place, _ in rows], np.int64), sizes), ids, tfs)
+        return np.array([place for place, _ in rows], np.int64), *decode_few([blob for _, blob in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +223,8 @@ def _read(connection: sqlite3.Connection, terms: Sequence[str], columns: str) ->
         f" WHERE segment IN (SELECT segment FROM lexical_segments) AND term IN ({marks})",
         list(places),
     )
-    return FoundPostings(sorted(((places[term], blobs) for term, *blobs in rows), key=itemgetter(0)))
+    found = sorted(((places[term], blobs) for term, *blobs in rows), key=itemgetter(0))
+    return FoundPostings(found, len(places))
 
 
 def read_lengths(connection: sqlite3.Connection, after: int = 0) -> Lengths:
@@ -411,6 +451,7 @@ __all__ = [
     "FoundPostings",
     "Lengths",
     "Postings",
+    "PostingsByTerm",
     "create_tables",
     "merge_segments",
     "most_telling",

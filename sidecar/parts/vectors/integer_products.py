@@ -46,22 +46,23 @@ class IntegerProducts:
 
 
 def _graph(rows: NDArray[np.int8]) -> bytes:
-    """The ONNX model `products = MatMulInteger(digits, rows)`."""
+    """The ONNX model `products = MatMulInteger(digits, rows)`. The rows, which are most of it, are copied once."""
     count, dimension = rows.shape
     node = b"".join(_text(1, name) for name in ("digits", "rows", "zero")) + _text(2, "products")
-    graph = (
-        _field(1, node + _text(4, "MatMulInteger"))
-        + _text(2, "compare")
-        + _field(5, _tensor("rows", _INT8, (dimension, count), np.ascontiguousarray(rows.T).tobytes()))
-        + _field(5, _tensor("zero", _UINT8, (), bytes((_ZERO,))))
-        + _field(11, _value("digits", _UINT8))
-        + _field(12, _value("products", _INT32))
-    )
-    return _number(1, _IR_VERSION) + _field(7, graph) + _field(8, _text(1, "") + _number(2, _OPSET))
+    content = np.ascontiguousarray(rows.T)
+    tensor = _described("rows", _INT8, (dimension, count)) + _varint(9 << 3 | 2) + _varint(content.nbytes)
+    before = _field(1, node + _text(4, "MatMulInteger")) + _text(2, "compare")
+    before += _varint(5 << 3 | 2) + _varint(len(tensor) + content.nbytes) + tensor
+    after = _field(5, _described("zero", _UINT8, ()) + _field(9, bytes((_ZERO,))))
+    after += _field(11, _value("digits", _UINT8)) + _field(12, _value("products", _INT32))
+    graph = _varint(7 << 3 | 2) + _varint(len(before) + content.nbytes + len(after)) + before
+    opset = _field(8, _text(1, "") + _number(2, _OPSET))
+    return b"".join((_number(1, _IR_VERSION), graph, content.data, after, opset))
 
 
-def _tensor(name: str, kind: int, shape: tuple[int, ...], content: bytes) -> bytes:
-    return b"".join(_number(1, size) for size in shape) + _number(2, kind) + _text(8, name) + _field(9, content)
+def _described(name: str, kind: int, shape: tuple[int, ...]) -> bytes:
+    """A tensor without its content."""
+    return b"".join(_number(1, size) for size in shape) + _number(2, kind) + _text(8, name)
 
 
 def _value(name: str, kind: int) -> bytes:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sidecar.engine.search.rank.definitions import DefinitionScores
 from sidecar.engine.search.rank.index_columns import IndexColumns
-from sidecar.engine.search.rank.lexical_scores import LexicalScores
+from sidecar.engine.search.rank.strongest import strongest
+from sidecar.engine.search.rank.word_scores import WordScores
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.parts.lexical.bm25 import Floats
 
@@ -16,20 +15,21 @@ CANDIDATES = 30
 """Files that each list may propose. Twice as many bring no more of the annotated files into the first ten."""
 
 
-def keep_allowed(snapshot: SearchedSnapshot, allowed: Flags, match: LexicalScores, symbols: DefinitionScores) -> None:
+def keep_allowed(snapshot: SearchedSnapshot, allowed: Flags, match: WordScores, symbols: DefinitionScores) -> None:
     """Sets the scores of chunks and files that a filter excludes to 0, in place. `allowed` has shape [chunks]."""
     files = np.zeros(len(snapshot.file_ids), bool)
     files[snapshot.chunk_file[allowed]] = True
-    for scores in (match.chunks, match.chunk_names, symbols.chunks_sought, symbols.chunks_plain):
+    match.keep(allowed, files)
+    for scores in (symbols.chunks_sought, symbols.chunks_plain):
         scores[~allowed] = 0
-    for scores in (match.files, symbols.files_sought, symbols.files_plain, symbols.stems, symbols.files_named):
+    for scores in (symbols.files_sought, symbols.files_plain, symbols.stems, symbols.files_named):
         scores[~files] = 0
 
 
 def propose(
     snapshot: SearchedSnapshot,
     columns: IndexColumns,
-    match: LexicalScores,
+    match: WordScores,
     symbols: DefinitionScores,
     closest: Rows,
     cosines: Floats,
@@ -43,9 +43,9 @@ def propose(
     closeness = np.zeros(len(snapshot.file_ids), np.float32)
     closeness[snapshot.chunk_file[closest[::-1]]] = cosines[::-1] + 2
     chosen = np.zeros(len(closeness), bool)
+    chosen[match.best_by_chunk(CANDIDATES, snapshot.paths)] = True
     for scores in (
         match.files,
-        columns.best_per_file(match.chunks, len(closeness)),
         symbols.files_sought,
         symbols.stems,
         closeness,
@@ -53,16 +53,3 @@ def propose(
     ):
         chosen[strongest(scores, CANDIDATES, snapshot.paths)] = True
     return np.flatnonzero(chosen & (columns.group_of >= 0)).astype(np.int32)
-
-
-def strongest(scores: Floats, limit: int, paths: Sequence[str]) -> Rows:
-    """Rows of the `limit` highest scores above 0, in no particular order; ties are decided by path."""
-    rows = np.flatnonzero(scores > 0)
-    if len(rows) > limit:
-        found = scores[rows]
-        cut = np.partition(found, len(rows) - limit)[len(rows) - limit]
-        above, level = rows[found > cut], rows[found == cut]
-        if len(above) + len(level) > limit:
-            level = np.array(sorted(level.tolist(), key=paths.__getitem__)[: limit - len(above)])
-        rows = np.concatenate([above, level])
-    return rows.astype(np.int32)

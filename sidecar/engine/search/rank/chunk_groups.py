@@ -30,6 +30,11 @@ class ChunkGroups:
         self.position: Places = np.repeat(np.arange(len(files)), self.lengths)
         offsets = np.repeat(first - self.starts, self.lengths)
         self.rows: Rows = (np.arange(len(offsets)) + offsets).astype(np.int32)
+        self._offsets: Places = self.starts - first
+
+    def places(self, rows: Rows, position: NDArray[np.integer]) -> Places:
+        """The places of these chunk rows, given the index of each one's file in `files`."""
+        return np.asarray(rows + self._offsets[position], np.int64)
 
     def best(self, local: Floats) -> Floats:
         """Each file's highest value, shape [files]."""

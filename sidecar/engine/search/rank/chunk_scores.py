@@ -10,7 +10,7 @@ import numpy as np
 
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups, relative
 from sidecar.engine.search.rank.definitions import DefinitionScores
-from sidecar.engine.search.rank.lexical_scores import LexicalScores
+from sidecar.engine.search.rank.word_scores import WordScores
 from sidecar.engine.search.source import Flags, Rows
 from sidecar.parts.lexical.bm25 import Floats
 
@@ -77,14 +77,14 @@ class ChunkScores:
     allowed: Flags
 
     @classmethod
-    def of(cls, groups: ChunkGroups, match: LexicalScores, symbols: DefinitionScores, allowed: Flags) -> ChunkScores:
+    def of(cls, groups: ChunkGroups, match: WordScores, symbols: DefinitionScores, allowed: Flags) -> ChunkScores:
         """The chunks' part of what the word search found."""
-        rows = groups.rows
+        rows, words = groups.rows, match.of_chunks(groups)
         return cls(
             groups=groups,
-            words=relative(match.chunks[rows]),
-            cover=match.chunk_cover[rows],
-            names=match.chunk_names[rows],
+            words=relative(words.bodies),
+            cover=words.cover,
+            names=words.names,
             sought=symbols.chunks_sought[rows],
             plain=symbols.chunks_plain[rows],
             allowed=allowed[rows],

@@ -15,11 +15,16 @@ from sidecar.engine.search.rank.features import FEATURES
 
 _SOURCES = (
     "search/rank/candidates.py",
+    "search/rank/strongest.py",
     "search/rank/signals.py",
     "search/rank/features.py",
     "search/rank/mentions.py",
     "search/rank/chunk_groups.py",
     "search/rank/lexical_scores.py",
+    "search/rank/scores_on_demand.py",
+    "search/rank/term_postings.py",
+    "search/rank/term_runs.py",
+    "search/rank/word_scores.py",
     "search/rank/chunk_scores.py",
     "search/rank/paths.py",
     "search/rank/definitions.py",

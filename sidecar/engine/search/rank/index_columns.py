@@ -4,6 +4,7 @@ chunk; no text and no vectors."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +89,14 @@ class IndexColumns:
     group_file: Rows
     group_of: Rows
     body_lengths: Floats
+
+    @cached_property
+    def least_norms(self) -> Floats:
+        """The smallest norm of each file's chunks, shape [files]; 0 for files without chunks."""
+        least = np.zeros(len(self.group_of), np.float32)
+        if len(self.group_start):
+            least[self.group_file] = np.minimum.reduceat(self.chunk_norms, self.group_start)
+        return least
 
     def best_per_file(self, scores: Floats, files: int) -> Floats:
         """The highest chunk score of each file row, shape [files]; 0 for files without chunks."""

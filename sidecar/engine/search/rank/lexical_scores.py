@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FIELD_CURVES, FILE_CURVE, IndexColumns
-from sidecar.engine.search.source import Rows, SearchedSnapshot
+from sidecar.engine.search.rank.strongest import strongest
+from sidecar.engine.search.rank.word_scores import ChunkWords, FileWords, balance, balanced, mean
+from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
 from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
@@ -29,8 +32,8 @@ _FIELD_WEIGHTS = {
     Field.HEAD: 1.0,
 }
 FIELD_WEIGHTS = np.array([_FIELD_WEIGHTS[field] for field in Field], np.float32)
-_K1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)
-_DAMPING = 0.15
+FIELD_K1 = np.array([curve.k1 for curve in FIELD_CURVES], np.float32)
+DAMPING = 0.15
 """BM25F's second saturation: a term that occurs in five fields is not five times the evidence."""
 _CELLS = 1 << 18
 """Terms times files that are processed at once, which makes a megabyte per array of float32."""
@@ -38,7 +41,7 @@ _CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class LexicalScores:
-    """Scores over all rows of the snapshot; 0 outside the collection. `chunks`, `chunk_names` and `chunk_cover` have
+    """Scores of all rows of the snapshot; 0 outside the collection. `chunks`, `chunk_names` and `chunk_cover` have
     the shape [chunks]; `files`, `bodies` and `body_cover` [files]; `fields` and `field_scores` [FIELDS, files].
 
     - BM25, unbounded: `chunks` of each chunk's body, `bodies` of all bodies of a file, `field_scores` of each field;
@@ -47,6 +50,7 @@ class LexicalScores:
       in a file's bodies, `fields` in each field.
     """
 
+    columns: IndexColumns
     chunks: Floats
     chunk_names: Floats
     fields: Floats
@@ -55,6 +59,25 @@ class LexicalScores:
     field_scores: Floats
     chunk_cover: Floats
     body_cover: Floats
+
+    def of_files(self, files: Rows) -> FileWords:
+        """See `WordScores`."""
+        fields, scores = self.fields[:, files], self.field_scores[:, files]
+        return FileWords(fields, self.bodies[files], scores, self.body_cover[files])
+
+    def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
+        """See `WordScores`."""
+        return ChunkWords(self.chunks[groups.rows], self.chunk_cover[groups.rows], self.chunk_names[groups.rows])
+
+    def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
+        """See `WordScores`."""
+        return strongest(self.columns.best_per_file(self.chunks, len(self.files)), limit, paths)
+
+    def keep(self, chunks: Flags, files: Flags) -> None:
+        """See `WordScores`."""
+        self.chunks[~chunks] = 0
+        self.chunk_names[~chunks] = 0
+        self.files[~files] = 0
 
 
 def match_query(
@@ -68,29 +91,20 @@ def match_query(
 def _mixed(one: LexicalScores, other: LexicalScores) -> LexicalScores:
     """The mean of two queries' scores; those without a bound are first brought to the same maximum."""
     return LexicalScores(
+        columns=one.columns,
         chunks=_balanced(one.chunks, other.chunks),
-        chunk_names=_mean(one.chunk_names, other.chunk_names),
-        fields=_mean(one.fields, other.fields),
+        chunk_names=mean(one.chunk_names, other.chunk_names),
+        fields=mean(one.fields, other.fields),
         files=_balanced(one.files, other.files),
         bodies=_balanced(one.bodies, other.bodies),
         field_scores=np.stack(list(map(_balanced, one.field_scores, other.field_scores))),
-        chunk_cover=_mean(one.chunk_cover, other.chunk_cover),
-        body_cover=_mean(one.body_cover, other.body_cover),
+        chunk_cover=mean(one.chunk_cover, other.chunk_cover),
+        body_cover=mean(one.body_cover, other.body_cover),
     )
 
 
-def _mean(one: Floats, other: Floats) -> Floats:
-    return np.asarray((one + other) / np.float32(2))
-
-
 def _balanced(one: Floats, other: Floats) -> Floats:
-    """The mean of the scores relative to their best ones, times the mean of the best ones. If one query matches
-    nothing, the scores of the other."""
-    first, second = float(one.max(initial=0)), float(other.max(initial=0))
-    if not first or not second:
-        return one + other
-    level = (first + second) / 4
-    return np.asarray(one * np.float32(level / first) + other * np.float32(level / second))
+    return balanced(one, other, balance(float(one.max(initial=0)), float(other.max(initial=0))))
 
 
 def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str]) -> LexicalScores:
@@ -98,6 +112,7 @@ def match_terms(snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequen
     the others count as missing in the shares."""
     chunks, files = len(snapshot.chunk_ids), len(snapshot.file_ids)
     match = LexicalScores(
+        columns=columns,
         chunks=np.zeros(chunks, np.float32),
         chunk_names=np.zeros(chunks, np.float32),
         fields=np.zeros((FIELDS, files), np.float32),
@@ -129,7 +144,7 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
     files = len(match.files)
     shape = (len(terms), files)
     bodies, chunks = _alive(found.bodies, columns.chunks.rows(found.bodies.ids))
-    chunk_weights = _idfs(columns.chunk_count, np.bincount(bodies.places, minlength=len(terms)))
+    chunk_weights = idfs(columns.chunk_count, np.bincount(bodies.places, minlength=len(terms)))
     strengths = saturate(bodies.tfs, columns.chunk_norms[chunks], CHUNK_CURVE.k1)
     np.add.at(match.chunks, chunks, chunk_weights[bodies.places] * strengths)
 
@@ -140,13 +155,13 @@ def _add_terms(match: LexicalScores, snapshot: SearchedSnapshot, columns: IndexC
     held, holders = _alive(found.fields, columns.files.rows(found.fields.ids // FIELDS))
     seen = in_body.copy()
     seen[held.places, holders] = True
-    weights = _idfs(columns.file_count, np.count_nonzero(seen, axis=1))
+    weights = idfs(columns.file_count, np.count_nonzero(seen, axis=1))
 
     fields, tfs = held.ids % FIELDS, held.tfs.astype(np.float32)
-    scores = tfs * (_K1[fields] + 1) / (tfs + columns.field_norms[holders, fields])
+    scores = tfs * (FIELD_K1[fields] + 1) / (tfs + columns.field_norms[holders, fields])
     combined = body + _by_file(held.places, holders, scores * FIELD_WEIGHTS[fields], shape)
     by_weight = weights[:, None]
-    match.files[:] += _summed(by_weight * combined / (1 + np.float32(_DAMPING) * combined))
+    match.files[:] += _summed(by_weight * combined / (1 + np.float32(DAMPING) * combined))
     match.bodies[:] += _summed(by_weight * body)
     match.body_cover[:] += _summed(by_weight * in_body)
     cells = fields * files + holders
@@ -166,7 +181,8 @@ def _alive(postings: Postings, rows: Rows) -> tuple[Postings, Rows]:
     return Postings(postings.places[keep], postings.ids[keep], postings.tfs[keep]), rows[keep]
 
 
-def _idfs(count: int, containing: NDArray[np.int64]) -> Floats:
+def idfs(count: int, containing: NDArray[np.int64]) -> Floats:
+    """The idf of each term, of which so many of `count` documents hold one; shape [terms]."""
     return np.array([idf(count, held) for held in containing.tolist()], np.float32)
 
 

@@ -122,7 +122,7 @@ class PathTable:
         self.facts = np.zeros((len(paths), len(PathFacts._fields)), np.float32)
         self.stems = np.zeros(len(paths), np.uint32)
         self.barrels = np.zeros(len(paths), np.float32)
-        self.prose = np.fromiter((language in _PROSE for language in languages), np.float32, len(paths))
+        self.prose = np.fromiter(map(_PROSE.__contains__, languages), np.float32, len(paths))
         if in_code.any() and self.prose[in_code].mean() > _MOSTLY:
             self.prose[:] = 0
 

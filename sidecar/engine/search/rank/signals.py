@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.search.query import Query
-from sidecar.engine.search.rank.candidates import strongest
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups, relative
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
 from sidecar.engine.search.rank.definitions import DefinitionScores
 from sidecar.engine.search.rank.index_columns import IndexColumns
-from sidecar.engine.search.rank.lexical_scores import LexicalScores
 from sidecar.engine.search.rank.mentions import Mentions, mentions_of
 from sidecar.engine.search.rank.paths import PathFacts, PathTable, name_under_test
+from sidecar.engine.search.rank.strongest import strongest
+from sidecar.engine.search.rank.word_scores import FileWords, WordScores
 from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.bm25 import Floats
@@ -39,7 +39,7 @@ class Signals:
     snapshot: SearchedSnapshot
     columns: IndexColumns
     query: Query
-    match: LexicalScores
+    match: WordScores
     symbols: DefinitionScores
     passages: ChunkScores
     closeness: Closeness
@@ -70,22 +70,27 @@ class Signals:
         return self.match.files[self.files]
 
     @cached_property
+    def words(self) -> FileWords:
+        """What the candidates have of the query's terms."""
+        return self.match.of_files(self.files)
+
+    @cached_property
     def all_files(self) -> Floats:
         """BM25F of every file row, shape [files], relative to the best file."""
         return relative(self.match.files)
 
     def share_in(self, field: Field) -> Floats:
         """The share of the query's idf that occurs in a field."""
-        return np.asarray(self.match.fields[field][self.files])
+        return np.asarray(self.words.fields[field])
 
     def strength_in(self, field: Field) -> Floats:
         """BM25 of a field, relative to the best candidate."""
-        return relative(self.match.field_scores[field][self.files])
+        return relative(self.words.field_scores[field])
 
     @cached_property
     def bodies(self) -> Floats:
         """BM25 of the whole body, relative to the best candidate."""
-        return relative(self.match.bodies[self.files])
+        return relative(self.words.bodies)
 
     @cached_property
     def chunk_cover(self) -> Floats:
@@ -95,7 +100,7 @@ class Signals:
     @cached_property
     def body_cover(self) -> Floats:
         """The share of the query's idf that occurs in the body."""
-        return self.match.body_cover[self.files]
+        return self.words.body_cover
 
     @cached_property
     def sought(self) -> Floats:

@@ -1,0 +1,78 @@
+"""Arrays in one file, which is derived from something else and can be made again: written whole, read whole, and not
+believed if a single bit has changed.
+
+It is read into memory and not mapped: a mapped file that somebody cuts off ends the process, and reading 60 MB takes
+30 ms. The layout: 64 hexadecimal digits of SHA-256 over all that follows, a line of JSON, the arrays one after the
+other; each begins at a multiple of 64 bytes, because numpy copies what is not aligned before it computes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_DIGITS = 64
+_ALIGNED = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFile:
+    """What a file holds: `facts`, values of JSON, and `arrays` by name, read-only."""
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+
+
+def write_arrays(path: Path, content: ArrayFile) -> bool:
+    """Replaces the file, atomically; False if that is not possible, in which case the former one may still be there."""
+    shapes = [(name, array.dtype.str, array.shape) for name, array in content.arrays.items()]
+    head = json.dumps({"facts": content.facts, "arrays": shapes}).encode()
+    parts = [head + b" " * (-len(head) - 1 & _ALIGNED - 1) + b"\n"]
+    for array in content.arrays.values():
+        parts += [array.tobytes(), bytes(-array.nbytes & _ALIGNED - 1)]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    # One name for all processes: what a killed one has left is overwritten, and two at once spoil the file for both.
+    new = path.with_suffix(".new")
+    try:
+        with new.open("wb") as file:
+            file.write(digest.hexdigest().encode())
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            new.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def read_arrays(path: Path) -> ArrayFile | None:
+    """What the file holds; None if it is missing, cannot be read, or is not what was written."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    whole = memoryview(content)
+    if hashlib.sha256(whole[_DIGITS:]).hexdigest().encode() != content[:_DIGITS]:
+        return None
+    end = content.index(b"\n", _DIGITS) + 1
+    described = json.loads(content[_DIGITS:end])
+    arrays = {}
+    for name, kind, shape in described["arrays"]:
+        count = int(np.prod(shape))
+        arrays[name] = np.frombuffer(content, kind, count, end).reshape(shape)
+        end += arrays[name].nbytes + (-arrays[name].nbytes & _ALIGNED - 1)
+    return ArrayFile(described["facts"], arrays)

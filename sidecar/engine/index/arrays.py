@@ -1,0 +1,186 @@
+"""The arrays of one revision of a manifest, and how they are read: all of them, or what was added and removed since an
+earlier revision."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import Annotated, Any, Literal, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.concurrency.memo import Memo
+from sidecar.model import Ids
+
+Int32s = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Marks an array of `Arrays` that holds one SQL column unchanged."""
+
+    table: Literal["files", "chunks"]
+    sql: str
+    dtype: type[np.generic]
+
+
+@dataclass(kw_only=True, eq=False)
+class Arrays:
+    """The arrays of one revision, with files and chunks in ascending order of their ids.
+
+    `chunk_file` is the row of a chunk's file, `chunk_kind` an index into `kinds`. A vector id of 0 means that the text
+    has no vector yet. Arrays with a `_Column` are loaded generically: a new one needs a line here, and a line in
+    `search/source.py` if searches read it.
+    """
+
+    revision: int
+    file_ids: Annotated[Ids, _Column("files", "id", np.int64)]
+    paths: list[str]
+    languages: list[str]
+    file_collection: Annotated[NDArray[np.int8], _Column("files", "collection", np.int8)]
+    file_vector: Annotated[Ids, _Column("files", "path_vector", np.int64)]
+    chunk_ids: Annotated[Ids, _Column("chunks", "id", np.int64)]
+    chunk_file: Int32s
+    chunk_start: Annotated[Int32s, _Column("chunks", "start_line", np.int32)]
+    chunk_end: Annotated[Int32s, _Column("chunks", "end_line", np.int32)]
+    chunk_kind: NDArray[np.int16]
+    kinds: list[str]
+    chunk_slot: Annotated[Ids, _Column("chunks", "slot", np.int64)]
+    chunk_vector: Annotated[Ids, _Column("chunks", "vector_id", np.int64)]
+    memo: Memo = field(default_factory=Memo)
+
+
+def _columns(table: Literal["files", "chunks"]) -> dict[str, _Column]:
+    """The arrays of this table that have a `_Column`, by name."""
+    hints = get_type_hints(Arrays, include_extras=True)
+    marked = ((name, mark) for name, hint in hints.items() for mark in getattr(hint, "__metadata__", ()))
+    return {name: mark for name, mark in marked if isinstance(mark, _Column) and mark.table == table}
+
+
+_FILE_COLUMNS, _CHUNK_COLUMNS = _columns("files"), _columns("chunks")
+
+
+def array_names() -> tuple[str, ...]:
+    """The names of all numpy arrays of `Arrays`."""
+    return (*_FILE_COLUMNS, *_CHUNK_COLUMNS, "chunk_file", "chunk_kind")
+
+
+def load_arrays(connection: sqlite3.Connection, revision: int, known: Arrays | None) -> Arrays:
+    """The arrays of the transaction's revision, derived from `known` unless that is newer or None."""
+    memo = known.memo.successor() if known is not None else Memo()
+    if known is None or known.revision > revision:
+        known = _nothing()
+    alive, files = _load_files(connection, known)
+    chunks = _load_chunks(connection, known, alive, files["file_ids"])
+    return Arrays(revision=revision, memo=memo, **files, **chunks)
+
+
+def _nothing() -> Arrays:
+    empty: dict[str, Any] = {name: np.zeros(0, c.dtype) for name, c in (_FILE_COLUMNS | _CHUNK_COLUMNS).items()}
+    return Arrays(
+        revision=-1,
+        paths=[],
+        languages=[],
+        kinds=[],
+        chunk_file=np.zeros(0, np.int32),
+        chunk_kind=np.zeros(0, np.int16),
+        **empty,
+    )
+
+
+def _load_files(connection: sqlite3.Connection, known: Arrays) -> tuple[Flags, dict[str, Any]]:
+    """Which of the known files still exist, and the file columns of this revision by name."""
+    last = int(known.file_ids[-1]) if len(known.file_ids) else 0
+    names = ", ".join(column.sql for column in _FILE_COLUMNS.values())
+    new = connection.execute(f"SELECT path, language, {names} FROM files WHERE id > ? ORDER BY id", (last,)).fetchall()
+    alive = _alive_files(connection, known, [row[0] for row in new])
+    still = alive.tolist()
+    loaded: dict[str, Any] = {
+        "paths": [*compress(known.paths, still), *(row[0] for row in new)],
+        "languages": [*compress(known.languages, still), *(row[1] for row in new)],
+    }
+    for number, (name, column) in enumerate(_FILE_COLUMNS.items(), start=2):
+        added = ints(new, number).astype(column.dtype)
+        loaded[name] = np.concatenate([getattr(known, name)[alive], added])
+    before = slice(0, len(loaded["file_ids"]) - len(new))
+    _refresh(connection, "SELECT id, path_vector FROM files", loaded["file_ids"][before], loaded["file_vector"][before])
+    return alive, loaded
+
+
+def _alive_files(connection: sqlite3.Connection, known: Arrays, new_paths: Sequence[str]) -> Flags:
+    """Which of the known files still exist.
+
+    A file is written again under a new id, so a known path among the new ones is gone. The number of rows then usually
+    shows that no other file is gone. If it does not, all ids are read.
+    """
+    replaced = set(new_paths)
+    alive = ~np.fromiter(map(replaced.__contains__, known.paths), bool, len(known.paths))
+    (count,) = connection.execute("SELECT count(*) FROM files").fetchone()
+    if int(alive.sum()) == count - len(new_paths):
+        return alive
+    last = int(known.file_ids[-1])
+    ids = ints(connection.execute("SELECT id FROM files WHERE id <= ? ORDER BY id", (last,)).fetchall())
+    return rows_of(ids, known.file_ids) >= 0
+
+
+def _load_chunks(connection: sqlite3.Connection, known: Arrays, alive: Flags, file_ids: Ids) -> dict[str, Any]:
+    last = int(known.chunk_ids[-1]) if len(known.chunk_ids) else 0
+    new, new_files, kind_names = _new_chunks(connection, last)
+    kinds = [*known.kinds, *sorted(set(kind_names) - set(known.kinds))]
+    codes = {kind: number for number, kind in enumerate(kinds)}
+    keep = alive[known.chunk_file]
+    rows = np.cumsum(alive, dtype=np.int32) - np.int32(1)
+    added_kinds = np.fromiter((codes[name] for name in kind_names), np.int16, len(kind_names))
+    loaded: dict[str, Any] = {
+        "chunk_file": np.concatenate([rows[known.chunk_file[keep]], rows_of(file_ids, new_files)]),
+        "chunk_kind": np.concatenate([known.chunk_kind[keep], added_kinds]),
+        "kinds": kinds,
+    }
+    for number, (name, column) in enumerate(_CHUNK_COLUMNS.items()):
+        added = new[:, number].astype(column.dtype)
+        loaded[name] = np.concatenate([getattr(known, name)[keep], added])
+    before = slice(0, len(loaded["chunk_ids"]) - len(new))
+    ids, vectors = loaded["chunk_ids"][before], loaded["chunk_vector"][before]
+    _refresh(connection, "SELECT id, vector_id FROM chunks", ids, vectors)
+    return loaded
+
+
+def _new_chunks(connection: sqlite3.Connection, last: int) -> tuple[Ids, Ids, list[str]]:
+    """The chunks with an id above `last`: their columns, shape [n, columns], their file ids and their kinds."""
+    names = ", ".join(column.sql for column in _CHUNK_COLUMNS.values())
+    rows = connection.execute(f"SELECT kind, file_id, {names} FROM chunks WHERE id > ? ORDER BY id", (last,))
+    # In blocks, because numpy holds the interpreter lock while it converts a list.
+    blocks: list[Ids] = [np.zeros((0, 1 + len(_CHUNK_COLUMNS)), np.int64)]
+    kinds: list[str] = []
+    while block := rows.fetchmany(2048):
+        blocks.append(np.array([row[1:] for row in block], np.int64))
+        kinds += [row[0] for row in block]
+    numbers = np.concatenate(blocks)
+    return numbers[:, 1:], numbers[:, 0], kinds
+
+
+def _refresh(connection: sqlite3.Connection, select: str, ids: Ids, values: Ids) -> None:
+    """Reads the vector ids again that were still 0, and writes them into `values` in place."""
+    missing = ids[values == 0]
+    if not len(missing):
+        return
+    rows = connection.execute(f"{select} WHERE id BETWEEN ? AND ?", (int(missing[0]), int(missing[-1]))).fetchall()
+    at = rows_of(ids, ints(rows, 0))
+    values[at[at >= 0]] = ints(rows, 1)[at >= 0]
+
+
+def rows_of(sorted_ids: Ids, ids: Ids) -> Int32s:
+    """The position of each id in `sorted_ids`, shape [n]; -1 if it is absent."""
+    if len(sorted_ids) == 0:
+        return np.full(len(ids), -1, np.int32)
+    at = np.minimum(np.searchsorted(sorted_ids, ids), len(sorted_ids) - 1)
+    return np.where(sorted_ids[at] == ids, at, -1).astype(np.int32)
+
+
+def ints(rows: Iterable[tuple[Any, ...]], index: int = 0) -> Ids:
+    """One column of rows."""
+    return np.fromiter((r[index] for r in rows), np.int64)

@@ -1,0 +1,23 @@
+"""The rows of the highest scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sidecar.engine.search.source import Rows
+from sidecar.parts.lexical.bm25 import Floats
+
+
+def strongest(scores: Floats, limit: int, paths: Sequence[str]) -> Rows:
+    """Rows of the `limit` highest scores above 0, in no particular order; ties are decided by path."""
+    rows = np.flatnonzero(scores > 0)
+    if len(rows) > limit:
+        found = scores[rows]
+        cut = np.partition(found, len(rows) - limit)[len(rows) - limit]
+        above, level = rows[found > cut], rows[found == cut]
+        if len(above) + len(level) > limit:
+            level = np.array(sorted(level.tolist(), key=paths.__getitem__)[: limit - len(above)])
+        rows = np.concatenate([above, level])
+    return rows.astype(np.int32)

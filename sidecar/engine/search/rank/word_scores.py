@@ -1,0 +1,80 @@
+"""What ranking asks of the word search: scores of files and chunks, whether all of them were computed beforehand
+(`lexical_scores.py`) or only those that are asked for (`scores_on_demand.py`). Both give the same, to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sidecar.engine.search.rank.chunk_groups import ChunkGroups
+from sidecar.engine.search.source import Flags, Rows
+from sidecar.parts.lexical.bm25 import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class FileWords:
+    """What some files have of a query's terms. `bodies` and `body_cover` have the shape [files]; `fields` and
+    `field_scores` [FIELDS, files].
+
+    - BM25, unbounded: `bodies` of all bodies of a file, `field_scores` of each field.
+    - Shares of the query's idf, 0-1: `body_cover` in a file's bodies, `fields` in each field.
+    """
+
+    fields: Floats
+    bodies: Floats
+    field_scores: Floats
+    body_cover: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWords:
+    """What some chunks have of a query's terms, each of shape [chunks]: BM25 of the body (`bodies`, unbounded), and the
+    shares of the query's idf, 0-1, in the body (`cover`) and in the names that the chunk defines (`names`)."""
+
+    bodies: Floats
+    cover: Floats
+    names: Floats
+
+
+class WordScores(Protocol):
+    """How well the files and chunks of a snapshot match a query's terms; 0 outside the collection."""
+
+    @property
+    def files(self) -> Floats:
+        """BM25F of all fields and the body of every file row, unbounded, shape [files]."""
+
+    def of_files(self, files: Rows) -> FileWords:
+        """What these file rows have, in their order."""
+
+    def of_chunks(self, groups: ChunkGroups) -> ChunkWords:
+        """What these chunks have, local to the groups."""
+
+    def best_by_chunk(self, limit: int, paths: Sequence[str]) -> Rows:
+        """The `limit` file rows whose best chunks have the highest BM25 above 0, in no particular order; ties are
+        decided by path."""
+
+    def keep(self, chunks: Flags, files: Flags) -> None:
+        """Sets `files`, and of chunks `bodies` and `names`, to 0 where the flags of shape [chunks] and [files] are
+        false."""
+
+
+def balance(first: float, second: float) -> tuple[np.float32, np.float32]:
+    """The factors of two queries' scores in their balanced mean: relative to the best ones, which are given, times the
+    mean of the best ones. If one query matches nothing, the scores of the other count as they are."""
+    if not first or not second:
+        return np.float32(1), np.float32(1)
+    level = (first + second) / 4
+    return np.float32(level / first), np.float32(level / second)
+
+
+def balanced(one: Floats, other: Floats, factors: tuple[np.float32, np.float32]) -> Floats:
+    """Two queries' scores, each times its factor, added up."""
+    return np.asarray(one * factors[0] + other * factors[1])
+
+
+def mean(one: Floats, other: Floats) -> Floats:
+    """The mean of two queries' shares."""
+    return np.asarray((one + other) / np.float32(2))

@@ -1,0 +1,126 @@
+"""Sealed blocks of vectors come back from files as they were, and files that could be wrong are not believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sidecar.engine.index.sealed_files import SealedFiles
+from sidecar.engine.index.vector_cache import Compared, VectorCache
+from sidecar.model import Vectors
+
+DIMENSION, BLOCK = 16, 32
+ROWS = 3 * BLOCK + 5
+ROOM = 4 * DIMENSION * BLOCK + (DIMENSION + 8) * (ROWS + BLOCK)
+"""Room for all rows, but not as float32."""
+IDENTITY: Mapping[str, object] = {"manifest": 7, "model": "m@1"}
+
+_drawn = np.random.default_rng(1).standard_normal((ROWS, DIMENSION))
+VECTORS: Vectors = (_drawn / np.linalg.norm(_drawn, axis=1, keepdims=True)).astype(np.float32)
+QUERY = VECTORS[3]
+IDS = np.arange(1, ROWS + 1, dtype=np.int64) * 2
+
+
+class Opened:
+    """A cache as a process has it that opens the index; counts what it reads from the embedding cache."""
+
+    def __init__(
+        self,
+        folder: Path,
+        identity: Mapping[str, object] = IDENTITY,
+        highest: int = 2 * ROWS,
+        room: int = ROOM,
+        block: int = BLOCK,
+    ) -> None:
+        saved = SealedFiles(folder / "sealed", identity, lambda: highest)
+        self.cache = VectorCache(room, block=block, saved=saved)
+        self.read = 0
+
+    def compare(self, rows: NDArray[np.int64] | None = None) -> Compared:
+        wanted = np.arange(ROWS) if rows is None else rows
+
+        def load(at: NDArray[np.int64]) -> tuple[Vectors, NDArray[np.bool_]]:
+            self.read += len(at)
+            return VECTORS[wanted[at]], np.ones(len(at), bool)
+
+        return self.cache.compare(IDS[wanted], QUERY, load, rough=True)
+
+
+def test_who_opens_the_index_next_reads_only_what_was_not_sealed_and_compares_the_same(tmp_path: Path) -> None:
+    first, second = Opened(tmp_path), Opened(tmp_path)
+    first.compare()
+    after = second.compare()
+    assert (first.read, second.read) == (ROWS, ROWS - 3 * BLOCK)
+    whole = first.compare()
+    assert np.array_equal(whole.products, after.products)
+    assert after.rough is not None and after.rough.sum() == 3 * BLOCK
+    assert sorted(path.name for path in (tmp_path / "sealed").iterdir()) == ["0", "1", "2"]
+
+
+def test_blocks_sealed_later_are_saved_too(tmp_path: Path) -> None:
+    first = Opened(tmp_path)
+    first.compare(np.arange(2 * BLOCK + 4))
+    first.compare()
+    again = Opened(tmp_path)
+    again.compare()
+    assert again.read == ROWS - 3 * BLOCK
+
+
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+def test_what_stands_in_a_damaged_block_and_after_it_is_read_again(tmp_path: Path, damaged: int) -> None:
+    Opened(tmp_path).compare()
+    path = tmp_path / "sealed" / str(damaged)
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    again = Opened(tmp_path)
+    np.testing.assert_allclose(again.compare().products, VECTORS @ QUERY, atol=0.02)
+    assert again.read == ROWS - damaged * BLOCK
+    assert path.read_bytes() == content, "it was made again"
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [{"identity": {**IDENTITY, "manifest": 8}}, {"identity": {**IDENTITY, "model": "m@2"}}, {"highest": 2 * BLOCK - 1}],
+)
+def test_blocks_of_another_manifest_model_or_of_ids_that_were_never_given_are_not_believed(
+    tmp_path: Path, opened: dict[str, object]
+) -> None:
+    Opened(tmp_path).compare()
+    other = Opened(tmp_path, **opened)  # type: ignore[arg-type]
+    np.testing.assert_allclose(other.compare().products, VECTORS @ QUERY, atol=0.02)
+    assert other.read == ROWS
+
+
+def test_an_index_whose_vectors_fit_as_they_are_uses_no_blocks(tmp_path: Path) -> None:
+    Opened(tmp_path).compare()
+    roomy = Opened(tmp_path, room=1 << 20)
+    compared = roomy.compare()
+    assert roomy.read == ROWS and compared.rough is None
+
+
+def test_blocks_of_another_size_are_not_taken(tmp_path: Path) -> None:
+    Opened(tmp_path).compare()
+    other = Opened(tmp_path, block=BLOCK // 2)
+    np.testing.assert_allclose(other.compare().products, VECTORS @ QUERY, atol=0.02)
+    assert other.read == ROWS
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_but_the_time(tmp_path: Path) -> None:
+    (tmp_path / "sealed").write_text("in the way")
+    opened = Opened(tmp_path)
+    np.testing.assert_allclose(opened.compare().products, VECTORS @ QUERY, atol=0.02)
+    assert (tmp_path / "sealed").read_text() == "in the way"
+
+
+def test_what_the_cache_drops_is_deleted(tmp_path: Path) -> None:
+    saved = SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6)
+    cache = VectorCache(ROOM, block=BLOCK, saved=saved)
+    for first in (0, ROWS, 2 * ROWS, 3 * ROWS, 4 * ROWS):
+        ids = np.arange(first + 1, first + ROWS + 1, dtype=np.int64)
+        cache.compare(ids, QUERY, lambda at: (VECTORS[at], np.ones(len(at), bool)))
+    kept = [int(block.ids.min()) for block in SealedFiles(tmp_path / "sealed", IDENTITY, lambda: 10**6).read()]
+    assert kept and min(kept) > 1
