@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sidecar.parts.lexical.tokens import words
 
@@ -49,8 +50,8 @@ def message_words(text: str) -> tuple[str, ...]:
 def said_in(code: str, message: Sequence[str]) -> float:
     """The largest share of the message's words that two neighbouring lines with literals have in its order, 0-1; 0 for
     two words and fewer."""
-    wanted = frozenset(message)
-    lines = [_told(line, wanted) if _LITERAL.search(line) else [] for line in code.split("\n")]
+    told_in = _finder(tuple(message)).findall
+    lines = [told_in(line.lower()) if _LITERAL.search(line) else [] for line in code.split("\n")]
     most = 0
     for first, line in enumerate(lines):
         told = [word for one in lines[first : first + _LINES] for word in one] if line else []
@@ -59,8 +60,11 @@ def said_in(code: str, message: Sequence[str]) -> float:
     return max(0, most - _LEAST_SAID + 1) / (max(len(message), _SHORTEST) - _LEAST_SAID + 1)
 
 
-def _told(line: str, wanted: frozenset[str]) -> list[str]:
-    return [word for word in map(str.lower, words(line)) if word in wanted]
+@lru_cache(maxsize=8)
+def _finder(message: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds the words of a message in a text in lower case. Cached, because all passages of a search share it."""
+    longest_first = sorted(set(message), key=lambda word: (-len(word), word))
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
 
 
 def _in_order(one: Sequence[str], other: Sequence[str]) -> int:

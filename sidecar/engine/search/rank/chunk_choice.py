@@ -68,8 +68,9 @@ WEIGHTS: Mapping[str, float] = {
 def shown(signals: Signals, alpha: float) -> Floats:
     """How well each chunk answers, local, relative to the best of its file: 1 for that, less for others, and 0 if
     neither words nor vectors support the chunk or it is not allowed. Alpha is the weight of meaning, 0-1."""
-    table = features_of(signals)
-    total = table @ _scaled(alpha) + np.float32(_MESSAGE * 2 * (1 - alpha)) * signals.message
+    total = features_of(signals) @ _scaled(alpha)
+    if signals.query.message:
+        total = total + np.float32(_MESSAGE * 2 * (1 - alpha)) * signals.message
     supported = _supported(signals, alpha)
     # Rounded, so that equal chunks stay equal in whatever order they are summed.
     total = np.where(supported, np.round(total, 4), -np.inf).astype(np.float32)
@@ -82,8 +83,10 @@ def shown(signals: Signals, alpha: float) -> Floats:
 
 def features_of(signals: Signals) -> Floats:
     """The features of all chunks, shape [chunks, FEATURES]."""
-    makers = (*WORDS.values(), *MEANING.values(), *PRIOR.values())
-    return np.stack([make(signals) for make in makers], 1).astype(np.float32)
+    table = np.empty((len(FEATURES), len(signals.groups.rows)), np.float32)
+    for row, make in enumerate((*WORDS.values(), *MEANING.values(), *PRIOR.values())):
+        table[row] = make(signals)
+    return table.T
 
 
 def _scaled(alpha: float) -> Floats:

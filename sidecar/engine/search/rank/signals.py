@@ -183,8 +183,7 @@ class Signals:
         these the three chunks with the most of its words, are the texts read."""
         said = np.zeros(len(self.groups.rows), np.float32)
         if self.query.message:
-            likely = np.isin(self.groups.position, self.likeliest)
-            words = np.where(likely, self.passages.words, 0)
+            words = self.passages.words * self.of_likeliest(np.ones(len(self.likeliest)))[self.groups.position]
             places, _ = self.groups.strongest(words, _READ)
             places = places[words[places] > 0]
             texts = self.snapshot.stored_chunks(self.groups.rows[places], checked=False)
