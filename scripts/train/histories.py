@@ -22,11 +22,14 @@ _MOST_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class Asked:
-    """A question about a tree, and the paths that answer it."""
+    """A question about a tree, the paths that answer it, and changed tests that do not count as answers.
+    `commit` made the change."""
 
     kind: str
     text: str
     answers: tuple[str, ...]
+    tests: tuple[str, ...]
+    commit: str
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,10 @@ def read_histories(folder: Path, mirrors: Path) -> Iterator[History]:
 def _asked(row: dict[str, Any], there: set[str]) -> Iterator[Asked]:
     files, tests = ([path for path in row[kind] if path in there] for kind in ("files", "tests"))
     if files:
-        yield Asked("long", row["question"], tuple(files))
+        yield Asked("long", row["question"], tuple(files), tuple(tests), row["commit"])
         subject = query_from_subject(row["title"])
         if subject:
-            yield Asked("subject", subject, (*files, *tests))
+            yield Asked("subject", subject, (*files, *tests), (), row["commit"])
 
 
 def unpack_tree(git: Path, revision: str, into: Path) -> None:

@@ -61,6 +61,9 @@ class Exchangeable:
     def __init__(self) -> None:
         self.now: Combiner = NEUTRAL
 
+    def suited_to(self, *, long: bool) -> Combiner:
+        return self.now.suited_to(long=long)
+
     def needs(self, alpha: float) -> frozenset[str]:
         return self.now.needs(alpha)
 
@@ -111,6 +114,7 @@ def _candidates(snapshot: SearchedSnapshot, seen: RankingInput, combiner: Combin
     for row in seen.groups.rows[places]:
         lines = {"startLine": int(snapshot.chunk_start[row]), "endLine": int(snapshot.chunk_end[row])}
         shown.append({"path": snapshot.paths[snapshot.chunk_file[row]], **lines})
+    combiner = combiner.suited_to(long=seen.signals.query.is_long)
     ranked = seen.ranked(combiner.score(seen.features, seen.alpha)) if len(seen.features) else None
     evidence = {name: value(ranked) for name, value in EVIDENCE.items()} if ranked is not None else {}
     return Candidates(shown, seen.features, evidence, _spans(snapshot, seen))
@@ -120,7 +124,7 @@ def _spans(snapshot: SearchedSnapshot, seen: RankingInput) -> list[tuple[int, in
     if not len(seen.features):
         return []
     columns = columns_of(snapshot, COLLECTIONS.index("code"))
-    scores = _SHIPPED.score(seen.features, seen.alpha)
+    scores = _SHIPPED.suited_to(long=seen.signals.query.is_long).score(seen.features, seen.alpha)
     spans = rank_spans(snapshot, columns, seen.groups, scores, seen.shown)
     files = scores.tolist()
     return [(s.position, s.start_line, s.end_line, s.score / files[s.position]) for s in spans.page(0, len(spans))]
@@ -191,13 +195,15 @@ files' first."""
 
 @dataclass(frozen=True)
 class Recipe:
-    """`decay` is AdamW's weight decay (on inputs scaled to deviation 1), `lasso` the weight of the L1 penalty."""
+    """`decay` is AdamW's weight decay (on inputs scaled to deviation 1), `lasso` the weight of the L1 penalty; scaled
+    inputs beyond `clip` count as that."""
 
     steps: int = 250
     rate: float = 0.01
     decay: float = 1.0
     lasso: float = 1e-4
     batch: int = 128
+    clip: float = CLIP
 
 
 def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[int]) -> Matrix:
@@ -210,7 +216,7 @@ def fit(examples: Sequence[Example], recipe: Recipe, seed: int, used: Sequence[i
     usable = [e for e in examples if e.labels.sum() > 0]
     rows = np.concatenate([e.features for e in usable])[:, used]
     mean, deviation = rows.mean(0), rows.std(0) + np.float32(1e-3)
-    inputs = [np.clip((e.features[:, used] - mean) / deviation, -CLIP, CLIP) for e in usable]
+    inputs = [np.clip((e.features[:, used] - mean) / deviation, -recipe.clip, recipe.clip) for e in usable]
     targets = [e.labels / e.labels.sum() for e in usable]
     weights, first, second = (np.zeros(len(used), np.float32) for _ in range(3))
     for step in range(1, recipe.steps + 1):
@@ -258,6 +264,27 @@ def fit_history(examples: Sequence[Example], weights: Matrix, used: Sequence[int
         if move[names.index("tests_others")]:
             move[names.index("is_test")] = -1
     return _moved(examples, weights, moves, HISTORY_HOLD)
+
+
+MESSAGE = "says_message"
+"""It is learned from error messages alone: other questions give it to no file."""
+MESSAGE_HOLD = 1e-2
+LONG_HOLD = 3e-2
+"""`HOLD` of the weights of long questions, on inputs scaled to deviation 1."""
+
+
+def fit_message(examples: Sequence[Example], weights: Matrix) -> Matrix:
+    """Moves the weight of `MESSAGE` to fit those examples in which a file has it; all other weights stay."""
+    column = [feature.name for feature in FEATURES].index(MESSAGE)
+    found = [e for e in examples if e.features[:, column].any()]
+    return _moved(found, weights, [_unit(column)], MESSAGE_HOLD) if found else weights
+
+
+def fit_long(examples: Sequence[Example], weights: Matrix) -> Matrix:
+    """Weights of their own for long questions: those of all others, moved to fit these examples."""
+    deviations = np.concatenate([e.features for e in examples]).std(0) + np.float32(1e-3)
+    moves = [_unit(i) / deviation for i, deviation in enumerate(deviations)]
+    return _moved(examples, weights, moves, LONG_HOLD, steps=300, rate=0.02)
 
 
 def _unit(column: int) -> Matrix:
@@ -315,8 +342,14 @@ def named(raw: Matrix) -> WeightedSum:
 def write_weights(path: Path, combiner: WeightedSum, facts: dict[str, Any]) -> None:
     """Writes a ranker file: `facts`, the base and the weights by feature."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    value = {**facts, "base": combiner.base, "weights": dict(combiner.weights)}
+    value = {**facts, **_as_json(combiner)}
+    if combiner.long is not None:
+        value["long"] = _as_json(combiner.long)
     path.write_text(json.dumps(value, indent=1) + "\n", "utf-8")
+
+
+def _as_json(combiner: WeightedSum) -> dict[str, Any]:
+    return {"base": combiner.base, "weights": dict(combiner.weights)}
 
 
 def current_fingerprint() -> dict[str, object]:

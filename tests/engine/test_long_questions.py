@@ -9,6 +9,8 @@ import pytest
 from sidecar.engine.search.query import understand
 from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.paths import name_under_test, path_facts
+from sidecar.engine.search.rank.scorer import WeightedSum, learned
+from sidecar.engine.search.searcher import Searcher
 from sidecar.model import SearchRequest, never_cancelled
 from tests.engine.search_index import SmallIndex, small_index
 
@@ -154,3 +156,19 @@ def test_the_test_of_a_likely_file_comes_before_other_tests_and_after_the_file(t
     with small_index(tmp_path, files) as index:
         found = index.paths("weigh a parcel")
         assert found[:2] == ["src/parcel.py", "tests/test_parcel.py"]
+
+
+def test_only_a_long_question_is_ranked_by_the_weights_for_long_ones(tmp_path: Path) -> None:
+    shortest, longest = WeightedSum({"length": -1.0}), WeightedSum({"length": 1.0})
+    files = {"a.py": "def place(order):\n    pass\n", "b.py": "def place(order):\n    pass\n" + "x = place\n" * 20}
+    with small_index(tmp_path, files) as index:
+        index.searcher = Searcher(WeightedSum(shortest.weights, long=longest))
+        assert index.paths("place an order")[0] == "a.py"
+        assert index.paths("place an order" + NOISE)[0] == "b.py"
+        index.searcher = Searcher(shortest)
+        assert index.paths("place an order" + NOISE)[0] == "a.py"
+
+
+def test_the_shipped_ranking_has_weights_of_its_own_for_long_questions() -> None:
+    assert learned().suited_to(long=False) == learned()
+    assert learned().suited_to(long=True).weights != learned().weights

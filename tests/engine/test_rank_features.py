@@ -166,7 +166,10 @@ def test_weights_are_chosen_by_name_or_file_and_bad_ones_are_refused(tmp_path: P
     file = tmp_path / "weights.json"
     file.write_text('{"base": 1, "weights": {"best_chunk": 2}}')
     assert choose(str(file)) == WeightedSum({"best_chunk": 2.0}, 1.0)
-    for text in ('{"base": 1, "weights": {"best_guess": 2}}', '{"weights": []}', "{"):
+    file.write_text('{"base": 1, "weights": {"best_chunk": 2}, "long": {"base": 0, "weights": {"similarity": 3}}}')
+    assert choose(str(file)) == WeightedSum({"best_chunk": 2.0}, 1.0, WeightedSum({"similarity": 3.0}))
+    bad_long = '{"base": 1, "weights": {}, "long": {"base": 0, "weights": {"best_guess": 2}}}'
+    for text in ('{"base": 1, "weights": {"best_guess": 2}}', bad_long, '{"weights": []}', "{"):
         file.write_text(text)
         with pytest.raises(ConfigInvalid, match=r"[Tt]rain"):
             choose(str(file))

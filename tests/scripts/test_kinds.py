@@ -58,6 +58,14 @@ def test_a_file_is_ranked_by_the_weights_and_compared_with_plain_rankings() -> N
     assert found["ours, title alone"] == [("d.py", 1, 9)]
 
 
+def test_a_long_question_is_judged_by_the_weights_for_long_ones_and_its_title_is_not() -> None:
+    by_length = WeightedSum(BY_FIRST.weights, long=WeightedSum({FEATURES[0].name: -1.0}))
+    asked = replace(ASKED, query=ASKED.query + " and never as a comment" * 10)
+    found = KINDS.rankings(Answered(asked, seen("a.py", "b.py"), seen("c.py", "d.py")), by_length)
+    assert [path for path, _, _ in found["ours"]] == ["a.py", "b.py"]
+    assert [path for path, _, _ in found["ours, title alone"]] == ["d.py", "c.py"]
+
+
 @pytest.mark.parametrize(("tests", "rank"), [(True, 3), (False, 2)])
 def test_a_test_above_the_answer_is_a_place_only_if_tests_count(tests: bool, rank: int) -> None:
     places = [("tests/test_lines.py", 1, 9), ("src/other.py", 1, 9), ("src/lines.py", 1, 9)]

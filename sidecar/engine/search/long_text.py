@@ -302,6 +302,8 @@ def _names(text: str, code: tuple[TextSpan, ...], frames: list[_Frame]) -> tuple
 
 
 _QUALIFIES = re.compile(r".*(?:[@$]|\w[.#]|::|->)")
+_MAY_QUALIFY = frozenset("@$.#:>")
+"""What these end with: most words follow a blank, and are not looked at further."""
 _GOES_ON = re.compile(r"[./]\w")
 
 
@@ -320,6 +322,8 @@ def _has_inner(word: str) -> bool:
 
 
 def _qualified(text: str, start: int, end: int) -> bool:
+    if text[start - 1 : start] not in _MAY_QUALIFY:
+        return False
     return bool(_QUALIFIES.fullmatch(text, max(0, start - 3), start)) and not _GOES_ON.match(text, end)
 
 
@@ -352,6 +356,8 @@ def _mentioned(text: str) -> Iterator[FileMention]:
                 continue
             start, end = inside.span("path")
         word = text[start:end].rstrip(".-/\\")
+        if "." not in word:
+            continue
         path = _slashed(word)
         name = path.rpartition("/")[2]
         if len(word) > _LONGEST_PATH:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from sidecar.engine.search.long_text import FileMention, LongText, is_long, parts_of
+from sidecar.engine.search.messages import message_words
 from sidecar.engine.search.rank.paths import names_platform
 from sidecar.parts.lexical.tokens import STOP_WORDS, fold_name, query_terms, words
 
@@ -56,6 +57,8 @@ class Query:
     A long question (see `long_text`) is asked twice in one: its title, and the whole of it. `title_terms` are then
     those of the title, `aside` the names that only the rest has, `meaning` is its prose, and `files` those that it
     names. `plain` and `joined` come from the title. Otherwise these are empty, and `meaning` is the text.
+
+    `message` are the words of a short query that reads like an error message, in order; otherwise it is empty.
     """
 
     text: str
@@ -75,6 +78,8 @@ class Query:
     title_terms: tuple[str, ...] = ()
     aside: frozenset[str] = frozenset()
     files: tuple[FileMention, ...] = ()
+    is_long: bool = False
+    message: tuple[str, ...] = ()
 
 
 def understand(text: str) -> Query:
@@ -104,6 +109,7 @@ def _understand_short(stripped: str) -> Query:
         wants_records=_RECORDS.search(stripped) is not None,
         wants_platform=names_platform(stripped),
         meaning=stripped,
+        message=message_words(stripped),
     )
 
 
@@ -131,6 +137,7 @@ def _understand_long(parts: LongText) -> Query:
         title_terms=query_terms(title),
         aside=frozenset(names) - first,
         files=parts.files,
+        is_long=True,
     )
 
 

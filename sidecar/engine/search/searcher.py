@@ -20,6 +20,7 @@ from sidecar.engine.search.hits import rank_spans, to_hit, within_budget
 from sidecar.engine.search.named import with_definitions
 from sidecar.engine.search.query import Query, understand
 from sidecar.engine.search.rank.candidates import keep_allowed, propose
+from sidecar.engine.search.rank.chunk_choice import shown
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
 from sidecar.engine.search.rank.confidence import Confidence, Ranked
@@ -138,8 +139,9 @@ class Searcher:
             allowed = allowed_chunks(snapshot, columns, request)
         found = self._find(source, columns, query, request, allowed, clock, cancelled)
         with clock.stage("rank"):
-            seen = self._examine(snapshot, columns, query, found, allowed, self._combiner.needs(found.alpha))
-            scores = self._combiner.score(seen.features, found.alpha)
+            combiner = self._combiner.suited_to(long=query.is_long)
+            seen = self._examine(snapshot, columns, query, found, allowed, combiner.needs(found.alpha))
+            scores = combiner.score(seen.features, found.alpha)
             spans = rank_spans(snapshot, columns, seen.groups, scores, seen.shown) if len(scores) else None
             judged = self._confidence.calibration(found.mode, found.model) if request.collection == "code" else None
             confidence = judged.probability(seen.ranked(scores)) if judged is not None and len(scores) else None
@@ -152,7 +154,7 @@ class Searcher:
                     snapshot,
                     span,
                     [next(texts) for _ in span.rows],
-                    self._combiner.contributions(seen.features[span.position], found.alpha) if request.explain else {},
+                    combiner.contributions(seen.features[span.position], found.alpha) if request.explain else {},
                     query.terms if request.explain else None,
                 )
                 for span in page
@@ -238,7 +240,7 @@ class Searcher:
         return RankingInput(
             groups,
             compute_features(signals, wanted),
-            passages.shown(closeness, found.alpha),
+            shown(signals, found.alpha),
             found.alpha,
             signals,
             found.cosines,

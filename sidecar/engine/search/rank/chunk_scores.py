@@ -16,11 +16,6 @@ from sidecar.parts.lexical.bm25 import Floats
 
 _SCORED = 3
 """Chunks of a candidate file whose cosine is computed even if the vector search did not return them."""
-_WORDS = 1.0
-_NAMES = 0.5
-_SOUGHT = 1.0
-_PLAIN = 0.3
-_CLOSENESS = 1.0
 
 
 @dataclass(frozen=True)
@@ -96,13 +91,3 @@ class ChunkScores:
         scores = self.words + self.names + self.sought
         places, _ = self.groups.strongest(scores, _SCORED)
         return self.groups.rows[places[scores[places] > 0]]
-
-    def shown(self, closeness: Closeness, alpha: float) -> Floats:
-        """How well each chunk answers, for choosing among the chunks of one file: words, names that start in it (a
-        definition is read from its start), and closeness, mixed by alpha. 0 if nothing supports the chunk or it is not
-        allowed."""
-        words = _WORDS * self.words + _NAMES * self.names + _SOUGHT * self.sought + _PLAIN * self.plain
-        scores = (1 - alpha) * words
-        if alpha > 0:
-            scores = scores + np.float32(alpha * _CLOSENESS) * closeness.scaled
-        return np.asarray(np.where(self.allowed, scores, 0), np.float32)

@@ -109,6 +109,11 @@ def named_in_text(e: Signals) -> Floats:
     return e.symbols.files_named[e.files]
 
 
+def says_message(e: Signals) -> Floats:
+    """How much of an error message one of the file's literals says: what is pasted is looked for where it is built."""
+    return e.groups.best(e.message)
+
+
 def closest_of_all(e: Signals) -> Floats:
     """How far the closest chunk's cosine lies above the candidates' mean, in standard deviations; -2 to 4 are mapped to
     0-1. A lead says more than a high cosine."""
@@ -244,6 +249,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("defines_word", "word", defines_word, "it defines something named by a word of the query"),
     Feature("named_so", "word", named_so, "the file's name is a name from the query"),
     Feature("named_in_text", "word", named_in_text, "the question names the file", extra=True),
+    Feature("says_message", "word", says_message, "a text in it reads like the message", extra=True),
     Feature("users_match", "word", users_match, "files that use it match the query"),
     Feature("users_mean", "word", users_mean, "on average, the files that use it match the query"),
     Feature("similarity", "meaning", similarity, "a passage is close in meaning to the query"),

@@ -27,10 +27,12 @@ _SOURCES = (
     "search/rank/word_scores.py",
     "search/rank/chunk_scores.py",
     "search/rank/paths.py",
+    "search/rank/chunk_choice.py",
     "search/rank/definitions.py",
     "search/rank/named_files.py",
     "search/query.py",
     "search/long_text.py",
+    "search/messages.py",
     "ingest/embedding_text.py",
 )
 

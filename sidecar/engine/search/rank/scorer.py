@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ class Combiner(Protocol):
     def needs(self, alpha: float) -> frozenset[str]:
         """Names of the features that have a weight at this alpha; the values of all others may be left at 0."""
 
+    def suited_to(self, *, long: bool) -> Combiner:
+        """The combiner for a long question, or for any other query."""
+
     def score(self, features: Floats, alpha: float) -> Floats:
         """One score per candidate, shape [candidates], above 0 and at most 1."""
 
@@ -51,10 +54,17 @@ class WeightedSum:
 
     `base` is a constant that is added to the sum. Hits multiply a file's score by factors (`hits.py`), so `base`
     decides how much a difference between two files' features matters there.
+
+    `long` are the weights for long questions, if these have weights of their own.
     """
 
     weights: Mapping[str, float]
     base: float = 0.0
+    long: WeightedSum | None = None
+
+    def suited_to(self, *, long: bool) -> WeightedSum:
+        """The weights for a long question, or for any other query."""
+        return self.long if long and self.long is not None else self
 
     def score(self, features: Floats, alpha: float) -> Floats:
         """One score per candidate, shape [candidates]. Sums below 0.05 are squeezed into (0, 0.05)."""
@@ -98,19 +108,25 @@ def learned(path: Path = _LEARNED) -> WeightedSum:
     or weighs a feature that does not exist."""
     try:
         read = json.loads(path.read_text("utf-8"))
-        weights, base = {str(n): float(w) for n, w in read["weights"].items()}, float(read["base"])
+        long = _read(read["long"]) if "long" in read else None
+        found = replace(_read(read), long=long)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigInvalid(
             f"{shown.place(path)} holds no ranking weights ({shown.reason(error)}). Write it with "
             f"scripts/train/train-ranker."
         ) from error
-    unknown = set(weights) - {feature.name for feature in FEATURES}
+    named = {*found.weights, *(long.weights if long is not None else ())}
+    unknown = named - {feature.name for feature in FEATURES}
     if unknown:
         raise ConfigInvalid(
             f"{shown.place(path)} has weights for unknown features ({', '.join(sorted(unknown))}); train the "
             f"ranker again."
         )
-    return WeightedSum(weights, base)
+    return found
+
+
+def _read(value: Mapping[str, Any]) -> WeightedSum:
+    return WeightedSum({str(n): float(w) for n, w in value["weights"].items()}, float(value["base"]))
 
 
 def choose(ranker: str) -> Combiner:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.search.messages import said_in
 from sidecar.engine.search.query import Query
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups, relative
 from sidecar.engine.search.rank.chunk_scores import ChunkScores, Closeness
@@ -25,6 +26,8 @@ from sidecar.parts.lexical.bm25 import Floats
 _DOCUMENTATION = 1
 _LOOKED_UP = 16
 _LIKELY = 3
+_READ = 3
+"""Passages of a likely file that are read for an error message."""
 _ANY = np.float32(1e-3)
 SPAN = 0.35
 """A cosine at least this far below the best one counts as unrelated, for static and for transformer models alike."""
@@ -178,6 +181,19 @@ class Signals:
         paths = self.snapshot.paths
         names = [paths[file] for file in self.files.tolist()]
         return np.sort(strongest(np.asarray(self.merit + _ANY, np.float32), _LOOKED_UP, names))
+
+    @cached_property
+    def message(self) -> Floats:
+        """How much of the error message that the query is each chunk says: local. Only of the likeliest files, and of
+        these the three chunks with the most of its words, are the texts read."""
+        said = np.zeros(len(self.groups.rows), np.float32)
+        if self.query.message:
+            words = self.passages.words * self.of_likeliest(np.ones(len(self.likeliest)))[self.groups.position]
+            places, _ = self.groups.strongest(words, _READ)
+            places = places[words[places] > 0]
+            texts = self.snapshot.stored_chunks(self.groups.rows[places], checked=False)
+            said[places] = [said_in(one.text, self.query.message) for one in texts]
+        return said
 
     @cached_property
     def closeness_lead(self) -> Floats:

@@ -1,0 +1,125 @@
+"""Which chunks of a file are shown: named features of chunks, and a weighted sum of them.
+
+The sum compares only chunks of one file. `scripts/train/train-chunks` fits the weights to the annotated lines of short
+questions and to the lines that commits changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from sidecar.engine.search.rank.chunk_groups import ChunkGroups
+from sidecar.engine.search.rank.signals import Signals
+from sidecar.engine.search.source import Flags
+from sidecar.parts.lexical.bm25 import Floats
+
+_FUNCTIONS = ("function", "method", "constructor", "macro")
+_TYPES = ("class", "type", "namespace")
+_LONG = 4.0
+"""The length norm of a chunk that counts as entirely long."""
+_BEST, _WORST = 4.0, -2.0
+_SPREAD = 0.01
+_SHARPNESS = 0.1
+"""How much worse a lower sum is: a chunk one below its file's best has exp(-0.1) of its value."""
+_MESSAGE = 6.0
+"""The weight of the error message that a chunk says; set by hand, 4 and 8 are as good."""
+
+WORDS: Mapping[str, Callable[[Signals], Floats]] = {
+    "words": lambda e: e.passages.words,
+    "cover": lambda e: e.passages.cover,
+    "cover_in_file": lambda e: _within(e.groups, e.passages.cover),
+    "names": lambda e: e.passages.names,
+    "names_in_file": lambda e: _within(e.groups, e.passages.names),
+    "sought": lambda e: e.passages.sought,
+}
+"""BM25 and the share of the query's idf, in the chunk and in the names that start in it (a definition is read from its
+start), each as it is or relative to the file's best; and the weight of a sought definition."""
+MEANING: Mapping[str, Callable[[Signals], Floats]] = {
+    "closeness": lambda e: e.closeness.scaled,
+    "lead": lambda e: _lead(e.groups, e.closeness.known),
+}
+"""The cosine between the least and the most of all candidates, and in standard deviations above the file's mean."""
+PRIOR: Mapping[str, Callable[[Signals], Floats]] = {
+    "is_first": lambda e: _first(e.groups),
+    "is_function": lambda e: _of_kind(e, _FUNCTIONS),
+    "is_type": lambda e: _of_kind(e, _TYPES),
+    "length": lambda e: np.minimum(e.columns.chunk_norms[e.groups.rows] / np.float32(_LONG), 1),
+}
+"""The beginning of a file imports and explains; a function does something, a type only begins there."""
+FEATURES: tuple[str, ...] = (*WORDS, *MEANING, *PRIOR)
+WEIGHTS: Mapping[str, float] = {
+    "words": 0.81,
+    "cover": 1.04,
+    "cover_in_file": 0.6,
+    "names": 1.06,
+    "names_in_file": 0.33,
+    "sought": 1.53,
+    "closeness": 0.94,
+    "lead": 1.57,
+    "is_first": -0.19,
+    "is_function": 0.3,
+    "is_type": -0.26,
+    "length": 0.46,
+}
+
+
+def shown(signals: Signals, alpha: float) -> Floats:
+    """How well each chunk answers, local, relative to the best of its file: 1 for that, less for others, and 0 if
+    neither words nor vectors support the chunk or it is not allowed. Alpha is the weight of meaning, 0-1."""
+    total = features_of(signals) @ _scaled(alpha)
+    if signals.query.message:
+        total = total + np.float32(_MESSAGE * 2 * (1 - alpha)) * signals.message
+    supported = _supported(signals, alpha)
+    # Rounded, so that equal chunks stay equal in whatever order they are summed.
+    total = np.where(supported, np.round(total, 4), -np.inf).astype(np.float32)
+    if not len(total):
+        return total
+    best = signals.groups.best(total)[signals.groups.position]
+    behind = np.where(supported, total - np.where(supported, best, 0), -np.inf)
+    return np.asarray(np.exp(np.float32(_SHARPNESS) * behind), np.float32)
+
+
+def features_of(signals: Signals) -> Floats:
+    """The features of all chunks, shape [chunks, FEATURES]."""
+    table = np.empty((len(FEATURES), len(signals.groups.rows)), np.float32)
+    for row, make in enumerate((*WORDS.values(), *MEANING.values(), *PRIOR.values())):
+        table[row] = make(signals)
+    return table.T
+
+
+def _scaled(alpha: float) -> Floats:
+    scales = [2 * (1 - alpha)] * len(WORDS) + [2 * alpha] * len(MEANING) + [1.0] * len(PRIOR)
+    return np.array([WEIGHTS[name] * scale for name, scale in zip(FEATURES, scales, strict=True)], np.float32)
+
+
+def _supported(e: Signals, alpha: float) -> Flags:
+    p = e.passages
+    by_word = (p.words > 0) | (p.names > 0) | (p.sought > 0) | (p.plain > 0)
+    by_meaning = e.closeness.scaled > 0
+    return np.asarray(p.allowed & ((by_word & (alpha < 1)) | (by_meaning & (alpha > 0))))
+
+
+def _within(groups: ChunkGroups, values: Floats) -> Floats:
+    """The values relative to the best of each file."""
+    best = groups.best(values)[groups.position]
+    return np.divide(values, best, out=np.zeros_like(values), where=best > 0)
+
+
+def _lead(groups: ChunkGroups, values: Floats) -> Floats:
+    """How far each value lies above the mean of its file, in standard deviations; -2 to 4 are mapped to 0-1."""
+    away = values - groups.mean(values)[groups.position]
+    spread = np.sqrt(groups.mean(away * away))[groups.position] + np.float32(_SPREAD)
+    return np.asarray((np.clip(away / spread, _WORST, _BEST) - _WORST) / (_BEST - _WORST), np.float32)
+
+
+def _first(groups: ChunkGroups) -> Floats:
+    first = np.zeros(len(groups.rows), np.float32)
+    first[groups.starts] = 1
+    return first
+
+
+def _of_kind(e: Signals, kinds: tuple[str, ...]) -> Floats:
+    wanted = np.array([kind in kinds for kind in e.snapshot.kinds], np.float32)
+    return wanted[e.snapshot.chunk_kind[e.groups.rows]]
