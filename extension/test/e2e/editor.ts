@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CODE_SERVER, NODE, SIDECAR, VSIX } from "./places";
+import { CODE_SERVER, NODE, PROBE, SIDECAR, VSCE, VSIX } from "./places";
 import { indexWorkspace, makeWorkspace } from "./workspace";
 
 export interface EditorOptions {
@@ -27,6 +27,8 @@ export interface EditorOptions {
   env: Record<string, string>;
   /** Install the extension at all. */
   extension: boolean;
+  /** Install one more, which stands for those of others. */
+  probe: boolean;
 }
 
 export const DEFAULTS: EditorOptions = {
@@ -41,6 +43,7 @@ export const DEFAULTS: EditorOptions = {
   user: {},
   env: {},
   extension: true,
+  probe: false,
 };
 
 export interface Editor {
@@ -123,6 +126,8 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
   const common = settle(root, options);
   const run = [CODE_SERVER, ...common];
   if (options.extension) execFileSync(NODE, [...run, "--install-extension", VSIX, "--force"], { env, stdio: "pipe" });
+  if (options.probe)
+    execFileSync(NODE, [...run, "--install-extension", packProbe(root), "--force"], { env, stdio: "pipe" });
   const port = await freePort();
   const trust = options.trusted ? ["--disable-workspace-trust"] : [];
   const child = spawn(NODE, [...run, ...SERVING, "--bind-addr", `127.0.0.1:${port}`, ...trust, opened], {
@@ -162,6 +167,14 @@ function newHome(): string {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }
+}
+
+/** Packs the tests' own extension; returns the file. */
+function packProbe(root: string): string {
+  const file = join(root, "probe.vsix");
+  const options = ["--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", file];
+  execFileSync(NODE, [VSCE, "package", ...options], { cwd: PROBE, stdio: "pipe" });
+  return file;
 }
 
 function programIn(root: string): string {
