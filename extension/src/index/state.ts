@@ -5,7 +5,10 @@ import { inMarkdown, visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 
-/** What a person sees of an index; `stale` and `partial` are distinguished from `ready`. */
+/**
+ * What a person sees of an index; `stale` and `partial` are distinguished from `ready`. `unfinished`: its first building
+ * has ended before it was complete.
+ */
 export type Condition =
   | "off"
   | "starting"
@@ -13,6 +16,7 @@ export type Condition =
   | "missing"
   | "indexing"
   | "partial"
+  | "unfinished"
   | "stale"
   | "failed"
   | "wordsOnly"
@@ -42,7 +46,7 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
 function conditionOfIndex(facts: Facts): Condition {
   const { status, coverage = 1, modelUpgrade } = facts;
   if (isWithoutModel(facts)) return "wordsOnly";
-  const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
+  const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "unfinished" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
   if (isBehind(facts)) return "stale";
@@ -82,6 +86,12 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     text: (facts) => `Partial ${percentHeld(facts)} %`,
     severity: "warning",
     says: "The index does not hold everything yet: searches may miss something.",
+  },
+  unfinished: {
+    icon: "circle-large-outline",
+    text: (facts) => `Partial ${percentHeld(facts)} %`,
+    severity: "warning",
+    says: "Indexing has ended before the index was complete. Continue Indexing completes it.",
   },
   stale: {
     icon: "history",
