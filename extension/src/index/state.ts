@@ -46,7 +46,8 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
 function conditionOfIndex(facts: Facts): Condition {
   const { status, coverage = 1, modelUpgrade } = facts;
   if (isWithoutModel(facts)) return "wordsOnly";
-  const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "unfinished" } as const;
+  if (isUnfinished(facts)) return "unfinished";
+  const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
   if (isBehind(facts)) return "stale";
@@ -56,6 +57,11 @@ function conditionOfIndex(facts: Facts): Condition {
 /** While it is indexed, its progress is what matters. */
 function isWithoutModel({ status, wordsOnly = false }: Facts): boolean {
   return wordsOnly && status !== "indexing";
+}
+
+/** One that was complete once, and has lost vectors, makes them again by itself. */
+function isUnfinished({ status, coverage = 1, totalFiles = 0, workspaceFiles }: Facts): boolean {
+  return status === "incomplete" && !(workspaceFiles === totalFiles && coverage < 1);
 }
 
 function isBehind({ pendingFiles = 0, behind = false }: Facts): boolean {

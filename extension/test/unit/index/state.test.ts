@@ -37,6 +37,7 @@ test.each<[string, State, Partial<IndexStatus> | undefined]>([
   ["missing", "running", { status: "not_found" }],
   ["indexing", "running", { ...READY, status: "indexing" }],
   ["unfinished", "running", { ...READY, status: "incomplete", coverage: 0.4 }],
+  ["partial", "running", { ...READY, status: "incomplete", workspaceFiles: 1234, coverage: 0.4 }],
   ["partial", "running", { ...READY, coverage: 0.99 }],
   ["stale", "running", { ...READY, pendingFiles: 3 }],
   ["stale", "running", { ...READY, behind: true }],
