@@ -82,8 +82,8 @@ def create_index(context: Context, params: NoParams) -> CreateResult:
 
 
 def ask_to_create(context: Context, params: NoParams) -> Question:
-    """Raises `IndexExists` or `IndexingInProgress` instead of asking when the index cannot be created. One that has never
-    been complete is continued."""
+    """Raises `IndexExists` or `IndexingInProgress` instead of asking when the index cannot be created. One that was
+    never complete is continued."""
     status = context.workspace.status()
     refuse_while_indexing(status)
     exists = status.status != "not_found" and (status.generation or status.files) and status.holds.complete
