@@ -1,21 +1,34 @@
 // Stands for other people's extensions: a language whose symbols come late, an agent that invokes the editor's language
 // model tools, and a model that a chat may choose.
-const { writeFileSync } = require("node:fs");
+const { readFileSync, unwatchFile, watchFile, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const vscode = require("vscode");
 
 exports.activate = ({ subscriptions }) => {
+  const language = { language: "probe" };
+  const symbols = join(beside(), "symbols");
+  watchFile(symbols, { interval: 200 }, () => {
+    unwatchFile(symbols);
+    subscriptions.push(vscode.languages.registerDocumentSymbolProvider(language, { provideDocumentSymbols }));
+  });
   subscriptions.push(
-    vscode.commands.registerCommand("probe.tellSymbols", () => {
-      subscriptions.push(
-        vscode.languages.registerDocumentSymbolProvider({ language: "probe" }, { provideDocumentSymbols }),
-      );
-    }),
+    vscode.languages.registerCodeLensProvider(language, { provideCodeLenses }),
     vscode.commands.registerCommand("probe.invokeTools", invokeTools),
     vscode.lm.registerLanguageModelChatProvider("probe", MODEL),
   );
   void vscode.lm.selectChatModels({ vendor: "probe" });
 };
+
+/** The folder that the folder on screen is in. */
+function beside() {
+  return join(vscode.workspace.workspaceFolders[0].uri.fsPath, "..");
+}
+
+/** Tells that the editor has asked for lenses, which it asks of all at once. */
+function provideCodeLenses() {
+  writeFileSync(join(beside(), "asked-for-lenses"), "");
+  return [];
+}
 
 /** Every line that begins with `def` is a function. */
 function provideDocumentSymbols(document) {
@@ -26,13 +39,10 @@ function provideDocumentSymbols(document) {
 
 /** Invokes what the file `asked.json` beside the folder names, and writes what comes into `told.json`. */
 async function invokeTools() {
-  const beside = join(vscode.workspace.workspaceFolders[0].uri.fsPath, "..");
-  const asked = JSON.parse(
-    Buffer.from(await vscode.workspace.fs.readFile(vscode.Uri.file(join(beside, "asked.json")))),
-  );
+  const asked = JSON.parse(readFileSync(join(beside(), "asked.json"), "utf8"));
   const told = [];
   for (const { tool, input } of asked) told.push(await invoke(tool, input));
-  writeFileSync(join(beside, "told.json"), JSON.stringify(told));
+  writeFileSync(join(beside(), "told.json"), JSON.stringify(told));
 }
 
 async function invoke(tool, input) {
