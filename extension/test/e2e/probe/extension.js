@@ -1,16 +1,20 @@
 // Stands for other people's extensions: a language whose symbols come late, an agent that invokes the editor's language
 // model tools, and a model that a chat may choose.
-const { readFileSync, unwatchFile, watchFile, writeFileSync } = require("node:fs");
+const { readFileSync, writeFileSync } = require("node:fs");
 const { join } = require("node:path");
 const vscode = require("vscode");
 
+/** A language is told this long after the editor has last asked for lenses: it does not ask again by itself. */
+const QUIET_MS = 2500;
+let lastAsked = Infinity;
+
 exports.activate = ({ subscriptions }) => {
   const language = { language: "probe" };
-  const symbols = join(beside(), "symbols");
-  watchFile(symbols, { interval: 200 }, () => {
-    unwatchFile(symbols);
+  const waiting = setInterval(() => {
+    if (Date.now() - lastAsked < QUIET_MS) return;
+    clearInterval(waiting);
     subscriptions.push(vscode.languages.registerDocumentSymbolProvider(language, { provideDocumentSymbols }));
-  });
+  }, 200);
   subscriptions.push(
     vscode.languages.registerCodeLensProvider(language, { provideCodeLenses }),
     vscode.commands.registerCommand("probe.invokeTools", invokeTools),
@@ -24,9 +28,9 @@ function beside() {
   return join(vscode.workspace.workspaceFolders[0].uri.fsPath, "..");
 }
 
-/** Tells that the editor has asked for lenses, which it asks of all at once. */
+/** The editor asks all for lenses at once; from when it was last seen to ask. */
 function provideCodeLenses() {
-  writeFileSync(join(beside(), "asked-for-lenses"), "");
+  lastAsked = Date.now();
   return [];
 }
 
