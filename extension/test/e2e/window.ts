@@ -17,7 +17,7 @@ const ANSWER_MS = 20_000;
 /** A toast stays longer than a look at the screen takes, and goes before this. */
 const NOTICE_MS = 15_000;
 const TRIES_MS = 120_000;
-/** Around a part of a picture, in pixels. */
+/** Beside a part of a picture, in pixels. */
 const MARGIN = 16;
 
 /** A palette that has its answer: the count stands above the first row. */
@@ -392,8 +392,8 @@ export class Window {
   async pictureFromTo(name: string, first: Locator, last: Locator): Promise<void> {
     const [from, to] = [await first.boundingBox(), await last.boundingBox()];
     if (from === null || to === null) throw new Error("not on screen");
-    const edge = { x: from.x - MARGIN, y: from.y - MARGIN };
-    const clip = { ...edge, width: from.width + 2 * MARGIN, height: to.y + to.height - edge.y + MARGIN };
+    const width = from.width + 2 * MARGIN;
+    const clip = { x: from.x - MARGIN, y: from.y, width, height: to.y + to.height - from.y + MARGIN / 2 };
     mkdirSync(PICTURES, { recursive: true });
     await this.page.screenshot({ path: join(PICTURES, `${name}.png`), clip });
   }
