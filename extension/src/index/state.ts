@@ -44,14 +44,18 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
 }
 
 function conditionOfIndex(facts: Facts): Condition {
-  const { status, coverage = 1, modelUpgrade } = facts;
+  const { status, coverage = 1 } = facts;
   if (isWithoutModel(facts)) return "wordsOnly";
   if (isUnfinished(facts)) return "unfinished";
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
+  return conditionOfWhole(facts);
+}
+
+function conditionOfWhole(facts: Facts): Condition {
   if (isBehind(facts)) return "stale";
-  return modelUpgrade === undefined ? "ready" : "upgrading";
+  return facts.modelUpgrade === undefined ? "ready" : "upgrading";
 }
 
 /** While it is indexed, its progress is what matters. */
