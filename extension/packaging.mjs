@@ -10,8 +10,12 @@ export function repositoryOf(given = "") {
   return address;
 }
 
+/** What the editor itself runs. */
+const HOOKS = ["vscode:uninstall"];
+
 /** The manifest without what only a developer needs. */
-export function manifestFor({ devDependencies: _, scripts: __, ...own }, repository) {
+export function manifestFor({ devDependencies: _, scripts, ...all }, repository) {
+  const own = { ...all, scripts: Object.fromEntries(HOOKS.map((name) => [name, scripts[name]])) };
   if (repository === "") return own;
   return {
     ...own,

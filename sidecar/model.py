@@ -475,13 +475,15 @@ class Coverage:
 
     `indexed` counts its files; `missing` counts, by reason, the files that belong in it and are not there. `whole`:
     whether all files of the workspace were listed once, so that the counts are of all of them; `complete`: whether it
-    has held all of them once.
+    has held all of them once; `cancelled`: whether a person has ended its building before that, and nobody has asked
+    for it since.
     """
 
     indexed: int = 0
     missing: tuple[tuple[Lack, int], ...] = ()
     whole: bool = True
     complete: bool = True
+    cancelled: bool = False
 
     @property
     def total(self) -> int:
@@ -780,6 +782,13 @@ class Workspace(Protocol):
         """Creates the index of the whole workspace, without the model upgrade. One that is limited to patterns grows.
 
         Raises IndexExists, IndexingInProgress, IndexLocked, Cancelled.
+        """
+
+    def stay_cancelled(self) -> None:
+        """Called when a person has cancelled the job that runs: no search goes on with what it has left undone.
+
+        Waits for the end of the job. Does nothing to an index that has been complete once. Whoever asks for the index
+        afterwards has it completed.
         """
 
     def rebuild(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:

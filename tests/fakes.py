@@ -127,6 +127,9 @@ class FakeWorkspace:
         self._check(may_be_missing=True)
         return self._build(progress, cancelled)
 
+    def stay_cancelled(self) -> None:
+        self.stays_cancelled = True
+
     def reindex_file(self, path: str) -> FileReport:
         self._check()
         self._inside(path)

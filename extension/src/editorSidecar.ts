@@ -8,7 +8,7 @@ import { TOOLS } from "./protocol.gen";
 import { Consents } from "./server/consents";
 import { Life } from "./server/life";
 import { environmentFor, type Program } from "./server/program";
-import { SECTION, launchSettings } from "./settings";
+import { concernsSidecar, launchSettings } from "./settings";
 import { SetUpProblem } from "./setup/problem";
 import { run } from "./setup/run";
 import type { FolderStatus, Notifications, Place, Requests, Sidecar, State } from "./sidecar";
@@ -58,8 +58,7 @@ export class EditorSidecar implements Sidecar, vscode.Disposable {
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()),
       vscode.workspace.onDidChangeWorkspaceFolders((change) => this.foldersChanged(change)),
       vscode.workspace.onDidChangeConfiguration((change) => {
-        if (change.affectsConfiguration(SECTION) && !change.affectsConfiguration(`${SECTION}.trace`))
-          void this.restart();
+        if (concernsSidecar((setting) => change.affectsConfiguration(setting))) void this.restart();
       }),
     ];
   }

@@ -53,3 +53,9 @@ export function split(
   }
   return { options, environment };
 }
+
+/** Whether a change is of something that the sidecar is started with. */
+export function concernsSidecar(isChanged: (setting: string) => boolean): boolean {
+  const keys = ["path", "python", ...SIDECAR_SETTINGS.map(({ key }) => key)];
+  return keys.some((key) => isChanged(`${SECTION}.${key}`));
+}

@@ -252,6 +252,13 @@ class IndexedWorkspace:
         return lambda generation: self._builder.bring_up_to_date(generation, progress, stop)
 
     @counted
+    def stay_cancelled(self) -> None:
+        """See `sidecar.model.Workspace.stay_cancelled`."""
+        with self._jobs.lock:
+            self._builder.note_cancelled()
+        self.activity.changed()
+
+    @counted
     def reindex_file(self, path: str) -> FileReport:
         """Indexes one file again, or removes it if it no longer exists.
 

@@ -17,6 +17,9 @@ AWAITED_TABLE = "CREATE TABLE IF NOT EXISTS awaited(path TEXT PRIMARY KEY) WITHO
 """The files that a pass has found and not read yet. Manifests of earlier versions get the table when they are opened
 for writing."""
 
+CANCELLED = "cancelled"
+"""The key of the manifest's meta table that says whether somebody has cancelled the building of the index."""
+
 _REASONS: dict[Rule, Lack] = {
     Rule.TOO_MANY: "maxFiles",
     Rule.TOO_LARGE: "maxFileSize",
@@ -56,9 +59,19 @@ def read_coverage(connection: sqlite3.Connection) -> Coverage:
         counts[reason] = counts.get(reason, 0) + count
     counts["unreadable"] = counts.get("unreadable", 0) + _failed(connection)
     (indexed,) = connection.execute("SELECT count(*) FROM files").fetchone()
-    (whole,) = connection.execute("SELECT coalesce(max(value), 0) FROM meta WHERE key = 'complete'").fetchone()
+    complete = _is_set(connection, "complete")
     missing = tuple((reason, count) for reason, count in counts.items() if count)
-    return Coverage(indexed, missing, bool(whole) or bool(counts["not-read-yet"]), bool(whole))
+    return Coverage(indexed, missing, complete or bool(counts["not-read-yet"]), complete, is_cancelled(connection))
+
+
+def is_cancelled(connection: sqlite3.Connection) -> bool:
+    """See `Coverage.cancelled`."""
+    return _is_set(connection, CANCELLED) and not _is_set(connection, "complete")
+
+
+def _is_set(connection: sqlite3.Connection, key: str) -> bool:
+    (value,) = connection.execute("SELECT coalesce(max(value), 0) FROM meta WHERE key = ?", (key,)).fetchone()
+    return bool(value)
 
 
 def why_no_files(connection: sqlite3.Connection) -> str:

@@ -82,10 +82,12 @@ def create_index(context: Context, params: NoParams) -> CreateResult:
 
 
 def ask_to_create(context: Context, params: NoParams) -> Question:
-    """Raises `IndexExists` or `IndexingInProgress` instead of asking when the index cannot be created."""
+    """Raises `IndexExists` or `IndexingInProgress` instead of asking when the index cannot be created. One that was
+    never complete is continued."""
     status = context.workspace.status()
     refuse_while_indexing(status)
-    if status.status != "not_found" and (status.generation or status.files) and not status.patterns:
+    exists = status.status != "not_found" and (status.generation or status.files) and status.holds.complete
+    if exists and not status.patterns:
         raise IndexExists(
             "Use `reindex_project` to rebuild it, or `delete_index` to remove it.", indexPath=status.index_path
         )

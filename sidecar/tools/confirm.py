@@ -81,6 +81,10 @@ async def call_with_questions(
                 _not_twice(outcome, answers)
                 asking = note.answer(outcome, workspace, given, ask, beside)
                 answers[outcome.id] = await _unless(lambda: note.stopped() or cancelled(), asking)
+    except Cancelled:
+        if note.stopped() and not tool.read_only:
+            service.stays_cancelled(workspace)
+        raise
     finally:
         for display in displays:
             display.finish(note.state)

@@ -200,6 +200,10 @@ class Service:
             stop.set()
             raise
 
+    def stays_cancelled(self, workspace: str) -> None:
+        """Tells that a person has cancelled the job that runs on the index of this workspace. Returns at once."""
+        self._readers.submit(lambda: self._workspaces.get(workspace).stay_cancelled())
+
     def close(self) -> None:
         """Refuses further calls, closes every workspace and waits for the running calls to end."""
         with self._writers_lock:

@@ -141,7 +141,10 @@ def test_files_that_are_too_large_are_counted(project: Project) -> None:
     workspace = project.open()
     index(workspace)
     total = len(FILES) + 1
-    said = f"{total - 1} of {total} files are indexed: 1 is larger than the setting maxFileSize."
+    said = (
+        f"{total - 1} of {total} files are indexed: 1 is larger than the setting maxFileSize."
+        " Raise maxFileSize to index them too."
+    )
     assert said_by_all(workspace) == said
 
 

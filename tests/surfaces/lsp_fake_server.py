@@ -3,7 +3,8 @@
     python -m tests.surfaces.lsp_fake_server [--tcp] [--question-timeout SECONDS]
 
 A file named ENDLESS in the folder makes builds run until they are cancelled; one named BROKEN makes the workspace raise
-what is no error of ours; NOISY makes searches print.
+what is no error of ours; NOISY makes searches print. STAYS is made when the workspace is told that a person has
+cancelled the build.
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ class FolderWorkspace(FakeWorkspace):
                 threading.Event().wait(0.005)
             raise Cancelled()
         return super().create(progress, cancelled)
+
+    def stay_cancelled(self) -> None:
+        Path(self.root, "STAYS").touch()
 
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
         if Path(self.root, "NOISY").exists():

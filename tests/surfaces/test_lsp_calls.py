@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -335,8 +336,24 @@ def test_a_client_may_cancel_a_request(client: LspClient, folder: Path) -> None:
     client.notify("$/cancelRequest", {"id": "no such"})
     client.notify("$/cancelRequest", {"id": ["odd"]})
     client.notify("$/cancelRequest")
+    # Writers of a workspace run one after another, so the first has ended; who tells of it is another thread.
     (folder / "ENDLESS").unlink()
     assert client.request("sidecar/createIndex")["status"] == "created"
+    deadline = time.monotonic() + 30
+    while not (folder / "STAYS").exists():
+        assert time.monotonic() < deadline
+
+
+def test_an_editor_that_leaves_has_cancelled_nothing_for_good(folder: Path) -> None:
+    (folder / "ENDLESS").touch()
+    with LspClient(FAKE_SERVER, on_request=accepting()) as client:
+        client.start(folder)
+        client.send_request("sidecar/createIndex", {"workDoneToken": "t"})
+        client.expect_method("$/progress", lambda params: params["value"]["kind"] == "report")
+        client.request("shutdown")
+        client.notify("exit")
+        assert client.wait() == 0
+    assert not (folder / "STAYS").exists()
 
 
 def test_a_user_may_cancel_the_progress_bar(client: LspClient, folder: Path) -> None:

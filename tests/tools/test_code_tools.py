@@ -22,7 +22,7 @@ from sidecar.errors import (
     PathTraversal,
     SidecarError,
 )
-from sidecar.model import StatusAnswer, UpgradeProgress
+from sidecar.model import Coverage, StatusAnswer, UpgradeProgress
 from sidecar.tools.code_search import CompactResult, EnclosingDefinition, SearchHit, SearchResult
 from sidecar.tools.lines import Line
 from sidecar.tools.service import Done, Service
@@ -79,6 +79,14 @@ def test_an_index_with_files_exists_whatever_its_state(status: Any) -> None:
 
     with pytest.raises(IndexExists):
         Tools(FakeWorkspace(FILES, status_override=override))("create_index")
+
+
+def test_an_index_whose_first_building_has_ended_too_soon_is_continued() -> None:
+    def override(answer: StatusAnswer) -> StatusAnswer:
+        held = Coverage(3, (("not-read-yet", 5),), whole=True, complete=False, cancelled=True)
+        return replace(answer, status="incomplete", files=3, generation=1, holds=held)
+
+    assert Tools(FakeWorkspace(FILES, status_override=override))("create_index")["status"] == "created"
 
 
 def test_a_first_attempt_that_failed_may_be_made_again() -> None:

@@ -20,6 +20,7 @@ const BY_CONDITION: Readonly<Record<Condition, readonly Offer[]>> = {
   missing: [{ id: "sidecar.createIndex", title: "Create Index" }],
   indexing: [STATUS],
   partial: INDEXED,
+  unfinished: [{ id: "sidecar.createIndex", title: "Continue Indexing" }, STATUS],
   stale: INDEXED,
   failed: [...INDEXED, LOG],
   wordsOnly: [STATUS, { id: "sidecar.doctor", title: "Doctor" }, LOG],

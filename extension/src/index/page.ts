@@ -36,6 +36,7 @@ const WORDS: Readonly<Record<Condition, string>> = {
   missing: "not indexed",
   indexing: "indexing",
   partial: "partial",
+  unfinished: "partial",
   stale: "files changed",
   failed: "failed",
   wordsOnly: "words only",
@@ -49,6 +50,7 @@ const TONES: Readonly<Record<Condition, string>> = {
   missing: "quiet",
   indexing: "busy",
   partial: "warn",
+  unfinished: "warn",
   stale: "warn",
   failed: "bad",
   wordsOnly: "warn",
@@ -85,6 +87,12 @@ function actions(condition: Condition, { uri, building }: Subject): Html[] {
   if (condition === "missing") return [action("createIndex", "Create Index", uri, "primary")];
   if (condition === "off" || condition === "broken") return [action("restart", "Restart", uri, "primary"), LOG];
   if (condition === "indexing") return [...cancel, action("openConfig", "Open Config", uri, "")];
+  if (condition === "unfinished")
+    return [
+      action("createIndex", "Continue Indexing", uri, "primary"),
+      action("openConfig", "Open Config", uri, ""),
+      action("deleteIndex", "Delete Index", uri, ""),
+    ];
   return [
     action("reindexProject", "Reindex", uri, condition === "failed" ? "primary" : ""),
     action("openConfig", "Open Config", uri, ""),

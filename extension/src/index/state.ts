@@ -5,7 +5,10 @@ import { inMarkdown, visible } from "../shown";
 import type { State } from "../sidecar";
 import { ago, duration } from "../time";
 
-/** What a person sees of an index; `stale` and `partial` are distinguished from `ready`. */
+/**
+ * What a person sees of an index; `stale` and `partial` are distinguished from `ready`. `unfinished`: its first building
+ * has ended before it was complete.
+ */
 export type Condition =
   | "off"
   | "starting"
@@ -13,6 +16,7 @@ export type Condition =
   | "missing"
   | "indexing"
   | "partial"
+  | "unfinished"
   | "stale"
   | "failed"
   | "wordsOnly"
@@ -40,18 +44,28 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
 }
 
 function conditionOfIndex(facts: Facts): Condition {
-  const { status, coverage = 1, modelUpgrade } = facts;
+  const { status, coverage = 1 } = facts;
   if (isWithoutModel(facts)) return "wordsOnly";
+  if (isUnfinished(facts)) return "unfinished";
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
+  return conditionOfWhole(facts);
+}
+
+function conditionOfWhole(facts: Facts): Condition {
   if (isBehind(facts)) return "stale";
-  return modelUpgrade === undefined ? "ready" : "upgrading";
+  return facts.modelUpgrade === undefined ? "ready" : "upgrading";
 }
 
 /** While it is indexed, its progress is what matters. */
 function isWithoutModel({ status, wordsOnly = false }: Facts): boolean {
   return wordsOnly && status !== "indexing";
+}
+
+/** One that was complete once, and has lost vectors, makes them again by itself. */
+function isUnfinished({ status, coverage = 1, totalFiles = 0, workspaceFiles }: Facts): boolean {
+  return status === "incomplete" && !(workspaceFiles === totalFiles && coverage < 1);
 }
 
 function isBehind({ pendingFiles = 0, behind = false }: Facts): boolean {
@@ -82,6 +96,12 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     text: (facts) => `Partial ${percentHeld(facts)} %`,
     severity: "warning",
     says: "The index does not hold everything yet: searches may miss something.",
+  },
+  unfinished: {
+    icon: "circle-large-outline",
+    text: (facts) => `Partial ${percentHeld(facts)} %`,
+    severity: "warning",
+    says: "Indexing has ended before the index was complete. Continue Indexing completes it.",
   },
   stale: {
     icon: "history",

@@ -1,4 +1,4 @@
-// On the first opening of a folder without an index: one notification that offers to make it.
+// On the first opening of a folder with files and without an index: one notification that offers to make it.
 import * as vscode from "vscode";
 import type { Features } from "../features";
 import type { FolderStatus } from "../sidecar";
@@ -26,7 +26,7 @@ export class Welcome implements vscode.Disposable {
     const never = workspaceState.get<string[]>(ASKED, []);
     const first = !this.known.has(uri);
     this.known.add(uri);
-    if (status !== "not_found" || !first || never.includes(uri)) return;
+    if (status !== "not_found" || !first || never.includes(uri) || (await isEmpty(uri))) return;
     const name = workspace.slice(workspace.lastIndexOf("/") + 1);
     const chosen = await tell.info(
       said`Index ${name} to search it by meaning? It stays on this machine, and no network is used.`,
@@ -37,4 +37,9 @@ export class Welcome implements vscode.Disposable {
     if (chosen === "Create Index") await vscode.commands.executeCommand("sidecar.createIndex", uri);
     if (chosen === "Never for This Folder") await workspaceState.update(ASKED, [...never, uri]);
   }
+}
+
+async function isEmpty(uri: string): Promise<boolean> {
+  const files = new vscode.RelativePattern(vscode.Uri.parse(uri), "**/*");
+  return (await vscode.workspace.findFiles(files, undefined, 1)).length === 0;
 }

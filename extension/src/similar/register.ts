@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { Features } from "../features";
 import type { Spot } from "../search/find";
 import type { Sidecar } from "../sidecar";
+import { Again } from "./again";
 
 const LENS = "sidecar.similarCodeLens";
 const KIND = vscode.CodeActionKind.Empty.append("sidecar.similar");
@@ -49,10 +50,20 @@ class SimilarActions implements vscode.CodeActionProvider {
 class SimilarLenses implements vscode.CodeLensProvider, vscode.Disposable {
   private readonly changes = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.changes.event;
+  /** A language's extension may begin long after the file is on screen, and no event tells that it does. */
+  private readonly again = new Again(
+    () => this.changes.fire(),
+    (run, milliseconds) => {
+      const timer = setTimeout(run, milliseconds);
+      return () => clearTimeout(timer);
+    },
+  );
+  private readonly closing = vscode.workspace.onDidCloseTextDocument(({ uri }) => this.again.forget(uri.toString()));
 
   constructor(private readonly sidecar: Sidecar) {}
 
   changed(): void {
+    this.again.forget();
     this.changes.fire();
   }
 
@@ -62,6 +73,9 @@ class SimilarLenses implements vscode.CodeLensProvider, vscode.Disposable {
     if (this.sidecar.workspaceOf(document.uri) === undefined) return [];
     const command = "vscode.executeDocumentSymbolProvider";
     const found = await vscode.commands.executeCommand<vscode.DocumentSymbol[] | undefined>(command, document.uri);
+    const name = document.uri.toString();
+    if (found === undefined || found.length === 0) this.again.missing(name);
+    else this.again.forget(name);
     return definitions(found ?? []).flatMap(({ range, selectionRange }) => {
       const spot = spotOf(this.sidecar, document, range);
       if (spot === undefined) return [];
@@ -75,6 +89,8 @@ class SimilarLenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 
   dispose(): void {
+    this.closing.dispose();
+    this.again.forget();
     this.changes.dispose();
   }
 }

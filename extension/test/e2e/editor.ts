@@ -1,15 +1,18 @@
 // The one place where the editor is started: a real VS Code on loopback, with its own data, extensions and folder.
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFile, execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CODE_SERVER, NODE, SIDECAR, VSIX } from "./places";
-import { indexWorkspace, makeWorkspace } from "./workspace";
+import { promisify } from "node:util";
+import { CODE_SERVER, NODE, PROBE, SIDECAR, VSCE, VSIX } from "./places";
+import { copyWorkspace, indexWorkspace, makeWorkspace } from "./workspace";
 
 export interface EditorOptions {
-  /** The Python package that is the folder's content. */
+  /** The Python package that is the folder's content; empty: nothing is. */
   content: string;
+  /** A folder whose files are copied instead of a package's. */
+  source: string | undefined;
   /** At least so many files, besides the package's. */
   files: number;
   /** Another package, opened as a second folder of the same window. */
@@ -27,10 +30,13 @@ export interface EditorOptions {
   env: Record<string, string>;
   /** Install the extension at all. */
   extension: boolean;
+  /** Install one more, which stands for those of others. */
+  probe: boolean;
 }
 
 export const DEFAULTS: EditorOptions = {
   content: "starlette",
+  source: undefined,
   files: 0,
   second: undefined,
   indexed: true,
@@ -41,6 +47,7 @@ export const DEFAULTS: EditorOptions = {
   user: {},
   env: {},
   extension: true,
+  probe: false,
 };
 
 export interface Editor {
@@ -60,6 +67,10 @@ export interface Editor {
    * somebody takes to look at it.
    */
   whileHeld<T>(work: () => Promise<T>): Promise<T>;
+  /** Runs the editor's program with these options, beside the one that serves the window. */
+  command(...options: string[]): Promise<void>;
+  /** Ends the program that serves the window, and starts it anew. */
+  restart(): Promise<void>;
   /** The lines of the extension's log so far. */
   log(): string;
   stop(): Promise<void>;
@@ -111,11 +122,13 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
   const root = newHome();
   writeProgram(root);
   if (options.inPath) writeFileSync(join(root, ".profile"), 'PATH="$HOME/bin:$PATH"\n');
-  const folder = join(root, options.content);
+  const folder = join(root, options.content || "empty");
   const env = environment(root, options);
   const names = [options.content, options.second].filter((name) => name !== undefined);
   for (const name of names) {
-    makeWorkspace(join(root, name), name, options.files);
+    const made = join(root, name || "empty");
+    if (options.source === undefined) makeWorkspace(made, name, options.files);
+    else copyWorkspace(made, options.source);
     if (options.indexed) indexWorkspace(programIn(root), join(root, name), env);
   }
   const opened = options.second === undefined ? folder : join(root, "both.code-workspace");
@@ -123,14 +136,12 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
   const common = settle(root, options);
   const run = [CODE_SERVER, ...common];
   if (options.extension) execFileSync(NODE, [...run, "--install-extension", VSIX, "--force"], { env, stdio: "pipe" });
-  const port = await freePort();
+  if (options.probe)
+    execFileSync(NODE, [...run, "--install-extension", packProbe(root), "--force"], { env, stdio: "pipe" });
   const trust = options.trusted ? ["--disable-workspace-trust"] : [];
-  const child = spawn(NODE, [...run, ...SERVING, "--bind-addr", `127.0.0.1:${port}`, ...trust, opened], {
-    detached: true,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  await listening(child);
+  const serving = [...run, ...SERVING, ...trust, opened];
+  const port = await freePort();
+  let child = await serve(serving, port, env);
   return {
     url: `http://127.0.0.1:${port}/?${opened === folder ? "folder" : "workspace"}=${encodeURIComponent(opened)}`,
     program: programIn(root),
@@ -143,6 +154,11 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
         .filter((one) => one.command.includes(part))
         .map((one) => one.id),
     whileHeld: (work) => whileHeld(root, work),
+    command: async (...given) => void (await promisify(execFile)(NODE, [...run, ...given], { env })),
+    restart: async () => {
+      await end(child);
+      child = await serve(serving, port, env);
+    },
     log: () => extensionLog(root),
     stop: () => stop(child, root),
   };
@@ -162,6 +178,14 @@ function newHome(): string {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
   }
+}
+
+/** Packs the tests' own extension; returns the file. */
+function packProbe(root: string): string {
+  const file = join(root, "probe.vsix");
+  const options = ["--no-dependencies", "--allow-missing-repository", "--skip-license", "--out", file];
+  execFileSync(NODE, [VSCE, "package", ...options], { cwd: PROBE, stdio: "pipe" });
+  return file;
 }
 
 function programIn(root: string): string {
@@ -215,6 +239,16 @@ function freePort(): Promise<number> {
   });
 }
 
+async function serve(serving: string[], port: number, env: NodeJS.ProcessEnv): Promise<ChildProcess> {
+  const child = spawn(NODE, [...serving, "--bind-addr", `127.0.0.1:${port}`], {
+    detached: true,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  await listening(child);
+  return child;
+}
+
 function listening(child: ChildProcess): Promise<void> {
   return new Promise((up, failed) => {
     let said = "";
@@ -266,12 +300,15 @@ function extensionLog(root: string): string {
   return own.map((name) => readFileSync(join(logs, name), "utf8")).join("");
 }
 
-async function stop(child: ChildProcess, root: string): Promise<void> {
+async function end(child: ChildProcess): Promise<void> {
   const gone = new Promise((over) => child.on("exit", over));
-  if (child.pid !== undefined && child.exitCode === null) {
-    process.kill(-child.pid, "SIGTERM");
-    await gone;
-  }
+  if (child.pid === undefined || child.exitCode !== null) return;
+  process.kill(-child.pid, "SIGTERM");
+  await gone;
+}
+
+async function stop(child: ChildProcess, root: string): Promise<void> {
+  await end(child);
   for (const { id } of ours(root)) {
     try {
       process.kill(id, "SIGKILL");

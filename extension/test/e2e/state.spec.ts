@@ -1,7 +1,9 @@
 // What the item, the palette, the page and the shell say of one index: the same, whatever happens to it.
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
+import { Agent } from "./mcpClient";
 import { expect, test, type Window } from "./test";
 
 test.use({ editorOptions: { files: 2000 } });
@@ -84,6 +86,45 @@ test("a removed index folder that is made anew is ready, without a restart", asy
   await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
   expect(statusInShell(window)).toMatch(/status\s+ready/);
   expect(window.timesStarted()).toBe(started);
+});
+
+test("what an agent builds is building in Agents, item, page and palette, and then in none of them", async ({
+  window,
+}) => {
+  await isReady(window);
+  await window.command("Sidecar: Show Index Status");
+  await window.openView();
+  await window.forgetStatusBar();
+  const agent = await Agent.start(window.editor, "robot");
+  const rebuilt = agent.call("reindex_project");
+  await window.answerQuestion(/Rebuild the search index/, "Rebuild");
+  await window.statusBarSaid(/Indexing \d+ %/, LONG_MS);
+  const row = window.items.and(window.page.getByLabel(/^Reindex project, "robot"/));
+  await window.editor.whileHeld(async () => {
+    await expect(row).toHaveAccessibleName(/running/);
+    await expect(item(window)).toContainText("Indexing");
+    await expect(window.webview().getByText("indexing", { exact: true })).toBeVisible();
+  });
+  expect(await rebuilt).toMatchObject({ status: "reindexed" });
+  await expect(row).toHaveAccessibleName(/done/);
+  await isReady(window);
+  await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
+  expect(statusInShell(window)).toMatch(/status\s+ready/);
+  await window.search(QUESTION);
+  await expect(window.prompt).toBeHidden();
+  await agent.stop();
+});
+
+test("a search in the shell goes on by itself when the shared process is killed", async ({ window }) => {
+  await isReady(window);
+  const { program, folder, env } = window.editor;
+  const asked = await window.editor.whileHeld(async () => {
+    const answer = promisify(execFile)(program, ["search", QUESTION], { cwd: folder, env });
+    await expect.poll(() => window.editor.processes(`search ${QUESTION}`)).not.toHaveLength(0);
+    window.editor.processes("daemon run").forEach((id) => process.kill(id, "SIGKILL"));
+    return { answer };
+  });
+  expect((await asked.answer).stdout).toContain("gzip.py");
 });
 
 test("a search goes on by itself when the shared process is killed", async ({ window }) => {

@@ -15,7 +15,8 @@ for (const [look, theme] of Object.entries(THEMES))
     await window.theme(theme);
     await window.command("Sidecar: Show Index Status");
     await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
-    await window.picture(`step-index-${look}`, window.page.locator(".part.editor"));
+    const page = window.webview();
+    await window.pictureFromTo(`step-index-${look}`, page.locator("header"), page.getByLabel("Summary"));
     await window.search("compress the response body");
     await window.picture(`step-ask-${look}`, palette(window));
     await window.page.keyboard.press("Escape");

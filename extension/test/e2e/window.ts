@@ -17,6 +17,8 @@ const ANSWER_MS = 20_000;
 /** A toast stays longer than a look at the screen takes, and goes before this. */
 const NOTICE_MS = 15_000;
 const TRIES_MS = 120_000;
+/** Beside a part of a picture, in pixels. */
+const MARGIN = 16;
 
 /** A palette that has its answer: the count stands above the first row. */
 const ANSWERED = /\d+ (of \d+ )?results? in \d+ ms/;
@@ -384,6 +386,16 @@ export class Window {
   async picture(name: string, part?: Locator): Promise<void> {
     mkdirSync(PICTURES, { recursive: true });
     await (part ?? this.page).screenshot({ path: join(PICTURES, `${name}.png`) });
+  }
+
+  /** Keeps what is on screen from the top of one part to the end of another one below it. */
+  async pictureFromTo(name: string, first: Locator, last: Locator): Promise<void> {
+    const [from, to] = [await first.boundingBox(), await last.boundingBox()];
+    if (from === null || to === null) throw new Error("not on screen");
+    const width = from.width + 2 * MARGIN;
+    const clip = { x: from.x - MARGIN, y: from.y, width, height: to.y + to.height - from.y + MARGIN / 2 };
+    mkdirSync(PICTURES, { recursive: true });
+    await this.page.screenshot({ path: join(PICTURES, `${name}.png`), clip });
   }
 
   /** Back to an empty editor: what a test has left open is closed, unsaved text is thrown away. */

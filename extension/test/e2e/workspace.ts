@@ -8,6 +8,7 @@ import { sitePackages } from "./places";
 export function makeWorkspace(folder: string, packageName: string, files = 0): void {
   const packages = sitePackages();
   mkdirSync(folder, { recursive: true });
+  if (packageName === "") return;
   const plain = (source: string): boolean => !source.includes("__pycache__");
   cpSync(join(packages, packageName), join(folder, packageName), { recursive: true, filter: plain });
   const facts = readdirSync(packages).find((name) => name.startsWith(`${packageName}-`) && name.endsWith(".dist-info"));
@@ -16,6 +17,16 @@ export function makeWorkspace(folder: string, packageName: string, files = 0): v
     writeFileSync(join(folder, "README.md"), metadata.slice(metadata.indexOf("\n\n") + 2));
   }
   writeServices(folder, files);
+  commit(folder);
+}
+
+/** The files of another folder, without its history. */
+export function copyWorkspace(folder: string, source: string): void {
+  cpSync(source, folder, { recursive: true, filter: (path) => !path.endsWith("/.git") });
+  commit(folder);
+}
+
+function commit(folder: string): void {
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.org", ...args], {
       cwd: folder,

@@ -18,6 +18,11 @@ test("a build that is published nowhere names no place, and none is invented in 
   expect(manifest).not.toHaveProperty("repository");
 });
 
+test("the packaged manifest has the script that the editor runs after uninstalling, and no other", () => {
+  expect(Object.keys(manifestFor(manifest, "").scripts)).toEqual(["vscode:uninstall"]);
+  expect(manifestFor(manifest, REPOSITORY).scripts["vscode:uninstall"]).toBe("node ./dist/uninstall.js");
+});
+
 test("every picture of the packaged README has an absolute address; without one it is left out", () => {
   const pictures = /!\[[^\]]*\]\(([^)]*)\)/g;
   const published = [...readmeFor(readme, REPOSITORY, "1.2.3").matchAll(pictures)].map(([, at]) => at);

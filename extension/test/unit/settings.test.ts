@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chosen, split } from "../../src/settings";
+import { chosen, concernsSidecar, split } from "../../src/settings";
 import type { SidecarSetting } from "../../src/settings.gen";
 
 const SIZE: SidecarSetting = { key: "maxFileSize", environment: "SIDECAR_MAX_FILE_SIZE", scope: "workspace" };
@@ -17,4 +17,13 @@ test("only what is set is passed on: the rest is the sidecar's own business", ()
   const values: Record<string, unknown> = { maxFileSize: "2MB", offline: true };
   const passed = split([SIZE, MODEL, OFFLINE], (setting) => values[setting.key]);
   expect(passed).toEqual({ options: { maxFileSize: "2MB" }, environment: { SIDECAR_OFFLINE: "true" } });
+});
+
+test("only a setting that the sidecar is started with has it started anew", () => {
+  const changed = (...names: string[]) => concernsSidecar((setting) => names.includes(setting));
+  expect(changed("sidecar.model")).toBe(true);
+  expect(changed("sidecar.path")).toBe(true);
+  expect(changed("sidecar.hybridSearch.enabled", "editor.fontSize")).toBe(true);
+  expect(changed("sidecar.similarCodeLens")).toBe(false);
+  expect(changed("sidecar.trace.server", "editor.fontSize")).toBe(false);
 });

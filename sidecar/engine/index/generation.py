@@ -24,6 +24,7 @@ from sidecar.engine.ports import EmbeddingCache, Parts, VectorStore
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
 from sidecar.model import Collection, Embedder
+from sidecar.parts.coverage import CANCELLED, is_cancelled
 from sidecar.parts.database import connect, copy_database, file_id, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest, highest_chunk_id
 from sidecar.parts.slots import Slots
@@ -90,6 +91,18 @@ class Writer:
         """Records that a whole pass has ended: the index is complete from now on. `head`: see `Checkout.head`."""
         with self.manifest.transaction():
             self.manifest.set_meta(complete=1, last_updated=time.time(), head=head)
+
+    def note_cancelled(self, cancelled: bool) -> None:
+        """Records that a person has cancelled the building of the index, or that somebody asks for it again."""
+        if cancelled == self.goes_on:
+            with self.manifest.transaction():
+                self.manifest.set_meta(**{CANCELLED: int(cancelled)})
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the whole index is wanted: nobody has cancelled its building, or somebody has asked for it since."""
+        with self.manifest.lock, translated(self.manifest.path):
+            return not is_cancelled(self.manifest.connection)
 
     def note_update(self) -> None:
         """Records that known changes were applied. It does not mark the index as complete."""

@@ -141,7 +141,9 @@ class IndexHandle:
         return self._writers.alone(cancelled)
 
     def ready(self) -> Generation:
-        """The current generation, open for writing. Makes an empty one if there is no index yet.
+        """The current generation, open for writing, for a job that somebody asks for: what was cancelled goes on.
+
+        Makes an empty one if there is no index yet.
 
         Raises IndexLocked, IndexCorrupt, ModelLoadFailed, PermissionDenied or DiskFull.
         """
@@ -159,6 +161,8 @@ class IndexHandle:
                 self.generation = self._generations.make(self._settings(), self._choice.first())
                 self._directory.set_current(self.generation.number)
             self.check_model(self.generation)
+            if self.generation.writer is not None:
+                self.generation.writer.note_cancelled(False)
             return self.generation
 
     def aside(self) -> Generation:

@@ -113,13 +113,13 @@ class Builder:
     def apply(self, pending: Pending, cancelled: IsCancelled) -> Pending:
         """Applies changes to the current generation, and returns those that are committed.
 
-        Looking over the whole workspace is left over while another job is running, and everything is while no
-        generation is open for writing. Raises Cancelled and what the parts raise.
+        Looking over the whole workspace is left over while another job is running and where its first pass was
+        cancelled, and everything is while no generation is open for writing. Raises Cancelled and what the parts raise.
         """
         with self._index.writing(cancelled) as generation:
             if generation is None:
                 return Pending()
-            if EVERYTHING in pending.rescan:
+            if EVERYTHING in pending.rescan and _writer(generation).goes_on:
                 with self._jobs.in_background(cancelled) as stop:
                     if stop is not None:
                         with self._index.telling("update"):
@@ -130,6 +130,12 @@ class Builder:
                 self.catch_up(generation, known, cancelled)
                 _writer(generation).note_update()
             return known
+
+    def note_cancelled(self) -> None:
+        """Records that a person has cancelled the first pass: no other goes on with it by itself."""
+        with self._index.writing() as generation:
+            if generation is not None:
+                _writer(generation).note_cancelled(True)
 
     def differing(self, changes: Pending) -> frozenset[str]:
         """Those of these paths, and of the files in these folders, that the current generation does not have as they

@@ -162,7 +162,7 @@ class ModelUpgrade:
 
     def _due(self) -> tuple[Generation, ModelFacts] | None:
         generation = self._index.generation
-        if generation is None or generation.writer is None:
+        if generation is None or generation.writer is None or not generation.writer.goes_on:
             return None
         model = self._choice.next(generation.model)
         return None if model is None else (generation, model)

@@ -136,11 +136,13 @@ class Standing:
 
 def coverage_notice(coverage: Coverage) -> str:
     """How many of the files that belong in an index it holds, and why others are missing; empty if none are."""
+    ended = " Indexing was cancelled; `create_index` continues it." if coverage.cancelled else ""
     if not coverage.missing:
-        return "" if coverage.whole else "The workspace has not been read as a whole yet; results are partial."
+        return "" if coverage.whole else f"The workspace has not been read as a whole yet; results are partial.{ended}"
     reasons = ", ".join(_SAYS[reason](missing) for reason, missing in coverage.missing)
-    remedy = " Raise maxFiles to index them too." if coverage.lacks("maxFiles") else ""
-    return f"{coverage.indexed:,} of {count(coverage.total, 'file')} are indexed: {reasons}.{remedy}"
+    limits = [setting for setting, _ in coverage.missing if setting in ("maxFiles", "maxFileSize")]
+    remedy = f" Raise {' and '.join(limits)} to index them too." if limits else ""
+    return f"{coverage.indexed:,} of {count(coverage.total, 'file')} are indexed: {reasons}.{remedy}{ended}"
 
 
 def _is(what: str) -> Callable[[int], str]:

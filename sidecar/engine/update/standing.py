@@ -49,10 +49,13 @@ class Standings:
 
     def _standing(self, generation: Generation, commit: Commit, job: RunningJob, short: Staleness | None) -> Standing:
         reads_only = generation.writer is None
+        coverage = commit.memo.get(Coverage, lambda: read_coverage(commit.connection))
+        if coverage.cancelled and short is not None and not (short.pending or short.error):
+            short = None  # the look over the whole workspace that is noted is what was cancelled
         if reads_only and short is None and (waiting := _dirty(commit.connection)):
             short = Staleness(waiting)
         return Standing(
-            coverage=commit.memo.get(Coverage, lambda: read_coverage(commit.connection)),
+            coverage=coverage,
             job=job,
             short=short,
             # Another process keeps this index in step with the files, but not with the text that is unsaved here.

@@ -126,16 +126,22 @@ class ToolCalls:
     async def _one(
         self, tool: ToolSpec, arguments: dict[str, Any], folder: str, progress: Progress
     ) -> dict[str, object]:
-        """Calls the tool for one folder."""
-        done = await call_with_questions(
-            self._service(),
-            tool.name,
-            arguments,
-            workspace=folder,
-            ask=partial(self._asker.ask, own=folder),
-            progress=progress,
-            session=self.session,
-        )
+        """Calls the tool for one folder. What the person at the editor cancels stays so; an editor that leaves says
+        nothing about that."""
+        try:
+            done = await call_with_questions(
+                self._service(),
+                tool.name,
+                arguments,
+                workspace=folder,
+                ask=partial(self._asker.ask, own=folder),
+                progress=progress,
+                session=self.session,
+            )
+        except asyncio.CancelledError:
+            if not (self._asker.left or tool.read_only):
+                self._service().stays_cancelled(folder)
+            raise
         return done.value
 
     async def _all(

@@ -36,7 +36,8 @@ test.each<[string, State, Partial<IndexStatus> | undefined]>([
   ["broken", "failed", READY],
   ["missing", "running", { status: "not_found" }],
   ["indexing", "running", { ...READY, status: "indexing" }],
-  ["partial", "running", { ...READY, status: "incomplete", coverage: 0.4 }],
+  ["unfinished", "running", { ...READY, status: "incomplete", coverage: 0.4 }],
+  ["partial", "running", { ...READY, status: "incomplete", workspaceFiles: 1234, coverage: 0.4 }],
   ["partial", "running", { ...READY, coverage: 0.99 }],
   ["stale", "running", { ...READY, pendingFiles: 3 }],
   ["stale", "running", { ...READY, behind: true }],
@@ -84,6 +85,7 @@ test.each([
   ["missing", "sidecar.createIndex"],
   ["failed", "sidecar.reindexProject"],
   ["partial", "sidecar.showIndexStatus"],
+  ["unfinished", "sidecar.createIndex"],
   ["broken", "sidecar.restart"],
   ["off", "sidecar.restart"],
 ] as const)("an index that is %s is offered what helps", (condition, command) => {

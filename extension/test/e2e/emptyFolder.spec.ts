@@ -1,0 +1,15 @@
+// A folder in which there is nothing to search.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "./test";
+
+test.use({ editorOptions: { content: "", indexed: false } });
+
+test("an empty folder is offered no index, and one with a file in it is", async ({ window }) => {
+  await expect(window.statusItem("Not indexed")).toBeVisible();
+  await window.command("Notifications: Show Notifications");
+  await expect(window.page.locator(".notifications-center")).toContainText(/no (new )?notifications/i);
+  writeFileSync(join(window.editor.folder, "heron.py"), "def count():\n    return 3\n");
+  await window.page.reload();
+  await window.notice("to search it by meaning");
+});

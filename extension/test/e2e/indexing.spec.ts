@@ -1,0 +1,57 @@
+// While a folder of 6,000 files is indexed: one item tells how far it is, and leads to what ends it. What is ended stays so.
+import { expect, test, type Window } from "./test";
+
+test.use({
+  editorOptions: {
+    files: 6000,
+    indexed: false,
+    machine: { "sidecar.model": "minilm-code-int8", "sidecar.twoStage": false },
+  },
+});
+test.describe.configure({ timeout: 400_000 });
+
+const LONG_MS = 200_000;
+const PARTIAL = /Partial \d{1,2} %/;
+
+function item(window: Window) {
+  return window.page.locator(".statusbar-item[id*='sidecar.status']");
+}
+
+test("one item tells the progress, and Cancel ends it without an error", async ({ window }) => {
+  await window.command("Sidecar: Create Index");
+  await window.statusBarSaid(/Indexing \d+ %/, LONG_MS);
+  expect((await window.statusBarTexts()).filter((text) => /create index/i.test(text))).toEqual([]);
+  await expect(window.page.locator(".statusbar-item", { hasText: /ndex/ })).toHaveCount(1);
+  await window.search("approve an order");
+  await expect(window.prompt).toContainText(/of 6,\d+ files so far, code first/);
+  await expect(window.row(0)).toContainText(/\w+\.py:\d+/);
+  await window.page.keyboard.press("Escape");
+  // However quick the machine is, it is not done before somebody has looked and pressed.
+  await window.editor.whileHeld(async () => {
+    await item(window).click();
+    await expect(window.webview().getByRole("link", { name: "Cancel" })).toBeVisible();
+    await window.picture("indexing-cancel");
+    await window.command("Sidecar: Cancel Indexing");
+  });
+  await expect(item(window)).toContainText(PARTIAL, { timeout: LONG_MS });
+  await expect(window.webview().getByRole("link", { name: "Cancel" })).toHaveCount(0);
+  await expect(window.notices).toHaveCount(0);
+
+  await window.forgetStatusBar();
+  const files = window.webview().locator(".card", { hasText: "Files" }).locator(".value");
+  const before = await files.textContent();
+  await window.search("approve an order");
+  await expect(window.prompt).toContainText("Indexing was cancelled");
+  await window.page.keyboard.press("Escape");
+  await expect(item(window)).toContainText(PARTIAL);
+  await expect(files).toHaveText(before ?? "");
+  expect((await window.statusBarTexts()).filter((text) => text.includes("Indexing"))).toEqual([]);
+
+  await window.webview().getByRole("link", { name: "Continue Indexing" }).click();
+  await window.statusBarSaid(/Indexing \d+ %/, LONG_MS);
+  await window.editor.whileHeld(async () => {
+    await expect(window.webview().getByRole("link", { name: "Cancel" })).toBeVisible();
+    await window.command("Sidecar: Cancel Indexing");
+  });
+  await expect(item(window)).toContainText(PARTIAL, { timeout: LONG_MS });
+});

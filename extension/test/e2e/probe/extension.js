@@ -1,0 +1,80 @@
+// Stands for other people's extensions: a language whose symbols come late, an agent that invokes the editor's language
+// model tools, and a model that a chat may choose.
+const { readFileSync, writeFileSync } = require("node:fs");
+const { join } = require("node:path");
+const vscode = require("vscode");
+
+/** A language is told this long after the editor has last asked for lenses: it does not ask again by itself. */
+const QUIET_MS = 2500;
+let lastAsked = Infinity;
+
+exports.activate = ({ subscriptions }) => {
+  const language = { language: "probe" };
+  const waiting = setInterval(() => {
+    if (Date.now() - lastAsked < QUIET_MS) return;
+    clearInterval(waiting);
+    subscriptions.push(vscode.languages.registerDocumentSymbolProvider(language, { provideDocumentSymbols }));
+  }, 200);
+  subscriptions.push(
+    vscode.languages.registerCodeLensProvider(language, { provideCodeLenses }),
+    vscode.commands.registerCommand("probe.invokeTools", invokeTools),
+    vscode.lm.registerLanguageModelChatProvider("probe", MODEL),
+  );
+  void vscode.lm.selectChatModels({ vendor: "probe" });
+};
+
+/** The folder that the folder on screen is in. */
+function beside() {
+  return join(vscode.workspace.workspaceFolders[0].uri.fsPath, "..");
+}
+
+/** The editor asks all for lenses at once; from when it was last seen to ask. */
+function provideCodeLenses() {
+  lastAsked = Date.now();
+  return [];
+}
+
+/** Every line that begins with `def` is a function. */
+function provideDocumentSymbols(document) {
+  return Array.from({ length: document.lineCount }, (_, at) => document.lineAt(at))
+    .filter(({ text }) => text.startsWith("def "))
+    .map(({ text, range }) => new vscode.DocumentSymbol(text.slice(4), "", vscode.SymbolKind.Function, range, range));
+}
+
+/** Invokes what the file `asked.json` beside the folder names, and writes what comes into `told.json`. */
+async function invokeTools() {
+  const asked = JSON.parse(readFileSync(join(beside(), "asked.json"), "utf8"));
+  const told = [];
+  for (const { tool, input } of asked) told.push(await invoke(tool, input));
+  writeFileSync(join(beside(), "told.json"), JSON.stringify(told));
+}
+
+async function invoke(tool, input) {
+  try {
+    const { content } = await vscode.lm.invokeTool(tool, { input, toolInvocationToken: undefined });
+    return { text: content.map(({ value }) => value).join("") };
+  } catch (error) {
+    return { error: String(error.message) };
+  }
+}
+
+const MODEL = {
+  provideLanguageModelChatInformation: () => [
+    {
+      id: "probe",
+      name: "Probe",
+      family: "probe",
+      version: "1",
+      maxInputTokens: 100_000,
+      maxOutputTokens: 1000,
+      isUserSelectable: true,
+      isDefault: true,
+      capabilities: { toolCalling: true },
+    },
+  ],
+  provideTokenCount: () => 1,
+  provideLanguageModelChatResponse: async (_model, messages, _options, progress) => {
+    const asked = messages.flatMap(({ content }) => content.map(({ value = "" }) => value)).join("");
+    progress.report(new vscode.LanguageModelTextPart(`The model was given ${asked.length} characters.`));
+  },
+};

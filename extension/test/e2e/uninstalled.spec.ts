@@ -1,0 +1,34 @@
+// What the editor's own uninstalling leaves behind: it runs the script of the packaged extension, and nobody is asked.
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, startEditor, test, Window } from "./test";
+
+const ID = "sidecar-search.sidecar";
+
+// With an editor of its own: the keys that tidy a shared one are the extension's too.
+test("uninstalling removes the private environment and ends its process, and keeps the indexes", async ({
+  browser,
+}) => {
+  const editor = await startEditor();
+  const page = await browser.newPage();
+  const window = new Window(page, editor);
+  await window.open();
+  const { root } = editor;
+  const environment = join(root, "data/User/globalStorage", ID, "environments/one");
+  const ended = join(root, "ended");
+  mkdirSync(join(environment, "bin"), { recursive: true });
+  writeFileSync(join(environment, "bin/sidecar"), `#!/bin/sh\necho "$@" >'${ended}'\n`, { mode: 0o755 });
+  const indexes = join(root, "home/indexes");
+  expect(readdirSync(indexes)).toHaveLength(1);
+
+  await page.goto("about:blank");
+  await editor.command("--uninstall-extension", ID);
+  // The editor removes what is uninstalled when its next window opens.
+  await editor.restart();
+  await page.goto(editor.url);
+  await expect.poll(() => existsSync(environment), { timeout: 120_000 }).toBe(false);
+  expect(existsSync(ended)).toBe(true);
+  expect(readdirSync(indexes)).toHaveLength(1);
+  await page.close();
+  await editor.stop();
+});

@@ -1,0 +1,112 @@
+"""What a person has cancelled stays so until somebody asks for the index: no search and no watcher goes on with it."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+import pytest
+
+from sidecar.engine.workspace import IndexedWorkspace
+from sidecar.errors import Cancelled
+from sidecar.model import SearchRequest, StatusAnswer, never_cancelled, no_progress
+from tests.engine.projects import FILES, Project, find
+
+MANY = 600
+"""More than what is on its way when the first batch is written."""
+SAID = "Indexing was cancelled; `create_index` continues it."
+
+
+@pytest.fixture
+def large(project: Project) -> Project:
+    project.prepares_here = True
+    for number in range(MANY - len(FILES)):
+        project.write(f"zmore/module_{number:03}.py", f"def function_{number}():\n    return {number}\n")
+    return project
+
+
+def cancel_a_creation(workspace: IndexedWorkspace) -> int:
+    """Cancels it after its first batch; returns how many files are indexed then."""
+    stop = threading.Event()
+    with pytest.raises(Cancelled):
+        workspace.create(lambda done, total, message: stop.set() if done else None, stop.is_set)
+    workspace.stay_cancelled()
+    return workspace.status().files
+
+
+def said_by_search(workspace: IndexedWorkspace) -> str:
+    return workspace.search(SearchRequest("expire cookies"), never_cancelled).notice
+
+
+@pytest.mark.parametrize("strategy", ["realtime", "lazy", "git"])
+def test_a_search_does_not_go_on_with_what_was_cancelled_and_says_what_does(large: Project, strategy: str) -> None:
+    large.flags["indexingStrategy"] = strategy
+    workspace = large.open()
+    done = cancel_a_creation(workspace)
+    assert 0 < done < MANY
+    said = f"{done} of {MANY} files are indexed: {MANY - done} are not read yet. {SAID}"
+    assert said_by_search(workspace).startswith(said)
+    status = workspace.status()
+    assert (status.status, status.files, status.notice, status.behind) == ("incomplete", done, said, False)
+
+
+def test_the_watcher_of_a_process_that_stays_does_not_go_on_with_it(large: Project) -> None:
+    large.watcher = True
+    workspace = large.open()
+    done = cancel_a_creation(workspace)
+    told: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(told.put)
+    said_by_search(workspace)
+    while not told.get(timeout=30).watcher_active:
+        pass
+    large.write("src/heron.py", "def count_the_herons():\n    return 3\n")
+    while told.get(timeout=30).files == done:
+        pass
+    assert workspace.status().files == done + 1
+    assert find(workspace, "count the herons")[0] == "src/heron.py"
+    assert SAID in said_by_search(workspace)
+
+
+def test_a_later_process_does_not_go_on_with_it(large: Project) -> None:
+    done = cancel_a_creation(large.open())
+    large.close()
+    later = large.open()
+    assert SAID in said_by_search(later)
+    assert later.status().files == done
+
+
+def test_text_that_is_not_saved_is_found_all_the_same(large: Project) -> None:
+    workspace = large.open()
+    cancel_a_creation(workspace)
+    workspace.set_buffer("src/heron.py", "def count_the_herons():\n    return 3\n")
+    assert find(workspace, "count the herons")[0] == "src/heron.py"
+
+
+def test_whoever_asks_for_an_index_gets_the_whole_one(large: Project) -> None:
+    workspace = large.open()
+    cancel_a_creation(workspace)
+    workspace.create(no_progress, never_cancelled)
+    assert workspace.status().status == "ready"
+    assert said_by_search(workspace) == ""
+    large.write("src/heron.py", "def count_the_herons():\n    return 3\n")
+    assert find(workspace, "count the herons")[0] == "src/heron.py"
+
+
+def test_what_was_cancelled_twice_stays_cancelled(large: Project) -> None:
+    workspace = large.open()
+    cancel_a_creation(workspace)
+    with pytest.raises(Cancelled):
+        workspace.create(no_progress, lambda: True)
+    workspace.stay_cancelled()
+    assert SAID in said_by_search(workspace)
+
+
+def test_a_whole_index_is_brought_up_to_date_although_a_pass_over_it_was_cancelled(large: Project) -> None:
+    workspace = large.open()
+    workspace.create(no_progress, never_cancelled)
+    with pytest.raises(Cancelled):
+        workspace.refresh(no_progress, lambda: True)
+    workspace.stay_cancelled()
+    large.write("src/heron.py", "def count_the_herons():\n    return 3\n")
+    assert find(workspace, "count the herons")[0] == "src/heron.py"
+    assert said_by_search(workspace) == ""
