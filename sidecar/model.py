@@ -310,8 +310,8 @@ class SearchRequest:
     A hit matches any of the globs in `paths` (over relative paths), any of `languages` and any of `kinds`, and contains
     every text of `exact` as it is written; empty means no restriction. `alpha` is the weight of meaning against words,
     0-1. `token_budget` limits the total size of the hits, about four characters to a token: the hit that fills it is
-    cut, but never to less than a line of the first one; 0 means no limit. `telling`: each hit gets its most telling
-    lines and its definition, as an explained one does.
+    cut, but never to less than a line of the first one; 0 means no limit. `named`: each hit gets its definition;
+    `telling`: and its most telling lines, as an explained one does.
     """
 
     query: str
@@ -326,6 +326,7 @@ class SearchRequest:
     exact: tuple[str, ...] = ()
     token_budget: int = 0
     explain: bool = False
+    named: bool = False
     telling: bool = False
 
 

@@ -208,7 +208,8 @@ def _answers(
             exact=tuple(params.exact),
             token_budget=0 if params.compact else _part(left, len(questions) - number),
             explain=params.explain,
-            telling=True,
+            named=True,
+            telling=params.compact,
         )
         answers.append(context.workspace.search(request, context.cancelled))
         left = left and max(1, left - sum(len(hit.content) for hit in answers[-1].hits) // CHARS_PER_TOKEN)

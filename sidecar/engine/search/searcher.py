@@ -152,7 +152,7 @@ class Searcher:
                 )
                 for span in page
             ]
-            if telling:
+            if telling or request.named:
                 hits = with_definitions(snapshot, hits)
         return SearchAnswer(
             hits=within_budget(hits, request.token_budget, lambda hit: ends_of(snapshot, hit)),
