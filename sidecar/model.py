@@ -309,8 +309,9 @@ class SearchRequest:
 
     A hit matches any of the globs in `paths` (over relative paths), any of `languages` and any of `kinds`, and contains
     every text of `exact` as it is written; empty means no restriction. `alpha` is the weight of meaning against words,
-    0-1. `token_budget` limits the total size of the hits, about four characters to a token, but never leaves out the
-    first one; 0 means no limit.
+    0-1. `token_budget` limits the total size of the hits, about four characters to a token: the hit that fills it is
+    cut, but never to less than a line of the first one; 0 means no limit. `named`: each hit gets its definition;
+    `telling`: and its most telling lines, as an explained one does.
     """
 
     query: str
@@ -325,6 +326,8 @@ class SearchRequest:
     exact: tuple[str, ...] = ()
     token_budget: int = 0
     explain: bool = False
+    named: bool = False
+    telling: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +361,9 @@ class Hit:
     `parts` maps each contribution's name to its value and is filled only on request; `shares` groups those that raise
     the score into reasons, in percent that sum to 100; `why` says the reasons in words, and what lowers the score;
     `excerpt` has at most two lines. `definition` is the one around the excerpt's most telling line, or, if that line is
-    outside of all (a comment, an import), the next one below it in the hit.
+    outside of all (a comment, an import), the next one below it in the hit. `left_out` has the first and the last of
+    those lines of the passage that a token budget left no room for; the hit ends before them. `hidden`: a value in
+    `content` is shown as asterisks, because it looks like a secret.
     """
 
     path: str
@@ -375,6 +380,8 @@ class Hit:
     shares: dict[str, int] = field(default_factory=dict)
     excerpt: tuple[MarkedLine, ...] = ()
     definition: HitDefinition | None = None
+    left_out: tuple[int, int] | None = None
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,7 +615,8 @@ class PatternReport:
 
 @dataclass(frozen=True, slots=True)
 class SymbolHit:
-    """A definition found by its name. `match` says how it was found; `line` is the source line on which it starts."""
+    """A definition found by its name. `match` says how it was found; `line` is the source line on which it starts, and
+    `hidden` that a value in it is shown as asterisks, because it looks like a secret."""
 
     path: str
     name: str
@@ -619,6 +627,7 @@ class SymbolHit:
     exported: bool
     match: Literal["exact", "prefix", "typo", "words"]
     line: str
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

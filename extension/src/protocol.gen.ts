@@ -33,25 +33,27 @@ export interface SearchCodeParams {
   query: string;
   /** How many results. */
   top_k?: number;
-  /** Short field names: r[{l: path:lines, t, s}], n, ms. */
+  /** Up to 7 further questions. */
+  queries?: string[];
+  /** A first look: one line of each result, short field names. */
   compact?: boolean;
-  /** hybrid, vector (by meaning) or fts (by exact words). */
+  /** hybrid, vector (meaning) or fts (words). */
   mode?: "hybrid" | "vector" | "fts";
-  /** Hybrid weight: 1 is meaning only, 0 is words only. */
+  /** Of hybrid: 1 is meaning only, 0 words only. */
   alpha?: number;
-  /** Skip this many results (next page). */
+  /** Skip this many results. */
   offset?: number;
   /** Only paths that match a glob. */
   paths?: string[];
   /** Only these languages. */
   languages?: string[];
-  /** Only these kinds: function, class, method, ... */
+  /** Only these: function, class, method, ... */
   kinds?: string[];
-  /** Only results with these texts, as written. */
+  /** Only results with these texts. */
   exact?: string[];
-  /** Stop before this many tokens of content; 0: no limit. */
+  /** Cut the content at this many tokens; 0: never. */
   max_tokens?: number;
-  /** Add why each was found, in percent, and by which lines. */
+  /** Add why each was found. */
   explain?: boolean;
 }
 
@@ -68,6 +70,21 @@ export interface ExcerptLine {
   pieces: string[];
 }
 
+export interface FurtherAnswer {
+  query: string;
+  results: SearchHit[];
+  totalResults: number;
+  available?: number;
+  notice?: string;
+  reason?: string;
+  weak?: boolean;
+}
+
+export interface LeftOut {
+  startLine: number;
+  endLine: number;
+}
+
 export interface SearchHit {
   path: string;
   content: string;
@@ -82,6 +99,8 @@ export interface SearchHit {
   shares?: Record<string, number>;
   excerpt?: ExcerptLine[];
   definition?: EnclosingDefinition;
+  leftOut?: LeftOut;
+  sameAs?: number;
 }
 
 export interface SearchResult {
@@ -97,21 +116,36 @@ export interface SearchResult {
   confidence?: number;
   stagesMs?: Record<string, number>;
   model?: string;
+  further?: FurtherAnswer[];
 }
 
 export interface CompactHit {
   l: string;
   t: string;
   s: number;
+  a: number;
+  d?: string;
+  sameAs?: number;
+}
+
+export interface FurtherCompact {
+  q: string;
+  r: CompactHit[];
+  n: number;
+  notice?: string;
+  reason?: string;
+  weak?: boolean;
 }
 
 export interface CompactResult {
   r: CompactHit[];
   n: number;
   ms: number;
+  q?: string;
   notice?: string;
   reason?: string;
   weak?: boolean;
+  f?: FurtherCompact[];
 }
 
 export interface SearchDocsParams {
@@ -119,30 +153,32 @@ export interface SearchDocsParams {
   query: string;
   /** How many results. */
   top_k?: number;
-  /** Short field names: r[{l: path:lines, t, s}], n, ms. */
+  /** Up to 7 further questions. */
+  queries?: string[];
+  /** A first look: one line of each result, short field names. */
   compact?: boolean;
-  /** vector (by meaning), hybrid or fts (by exact words). */
+  /** hybrid, vector (meaning) or fts (words). */
   mode?: "hybrid" | "vector" | "fts";
-  /** Hybrid weight: 1 is meaning only, 0 is words only. */
+  /** Of hybrid: 1 is meaning only, 0 words only. */
   alpha?: number;
-  /** Skip this many results (next page). */
+  /** Skip this many results. */
   offset?: number;
   /** Only paths that match a glob. */
   paths?: string[];
   /** Only these languages. */
   languages?: string[];
-  /** Only these kinds: function, class, method, ... */
+  /** Only these: function, class, method, ... */
   kinds?: string[];
-  /** Only results with these texts, as written. */
+  /** Only results with these texts. */
   exact?: string[];
-  /** Stop before this many tokens of content; 0: no limit. */
+  /** Cut the content at this many tokens; 0: never. */
   max_tokens?: number;
-  /** Add why each was found, in percent, and by which lines. */
+  /** Add why each was found. */
   explain?: boolean;
 }
 
 export interface SearchByPathParams {
-  /** Glob over indexed paths; ** crosses folders. */
+  /** Glob over indexed paths. */
   pattern: string;
   /** At most this many paths. */
   limit?: number;

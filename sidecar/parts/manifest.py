@@ -470,6 +470,18 @@ def read_failures(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return connection.execute("SELECT path, message FROM failures ORDER BY path").fetchall()
 
 
+def read_file_id(connection: sqlite3.Connection, path: str) -> int:
+    """The id of an indexed file; 0 if the path is not indexed."""
+    row = connection.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()
+    return row[0] if row else 0
+
+
+def read_masked_files(connection: sqlite3.Connection, file_ids: Sequence[int]) -> set[int]:
+    """Which of these files have values that are hidden in their stored text."""
+    marks = ",".join("?" * len(file_ids))
+    return {i for (i,) in connection.execute(f"SELECT id FROM files WHERE masked > 0 AND id IN ({marks})", file_ids)}
+
+
 def read_masked(connection: sqlite3.Connection) -> list[tuple[str, int]]:
     """(path, number of hidden values) of each file in whose stored text values are hidden, in path order."""
     return connection.execute("SELECT path, masked FROM files WHERE masked > 0 ORDER BY path").fetchall()

@@ -13,10 +13,18 @@ from pydantic import Field
 from sidecar import shown
 from sidecar.errors import InvalidParams
 from sidecar.model import SymbolHit
-from sidecar.tools.code_search import FAMILY, SearchHit, Whole, Word, search_notes, search_text
+from sidecar.tools.code_search import FAMILY, Whole, Word
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import ASIDE, PLACE, STRONG, Line, marked
+from sidecar.tools.search_results import (
+    SearchHit,
+    definition_text,
+    hidden_notice,
+    notice_of,
+    search_notes,
+    search_text,
+)
 from sidecar.tools.spec import Params, ToolSpec
 
 
@@ -49,7 +57,7 @@ class SimilarResult(CamelResult):
 
     def as_text(self) -> str:
         """What a language model reads of it."""
-        return search_text(self.notice, [hit.as_text() for hit in self.results], len(self.results), self.reason)
+        return search_text(self.notice, self.results, len(self.results), self.reason)
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -87,6 +95,17 @@ class Symbol(CamelResult):
     match: Literal["exact", "prefix", "typo", "words"]
     container: str | None = None
 
+    def file(self) -> str:
+        """The path of the file."""
+        return self.path
+
+    def as_text(self) -> str:
+        """`path:start-end`, the definition, how the name was found unless it is the name, and the line it starts on."""
+        name = definition_text(self.kind, self.name, self.container)
+        found = "" if self.match == "exact" else f" ({self.match})"
+        head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line} {name}{found}"
+        return f"{head}\n{self.start_line}| {shown.line(self.line)}".rstrip()
+
     def as_lines(self) -> Iterator[Line]:
         """`path:start-end  kind container.name`, and the line where it starts with its name marked."""
         name = f"{self.container}.{self.name}" if self.container else self.name
@@ -113,6 +132,10 @@ class SymbolsResult(CamelResult):
         """The path of each row."""
         return [symbol.path for symbol in self.symbols]
 
+    def as_text(self) -> str:
+        """What a language model reads of it."""
+        return search_text(self.notice, self.symbols, self.total_symbols, self.reason)
+
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
         for symbol in self.symbols:
@@ -131,22 +154,10 @@ def find_similar(context: Context, params: SimilarParams) -> SimilarResult:
         raise InvalidParams(f"end_line: {params.end_line} is before line {params.line}.")
     answer = context.workspace.find_similar(params.path, params.line, params.end_line, params.limit, context.cancelled)
     return SimilarResult(
-        results=[
-            SearchHit(
-                path=hit.path,
-                content=hit.content,
-                score=round(hit.score, 4),
-                start_line=hit.start_line,
-                end_line=hit.end_line,
-                language=hit.language,
-                kind=hit.kind,
-                names=list(hit.names),
-            )
-            for hit in answer.hits
-        ],
+        results=[SearchHit.of(hit) for hit in answer.hits],
         total_results=answer.total,
         search_time_ms=round(answer.took_ms, 2),
-        notice=answer.notice or None,
+        notice=notice_of(answer),
         reason=answer.reason or None,
     )
 
@@ -155,11 +166,12 @@ def search_symbols(context: Context, params: SymbolsParams) -> SymbolsResult:
     """Finds definitions by name. Kinds are compared in lower case."""
     start = time.perf_counter()
     answer = context.workspace.find_symbols(params.name, [kind.lower() for kind in params.kinds], params.limit)
+    hidden = hidden_notice(symbol.path for symbol in answer.symbols if symbol.hidden)
     return SymbolsResult(
         symbols=[_symbol(hit) for hit in answer.symbols],
         total_symbols=answer.total,
         search_time_ms=round((time.perf_counter() - start) * 1000, 2),
-        notice=answer.notice or None,
+        notice=" ".join(filter(None, (answer.notice, hidden))) or None,
         reason=answer.reason or None,
     )
 

@@ -21,6 +21,7 @@ from sidecar.tools.code_search import MAX_QUERY, Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult
 from sidecar.tools.lines import ASIDE, BAD, FOUND, PLACE, STRONG, Line
+from sidecar.tools.search_results import notice_of
 from sidecar.tools.spec import Answer, Params, Question, RefusedAs, ToolSpec
 
 FAMILY = "semantic"
@@ -259,7 +260,7 @@ def search_query(context: Context, params: QueryParams) -> SemanticResult:
         query=params.query,
         total_results=len(answer.hits),
         execution_time_ms=_ms_since(start),
-        notice=answer.notice or None,
+        notice=notice_of(answer),
         reason=answer.reason or None,
     )
 

@@ -143,8 +143,9 @@ class ToolSpec:
 
     @cached_property
     def listed_schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """`input_schema()` and `output_schema()`, computed once. Do not modify them."""
-        return self.input_schema(), self.output_schema()
+        """The schemas that an agent is shown, computed once: `input_schema()` without what goes without saying, and
+        `output_schema()`. Do not modify them."""
+        return thrifty(self.input_schema(), with_examples=self.family != CODE_SEARCH.name), self.output_schema()
 
     def input_schema(self) -> dict[str, Any]:
         """JSON schema of the parameters, without references; `additionalProperties` is false."""
@@ -160,6 +161,12 @@ class ToolSpec:
         """JSON schema of each result shape, by the name of its class."""
         shapes = (self.result, *self.other_results)
         return {shape.__name__: _bare(shape.model_json_schema(by_alias=True)) for shape in shapes}
+
+
+_LENGTHS = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
+_BOUNDS = frozenset({"minimum", "maximum"})
+_NO_LIMIT = 1000
+"""A greatest value from which on a bound tells an agent nothing."""
 
 
 def _bare(schema: dict[str, Any]) -> dict[str, Any]:
@@ -188,6 +195,25 @@ def _plain(node: Any) -> Any:
     if isinstance(node, list):
         return [_plain(item) for item in node]
     return node
+
+
+def thrifty(schema: dict[str, Any], *, with_examples: bool) -> dict[str, Any]:
+    """A schema of parameters for an agent, which pays for every word.
+
+    Left out are defaults that are the same as nothing, how long texts and lists may be, and bounds that no honest call
+    meets: a call beyond them is refused with a sentence that names them. `with_examples`: each parameter keeps its
+    example. The code search tools do without, since the description of each has one that shows several parameters.
+    """
+    properties = {name: _thrifty(field, with_examples) for name, field in schema.get("properties", {}).items()}
+    return {**schema, "properties": properties}
+
+
+def _thrifty(field: dict[str, Any], with_examples: bool) -> dict[str, Any]:
+    left_out = _LENGTHS | (_BOUNDS if field.get("maximum", 0) >= _NO_LIMIT else set())
+    left_out |= {"default"} if not field.get("default") else set()
+    left_out |= set() if with_examples else {"examples"}
+    kept = {key: value for key, value in field.items() if key not in left_out}
+    return {**kept, "items": _thrifty(kept["items"], with_examples)} if "items" in kept else kept
 
 
 def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:

@@ -154,6 +154,11 @@ def test_a_search_covers_all_folders_and_says_where_each_result_lies(
     compact = client.request("sidecar/searchCode", {"query": "line header", "compact": True, "top_k": 1})
     assert [(row["w"], row["l"]) for row in compact["r"]] == [(str(folder), "parse.py:1-2")]
     assert compact["n"] == 1
+    for form, rows in (("results", "further"), ("r", "f")):
+        several = client.request(
+            "sidecar/searchCode", {"query": "line", "queries": ["line header", "header"], "compact": form == "r"}
+        )
+        assert [len(answer[form]) for answer in several[rows]] == [2, 1]
     paths = client.request("sidecar/searchByPath", {"pattern": "*.py"})
     assert (paths["matches"], paths["workspaces"]) == (["parse.py", "send.py"], [str(folder), str(second)])
     letters = client.request("sidecar/searchByPath", {"pattern": "snd", "fuzzy": True})

@@ -13,7 +13,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,6 +111,10 @@ def agent(hostile: Hostile, person: Person) -> Client:
     )
 
 
+def rows_of(value: Mapping[str, Any]) -> list[Any]:
+    return value.get("results") or value.get("r") or value.get("symbols") or []
+
+
 @pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
 async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(hostile: Hostile, tool: ToolSpec) -> None:
     found: list[str] = []
@@ -128,7 +132,10 @@ async def test_the_text_of_every_tool_is_visible_and_counts_as_it_should(hostile
             found += flaws(text, sentence=result.is_error)
             if not result.is_error and not text.startswith("{"):
                 value = result.structured_content or {}
-                assert counted(text) == len(value.get("results", value.get("r", ())))
+                rows = [
+                    one for answer in (value, *value.get("further", ()), *value.get("f", ())) for one in rows_of(answer)
+                ]
+                assert counted(text) == len(rows)
     for sentence in (*person.read, *messages):
         found += flaws(sentence, sentence=True)
     assert sorted(set(found)) == []

@@ -23,8 +23,8 @@ from sidecar.errors import (
     SidecarError,
 )
 from sidecar.model import Coverage, StatusAnswer, UpgradeProgress
-from sidecar.tools.code_search import CompactResult, EnclosingDefinition, SearchHit, SearchResult
 from sidecar.tools.lines import Line
+from sidecar.tools.search_results import CompactResult, EnclosingDefinition, SearchHit, SearchResult
 from sidecar.tools.service import Done, Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces
 
@@ -122,7 +122,7 @@ def test_a_search_returns_the_specified_fields_and_language_kind_and_names(tools
 def test_a_compact_search_has_short_names_and_two_decimals(tools: Tools) -> None:
     result = tools("search_code", query="alpha beta gamma", compact=True)
     assert result["n"] == len(result["r"]) == 2
-    assert result["r"][0] == {"l": "b.py:1-2", "t": "def beta():\n    return alpha", "s": 0.67}
+    assert result["r"][0] == {"l": "b.py:1-2", "t": "def beta():", "a": 1, "s": 0.67}
     assert set(result) == {"r", "n", "ms"}
 
 
@@ -214,12 +214,14 @@ def test_a_result_names_the_definition_that_it_is_about_in_every_form_of_the_ans
         path="a.rb", content="x = 1", score=0.5, start_line=7, end_line=7, language="ruby", kind="code", names=[]
     )
     named = hit.model_copy(update={"definition": about})
-    assert named.as_text().startswith("a.rb:7-7 0.50 in method Relation.merge\n")
-    terminal = ["".join(piece if isinstance(piece, str) else piece[1] for piece in line) for line in lines_of(named)]
+    assert named.as_text().startswith("a.rb:7-7 method Relation.merge\n")
+    explained = named.model_copy(update={"why": ["the name is merge"]})
+    lines = lines_of(explained)
+    terminal = ["".join(piece if isinstance(piece, str) else piece[1] for piece in line) for line in lines]
     assert "  in method Relation.merge" in terminal
-    assert " in " not in hit.as_text()
-    forged = about.model_copy(update={"name": "a\nb.py:1-1 1.00"})
-    assert len(hit.model_copy(update={"definition": forged}).as_text().split("\n")) == 2
+    assert hit.as_text().startswith("a.rb:7-7\n")
+    forged = about.model_copy(update={"name": "a\nb.py:1-1 class C"})
+    assert len(hit.model_copy(update={"definition": forged}).as_text().split("\n")) == len(hit.as_text().split("\n"))
 
 
 def lines_of(hit: SearchHit) -> list[Line]:

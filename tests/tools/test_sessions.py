@@ -12,10 +12,11 @@ import pytest
 
 from sidecar.errors import InvalidParams
 from sidecar.tools.activity import ActivityLog, ActivityParams, activity_params, asked_of, outcome_of
-from sidecar.tools.code_search import CompactHit, CompactResult, PathMatches
+from sidecar.tools.code_search import PathMatches
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.memory import DeletedKey, DeletedResult
 from sidecar.tools.registry import ALL_TOOLS
+from sidecar.tools.search_results import CompactHit, CompactResult
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Closing, Sessions, WorkDisplay
 from sidecar.tools.spec import Answer, Question, ToolSpec
@@ -183,7 +184,7 @@ def test_the_log_tells_how_many_results_there_were_and_the_first_paths() -> None
         ("1.py", "2.py", "3.py", "4.py", "5.py"),
         "Partial.",
     )
-    compact = CompactResult(r=[CompactHit(l="a.py:1-2", t="x", s=0.5)], n=1, ms=1.0)
+    compact = CompactResult(r=[CompactHit(l="a.py:1-2", t="x", s=0.5, a=1)], n=1, ms=1.0)
     assert outcome_of(compact)["paths"] == ("a.py",)
     kept = DeletedResult(status="cancelled", data=DeletedKey(key="k"), message="No.")
     assert outcome_of(kept, declined=True) == {"state": "refused", "message": "No."}

@@ -40,6 +40,23 @@ def test_every_parameter_has_a_description_and_an_example_and_no_other_is_taken(
         assert field["examples"]
 
 
+UNLISTED = {"minLength", "maxLength", "minItems", "maxItems"}
+
+
+@pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
+def test_an_agent_is_listed_every_parameter_without_what_goes_without_saying(tool: ToolSpec) -> None:
+    whole, listed = tool.input_schema(), tool.listed_schemas[0]
+    assert list(listed["properties"]) == list(whole["properties"])
+    assert listed.get("required") == whole.get("required")
+    for name, field in whole["properties"].items():
+        left_out = {key: value for key, value in field.items() if key not in listed["properties"][name]}
+        assert not left_out.pop("default", None)
+        assert left_out.pop("maximum", 1000) >= 1000
+        assert left_out.pop("minimum", 0) in (0, 1)
+        assert left_out.pop("examples", None) is None or tool.family == "code-search"
+        assert set(left_out) <= UNLISTED
+
+
 @pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_has_a_description_with_an_example_that_validates(tool: ToolSpec) -> None:
     start = tool.description.index("{")

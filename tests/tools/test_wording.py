@@ -12,10 +12,10 @@ from typing import get_args
 import pytest
 
 from sidecar.errors import IndexNotFound, SidecarError
-from sidecar.tools.code_search import SearchResult
 from sidecar.tools.confirm import call_with_questions_sync
 from sidecar.tools.index_results import ReindexFileResult
 from sidecar.tools.registry import ALL_TOOLS, tools_of
+from sidecar.tools.search_results import SearchResult
 from sidecar.tools.semantic import NOTHING_INDEXED
 from sidecar.tools.service import Done, Service
 from sidecar.tools.wording import PALETTE, SHELL, Door, Wording

@@ -1,5 +1,4 @@
-"""From ranked files to the hits of one page: chooses chunks of each file, merges neighbours, orders the result and
-keeps it within a token budget."""
+"""From ranked files to the hits of one page: chooses chunks of each file, merges neighbours and orders the result."""
 
 from __future__ import annotations
 
@@ -13,7 +12,8 @@ from sidecar.engine.search.excerpt import excerpt
 from sidecar.engine.search.rank.chunk_groups import ChunkGroups
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.reasons import in_words, shares_of
-from sidecar.engine.search.source import Rows, SearchedSnapshot, StoredText
+from sidecar.engine.search.source import Rows, SearchedSnapshot
+from sidecar.engine.search.texts import ShownText
 from sidecar.model import Hit
 from sidecar.parts.lexical.bm25 import Floats
 
@@ -22,7 +22,6 @@ PER_FILE = 3
 _FURTHER = np.array([1.0, 0.8, 0.7], np.float32)
 """Factors for a file's first, second and third chunk: the further ones rank behind other files' first chunks unless
 their file is far ahead. With 0.85 short questions gain 0.006 more, and files of long questions lose 0.002."""
-_CHARS_PER_TOKEN = 4
 _MERGED_LINES = 120
 _SAME = 0.01
 """Chunks of one file whose length norms differ by at most this share are compared word by word."""
@@ -164,7 +163,7 @@ def _alike(one: str, other: str) -> bool:
 def to_hit(
     snapshot: SearchedSnapshot,
     span: HitSpan,
-    stored: Sequence[StoredText],
+    stored: Sequence[ShownText],
     parts: dict[str, float],
     terms: Sequence[str] | None = None,
 ) -> Hit:
@@ -192,19 +191,5 @@ def to_hit(
         why=in_words(parts),
         shares=shares_of(parts),
         excerpt=excerpt(content, span.start_line, terms, names) if terms is not None else (),
+        hidden=any(chunk.hidden for chunk in stored),
     )
-
-
-def within_budget(hits: Sequence[Hit], token_budget: int) -> tuple[Hit, ...]:
-    """The leading hits that fit into `token_budget` tokens, at 4 characters per token; always at least one. All hits if
-    the budget is 0."""
-    if token_budget <= 0:
-        return tuple(hits)
-    kept: list[Hit] = []
-    left = token_budget * _CHARS_PER_TOKEN
-    for hit in hits:
-        left -= len(hit.content)
-        if kept and left < 0:
-            break
-        kept.append(hit)
-    return tuple(kept)

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from sidecar import shown
 from sidecar.engine.search.absent import why_not_indexed
 from sidecar.engine.search.excerpt import excerpt
+from sidecar.engine.search.named import with_definitions
 from sidecar.engine.search.nothing import why_nothing_close, why_nothing_similar
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.source import Flags, SearchedSnapshot, SearchSource
+from sidecar.engine.search.texts import shown_chunks
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import FileNotFound, InvalidParams, InvalidQuery
 from sidecar.model import Hit, IsCancelled, SearchAnswer
@@ -131,7 +133,7 @@ def _answer(
     closest = max((similarity_of(cosine) for cosine, _ in near), default=None)
     close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)
     page = [(row, -similarity) for similarity, row in close[:limit]]
-    hits = tuple(
+    hits = [
         Hit(
             path=snapshot.paths[snapshot.chunk_file[row]],
             start_line=int(snapshot.chunk_start[row]),
@@ -143,10 +145,13 @@ def _answer(
             names=stored.names,
             enclosing=stored.enclosing,
             excerpt=() if terms is None else excerpt(stored.text, int(snapshot.chunk_start[row]), terms, stored.names),
+            hidden=stored.hidden,
         )
-        for (row, similarity), stored in zip(page, snapshot.stored_chunks([row for row, _ in page]), strict=True)
-    )
-    return SearchAnswer(hits, len(close), "vector", (time.perf_counter() - start) * 1000), closest
+        for (row, similarity), stored in zip(page, shown_chunks(snapshot, [row for row, _ in page]), strict=True)
+    ]
+    return SearchAnswer(
+        tuple(with_definitions(snapshot, hits)), len(close), "vector", (time.perf_counter() - start) * 1000
+    ), closest
 
 
 def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int, end_line: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sidecar.engine.search.nothing import why_no_symbols
 from sidecar.engine.search.source import SearchedSnapshot
+from sidecar.engine.search.texts import shown_chunks
 from sidecar.engine.search.typos import mistyped
 from sidecar.errors import InvalidQuery
 from sidecar.model import Ids, SymbolHit, SymbolsAnswer
@@ -71,7 +72,7 @@ def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], li
     lines = _first_lines(snapshot, [row for row, _, _ in page])
     return SymbolsAnswer(
         tuple(
-            SymbolHit(path, row.name, row.kind, row.start_line, row.end_line, row.container, row.exported, match, line)
+            SymbolHit(path, row.name, row.kind, row.start_line, row.end_line, row.container, row.exported, match, *line)
             for (row, match, path), line in zip(page, lines, strict=True)
         ),
         len(placed),
@@ -137,14 +138,16 @@ def _fits(row: DefinitionRow, wanted: _Wanted, kinds: Sequence[str]) -> bool:
     return not wanted.container or fold_name(row.container).endswith(wanted.container)
 
 
-def _first_lines(snapshot: SearchedSnapshot, rows: Sequence[DefinitionRow]) -> list[str]:
-    """For each definition the source line on which it starts, stripped; empty if its chunk does not contain it."""
+def _first_lines(snapshot: SearchedSnapshot, rows: Sequence[DefinitionRow]) -> list[tuple[str, bool]]:
+    """For each definition the source line on which it starts, stripped, and whether a value in it is hidden; empty if
+    its chunk does not contain it."""
     chunks = [int(row) for row in snapshot.chunk_rows(_ids([row.chunk_id for row in rows]))]
     lines = []
-    for row, chunk, stored in zip(rows, chunks, snapshot.stored_chunks(chunks), strict=True):
+    for row, chunk, stored in zip(rows, chunks, shown_chunks(snapshot, chunks), strict=True):
         text = stored.text.split("\n")
         at = row.start_line - int(snapshot.chunk_start[chunk])
-        lines.append(text[at].strip() if 0 <= at < len(text) else "")
+        line = text[at].strip() if 0 <= at < len(text) else ""
+        lines.append((line, stored.hidden and "***" in line))
     return lines
 
 

@@ -145,6 +145,19 @@ def find_definition_below(
     return found[0] if found else None
 
 
+def find_ends(connection: sqlite3.Connection, file_id: int, first_line: int, last_line: int) -> list[int]:
+    """The lines from `first_line` to `last_line` (1-based, inclusive) on which a definition of the file ends,
+    ascending."""
+    return [
+        line
+        for (line,) in connection.execute(
+            "SELECT DISTINCT end_line FROM definitions WHERE file_id = ? AND end_line BETWEEN ? AND ?"
+            " ORDER BY end_line",
+            (file_id, first_line, last_line),
+        )
+    ]
+
+
 def _rows(connection: sqlite3.Connection, which: str, values: Sequence[object]) -> list[DefinitionRow]:
     """The definitions that the rest of a query from its WHERE on selects."""
     found = connection.execute(f"SELECT {_COLUMNS} FROM definitions WHERE {which}", values)

@@ -30,11 +30,13 @@ def merge_searches(answers: Answered, offset: int, page: int) -> dict[str, Any]:
     if all("r" in answer for _, answer in answers):
         rows = _by_score(answers, "r", "s", "w")[offset : offset + page]
         return {
+            **{key: answers[0][1][key] for key in ("q",) if key in answers[0][1]},
             **_notice(answers),
             **_reason(answers, rows, offset),
             "r": rows,
             "n": len(rows),
-            "ms": max(answer["ms"] for _, answer in answers),
+            **_slowest(answers, "ms"),
+            **_further(answers, "f", offset, page),
         }
     first = answers[0][1]
     rows = _by_score(answers, "results", "score", "workspace")[offset : offset + page]
@@ -46,8 +48,22 @@ def merge_searches(answers: Answered, offset: int, page: int) -> dict[str, Any]:
         "results": rows,
         "totalResults": len(rows),
         **({"available": available} if available > len(rows) else {}),
-        "searchTimeMs": max(answer["searchTimeMs"] for _, answer in answers),
+        **_slowest(answers, "searchTimeMs"),
+        **_further(answers, "further", offset, page),
     }
+
+
+def _slowest(answers: Answered, field: str) -> dict[str, float]:
+    """The longest time; none in the answer to a further question."""
+    times = [answer[field] for _, answer in answers if field in answer]
+    return {field: max(times)} if times else {}
+
+
+def _further(answers: Answered, field: str, offset: int, page: int) -> dict[str, list[dict[str, Any]]]:
+    """The merged answers to the further questions, which every folder was asked in the same order."""
+    questions = zip(*([(folder, one) for one in answer.get(field, ())] for folder, answer in answers), strict=True)
+    merged = [merge_searches(question, offset, page) for question in questions]
+    return {field: merged} if merged else {}
 
 
 def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""Keeps the hits of a page within a token budget. The hit that fills it is cut where a definition or a line ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from sidecar.model import Hit
+
+CHARS_PER_TOKEN = 4
+LEAST_LINES = 3
+"""A further hit is cut only if this many of its lines fit; fewer would tell nothing."""
+Ends = Callable[[Hit], Sequence[int]]
+"""The lines of a hit on which a definition ends, ascending."""
+
+
+def within_budget(hits: Sequence[Hit], token_budget: int, ends: Ends) -> tuple[Hit, ...]:
+    """The leading hits that fit into `token_budget` tokens, at 4 characters per token; the last of them is cut if it
+    does not fit whole. At least one line of the first hit always comes. All hits if the budget is 0."""
+    if token_budget <= 0:
+        return tuple(hits)
+    kept: list[Hit] = []
+    left = token_budget * CHARS_PER_TOKEN
+    for hit in hits:
+        if len(hit.content) <= left:
+            kept.append(hit)
+            left -= len(hit.content)
+            continue
+        lines = _lines_within(hit.content, left)
+        if lines >= LEAST_LINES or not kept:
+            kept.append(_cut(hit, max(1, lines), ends(hit)))
+        break
+    return tuple(kept)
+
+
+def _lines_within(content: str, room: int) -> int:
+    """How many whole lines of `content`, with their line ends, are at most `room` characters long."""
+    count = 0
+    for line in content.split("\n"):
+        room -= len(line) + 1
+        if room < -1:  # the last line that is shown needs no line end
+            break
+        count += 1
+    return count
+
+
+def _cut(hit: Hit, room: int, ends: Sequence[int]) -> Hit:
+    """The hit's first `room` lines, or fewer: up to the last definition that ends within them, unless that would give
+    away more than half of the room. A hit of no more lines stays as it is."""
+    lines = hit.content.split("\n")
+    if room >= len(lines):
+        return hit
+    whole = [end - hit.start_line + 1 for end in ends if room < 2 * (end - hit.start_line + 1) <= 2 * room]
+    kept = max(whole, default=room)
+    last = hit.start_line + kept - 1
+    if last >= hit.end_line:
+        return hit
+    return replace(hit, content="\n".join(lines[:kept]), end_line=last, left_out=(last + 1, hit.end_line))

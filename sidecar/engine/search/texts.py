@@ -1,0 +1,40 @@
+"""The texts of chunks as a result may show them: what a name calls a password is hidden.
+
+Whatever leaves the engine in a hit is read here. Only comparisons read the stored text itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sidecar.engine.search.source import Rows, SearchedSnapshot
+from sidecar.parts.manifest import read_masked_files
+from sidecar.parts.secrets.plain import without_plain_secrets
+
+_STARS = re.compile(r"(?<![*/])\*{6,}(?![*/])")
+"""What the index has in place of a secret, which has at least six characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """A chunk's text with the names it defines. `hidden`: a value in it is shown as asterisks."""
+
+    text: str
+    kind: str
+    names: tuple[str, ...]
+    enclosing: tuple[str, ...]
+    hidden: bool
+
+
+def shown_chunks(snapshot: SearchedSnapshot, rows: Sequence[int] | Rows) -> list[ShownText]:
+    """The texts of these chunk rows, in the same order. Raises IndexCorrupt if one was changed."""
+    files = [int(snapshot.chunk_file[row]) for row in rows]
+    masked = read_masked_files(snapshot.connection, [int(snapshot.file_ids[file]) for file in set(files)])
+    found = []
+    for file, stored in zip(files, snapshot.stored_chunks(rows), strict=True):
+        text = without_plain_secrets(snapshot.paths[file], stored.text)
+        had = int(snapshot.file_ids[file]) in masked and _STARS.search(stored.text) is not None
+        found.append(ShownText(text, stored.kind, stored.names, stored.enclosing, had or text != stored.text))
+    return found
