@@ -80,7 +80,7 @@ export interface FurtherAnswer {
   weak?: boolean;
 }
 
-export interface LeftOut {
+export interface LinesLeftOut {
   startLine: number;
   endLine: number;
 }
@@ -99,7 +99,7 @@ export interface SearchHit {
   shares?: Record<string, number>;
   excerpt?: ExcerptLine[];
   definition?: EnclosingDefinition;
-  leftOut?: LeftOut;
+  leftOut?: LinesLeftOut;
   sameAs?: number;
 }
 

@@ -157,9 +157,9 @@ class MemoryRecord(MemoryHead):
     text: str
 
     def as_lines(self) -> Iterator[Line]:
-        """As in a list, and then its text."""
+        """As in a list, and then its text, each line behind a bar: none of them can pass for a line of ours."""
         yield from super().as_lines()
-        yield from self.text.split("\n")
+        yield from (((ASIDE, "  | "), line) for line in self.text.split("\n"))
 
 
 class MemoryResult(SnakeResult):
@@ -241,7 +241,7 @@ class FoundMemory(SnakeResult):
         yield (STRONG, self.key), (ASIDE, f"  {self.relevance:.2f}")
         for line in (self.excerpt or self.summary).split("\n"):
             pieces = _MARKED.split(line)
-            yield "  ", *((FOUND, piece) if place % 2 else piece for place, piece in enumerate(pieces))
+            yield (ASIDE, "  | "), *((FOUND, piece) if place % 2 else piece for place, piece in enumerate(pieces))
 
 
 class SearchData(SnakeResult):

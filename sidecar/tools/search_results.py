@@ -72,7 +72,7 @@ class EnclosingDefinition(CamelResult):
         return definition_text(self.kind, self.name, self.container)
 
 
-class LeftOut(CamelResult):
+class LinesLeftOut(CamelResult):
     """Lines of a passage for which `max_tokens` left no room, 1-based, `end_line` inclusive."""
 
     start_line: int
@@ -107,7 +107,7 @@ class SearchHit(CamelResult):
     shares: dict[str, int] | None = None
     excerpt: list[ExcerptLine] | None = None
     definition: EnclosingDefinition | None = None
-    left_out: LeftOut | None = None
+    left_out: LinesLeftOut | None = None
     same_as: int | None = None
 
     @classmethod
@@ -127,7 +127,7 @@ class SearchHit(CamelResult):
             shares=hit.shares if explain else None,
             excerpt=[ExcerptLine(line=e.line, pieces=list(e.pieces)) for e in hit.excerpt] if explain else None,
             definition=EnclosingDefinition.of(hit.definition) if hit.definition is not None else None,
-            left_out=LeftOut(start_line=hit.left_out[0], end_line=hit.left_out[1]) if hit.left_out else None,
+            left_out=LinesLeftOut(start_line=hit.left_out[0], end_line=hit.left_out[1]) if hit.left_out else None,
         )
 
     def file(self) -> str:

@@ -61,7 +61,7 @@ def test_a_place_without_a_line_is_refused_with_an_example(shell: Shell) -> None
 def test_a_memory_is_saved_read_listed_found_and_kept_without_a_yes(shell: Shell) -> None:
     assert shell("memory", "save", "build/how", "Run", "make", "--tag", "b")[1] == "created\nbuild/how  b\n  Run make\n"
     assert shell("memory", "save", "build/how", "-", stdin="Run make all\n")[1].startswith("updated\n")
-    assert shell("memory", "get", "build/how")[1].endswith("Run make all\n\n")
+    assert shell("memory", "get", "build/how")[1].endswith("  | Run make all\n  | \n")
     assert "build/how" in shell("memory", "list")[1]
     assert "build/how" in shell("memory", "words", "make")[1]
     assert shell("memory", "delete", "build/how")[0] == 9

@@ -349,6 +349,7 @@ def test_a_client_may_cancel_a_request(client: LspClient, folder: Path) -> None:
         assert time.monotonic() < deadline
 
 
+@pytest.mark.process
 def test_an_editor_that_leaves_has_cancelled_nothing_for_good(folder: Path) -> None:
     (folder / "ENDLESS").touch()
     with LspClient(FAKE_SERVER, on_request=accepting()) as client:
