@@ -2,6 +2,7 @@
 
 <home>/vectors/vectors.sqlite   shared by all indexes
 <home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/{manifest.sqlite, store/}
+                      download/ (of a team snapshot, until it is taken over)
                       memories/memories.sqlite  documents/documents.sqlite
 
 Memories, documents and edited settings outlive the index, because they cannot be made again from the files.
@@ -32,6 +33,7 @@ class IndexLayout:
         self.config = self.path / _CONFIG
         self.patterns = self.path / "patterns.json"
         self.vectors = home / "vectors" / "vectors.sqlite"
+        self.download = self.path / "download"
         self._current = self.path / "current"
         self.memories = self.path / _MEMORIES / "memories.sqlite"
         self.documents = self.path / _DOCUMENTS / "documents.sqlite"
