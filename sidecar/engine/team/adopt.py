@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sidecar.engine.index.generation import Generation, Writer
-from sidecar.engine.ingest.prepare import Recall, Recalled, ExpectedChunk, text_hash
+from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled, text_hash
 from sidecar.engine.team import rows
 from sidecar.engine.team.gather import FILES_AT_ONCE, RecallAll
 from sidecar.engine.team.rows import ChunkRows, DefinitionRows, FileRows, VectorRows

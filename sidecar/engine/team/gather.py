@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sidecar.engine.ingest.prepare import Recall, Recalled, ExpectedChunk
+from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled
 from sidecar.engine.ports import EmbeddingCache
 from sidecar.engine.team import rows
 from sidecar.errors import Cancelled, IndexCorrupt
