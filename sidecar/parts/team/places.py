@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import random
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sidecar import shown
-from sidecar.errors import SidecarError, SnapshotUnusable, disk_error
+from sidecar.errors import DiskFull, PermissionDenied, SidecarError, SnapshotUnusable, disk_error
 from sidecar.lock_file import LockFile
 from sidecar.parts.network import Expected, Server, Slowest, Way
 from sidecar.parts.team import heads
@@ -123,7 +124,8 @@ class FolderPlace:
 
     def _replace(self, target: Path, write: Callable[[Path], object]) -> None:
         """Writes a file beside the target and moves it there, so that readers see the former one or the new one."""
-        fresh = target.with_name(f".{target.name}.{os.getpid()}")
+        # Machines that share the folder may have equal process ids.
+        fresh = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
         try:
             write(fresh)
             with fresh.open("rb") as done:
@@ -211,7 +213,11 @@ def _translated(place: Path) -> Iterator[None]:
     except SidecarError:
         raise
     except OSError as error:
-        raise disk_error(error, Path(error.filename) if error.filename else place) from error
+        full = disk_error(error, place)
+        if isinstance(full, DiskFull):
+            raise full from error
+        where = shown.place(error.filename or place)
+        raise PermissionDenied(f"{where}: {shown.reason(error.strerror or error)}.") from error
 
 
 def room_for(needed: int, folder: Path) -> bool:
