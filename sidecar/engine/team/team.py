@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,7 +146,10 @@ class TeamSnapshots:
             keep = isinstance(error, Cancelled) or not settled
             raise
         finally:
-            if not keep:
+            if keep:
+                with suppress(OSError):  # not empty: something has been downloaded
+                    self._directory.download.rmdir()
+            else:
                 shutil.rmtree(self._directory.download, ignore_errors=True)
 
     def _take_over(
@@ -290,7 +293,9 @@ def sign_in_for(place: str, settings: Settings) -> str:
     except (OSError, TooLarge, UnicodeDecodeError) as error:
         raise SnapshotUnusable(f"snapshotSignIn names {shown.place(path)}, which cannot be read.") from error
     if not text.isprintable() or not text:
-        raise SnapshotUnusable(f"snapshotSignIn names {shown.place(path)}, which does not hold one line of text.")
+        raise SnapshotUnusable(
+            f"snapshotSignIn names {shown.place(path)}, which is missing, empty or more than one line of text."
+        )
     return text
 
 
