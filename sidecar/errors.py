@@ -235,7 +235,7 @@ class ModelDownloadFailed(SidecarError):
 class SnapshotUnusable(SidecarError):
     """A team snapshot does not fit this checkout, is damaged, or cannot be had or stored. The index stays as it was."""
 
-    code, user_message = "SNAPSHOT_UNUSABLE", "The snapshot cannot be used."
+    code, user_message = "SNAPSHOT_UNUSABLE", "The snapshot could not be used or stored."
     http_status, exit_status = 503, 7
 
 
