@@ -30,6 +30,7 @@ class Team:
 
     def _project(self, name: str, **flags: Any) -> Project:
         project = Project(self._folder / name, self._folder / f"home-{name}", flags, self._models, [])
+        project.prepares_here = True
         self._projects.append(project)
         return project
 
@@ -53,7 +54,7 @@ class Team:
 
     def nothing_like(self, project: Project) -> Project:
         """Another index of the same checkout, made from nothing."""
-        other = Project(project.root, self._folder / "home-nothing", {}, self._models, [])
+        other = Project(project.root, self._folder / "home-nothing", {}, self._models, [], prepares_here=True)
         self._projects.append(other)
         index(other.open())
         return other

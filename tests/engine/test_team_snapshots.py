@@ -72,8 +72,10 @@ def of_kind(shelf: Path, **kind: str) -> None:
 
 @pytest.mark.parametrize("texts", [False, True])
 def test_an_index_from_a_snapshot_is_the_index_from_nothing_and_embeds_nothing(team: Team, texts: bool) -> None:
+    team.ci.prepares_here = False  # worker processes read the files
     made = team.make(texts=texts)
     developer = team.clone()
+    developer.prepares_here = False
     workspace = developer.open()
     report = get(workspace, team.shelf)
     other = team.nothing_like(developer).opened[0]
