@@ -142,7 +142,7 @@ class Server:
                 return None
             self._check_status(url, response)
             began = time.monotonic()
-            for block in response.iter_bytes(_BLOCK):
+            for block in response.iter_bytes():
                 content += block
                 if len(content) > most:
                     raise self._failed(f"{shown.reason(url)} answers with more than {most} bytes.")
@@ -217,14 +217,15 @@ class Server:
             if done and not _goes_on(response, done):
                 out.truncate(0)
                 sums, done = _Sums(file), 0
-            began, before = time.monotonic(), done
-            for block in response.iter_bytes(_BLOCK):
+            began, before, told = time.monotonic(), done, done
+            for block in response.iter_bytes():  # as they arrive: larger ones would hide that a server is slow
                 done += len(block)
                 if done > file.size:
                     break
                 out.write(block)
                 sums.add(block)
-                report(done)
+                if done - told >= _BLOCK or done == file.size:
+                    report(told := done)
                 self._check_pace(url, began, done - before)
             out.flush()
             os.fsync(out.fileno())

@@ -277,7 +277,6 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "folder; {repository} in it stands for group/name of the remote origin. A new index starts from the newest one "
         "that fits; empty: from nothing.",
         effect="call",
-        decided_by="session",
         scope="user",
         high=2000,
     ),
@@ -289,7 +288,6 @@ DECLARATIONS: tuple[Declaration, ...] = (
         description="The public key (Ed25519, DER in base64) of those who make the team's snapshots; others are then "
         "refused.",
         effect="call",
-        decided_by="session",
         scope="user",
         high=500,
     ),
@@ -301,7 +299,6 @@ DECLARATIONS: tuple[Declaration, ...] = (
         description="A file of yours whose first line is sent to the server of snapshotSource as the header "
         "Authorization, such as Bearer TOKEN.",
         effect="call",
-        decided_by="session",
         scope="user",
         high=4096,
     ),

@@ -76,8 +76,13 @@ class SharedEngine:
             engine.close()
 
     def settings(self, config: Path) -> Settings:
-        """The settings in force for the index with this config.json."""
-        return self._holder(config)(config)
+        """The settings in force for the index with this config.json. It is offline as soon as one session that uses it
+        is."""
+        held = self._holder(config)(config)
+        with self._lock:
+            claims = list(self._claims.get(config, ()))
+        forbidden = not held.offline and any(claim.read(config).offline for claim in claims)
+        return replace(held, offline=True) if forbidden else held
 
     def config_of(self, root: str) -> Path:
         """The path of the config.json of this workspace's index."""

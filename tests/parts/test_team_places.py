@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler
@@ -81,6 +82,7 @@ def crawl(handler: BaseHTTPRequestHandler, content: bytes) -> None:
     handler.end_headers()
     for at in range(len(content)):
         handler.wfile.write(content[at : at + 1])
+        time.sleep(0.005)  # slower than anybody would wait for, until the client hangs up
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sidecar import shown
 from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled, text_hash
 from sidecar.engine.team import rows
@@ -194,9 +195,9 @@ class _Adoption:
         for number, own in zip(bodies, made, strict=True):
             theirs = stated[number]
             if theirs is None or float(own @ theirs[0]) < LEAST_COSINE * float(own @ own):
+                path = self._files.paths[int(file_of[chosen.index(number)])]
                 raise SnapshotUnusable(
-                    f"Its vector of a chunk of {self._files.paths[int(file_of[chosen.index(number)])]} is not the one"
-                    " that the model makes here."
+                    f"Its vector of a chunk of {shown.place(path)} is not the one that the model makes here."
                 )
 
     def _keep(self, vectors: VectorRows) -> None:
@@ -254,7 +255,7 @@ class _Adoption:
             try:
                 put_in(connection, rows.read_postings(self._source.folder), lengths, np.flatnonzero(counts) + 1)
             except WrongPostings as error:
-                raise SnapshotUnusable(f"Its postings are not as a snapshot has them ({error}).") from error
+                raise SnapshotUnusable("Its postings are not as a snapshot has them.") from error
             connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('files', 'chunks')")
             connection.executemany(
                 "INSERT INTO sqlite_sequence(name, seq) VALUES(?, ?)",
