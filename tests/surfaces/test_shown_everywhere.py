@@ -182,6 +182,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "doctor": ((),),
     "models": (("list",), ("show", NASTY), ("download", NASTY)),
+    "snapshot": (("get", "/nowhere/" + NASTY), ("push", "/nowhere/" + NASTY, "--from", "/nowhere/" + NASTY)),
     "call": (("search_code", NASTY), (NASTY, "{}")),
 }
 
