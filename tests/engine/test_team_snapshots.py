@@ -140,6 +140,20 @@ def test_a_file_with_masked_values_is_left_to_each_checkout(team: Team) -> None:
     assert image(workspace) == image(team.nothing_like(developer).opened[0])
 
 
+def test_a_chunk_that_is_a_part_of_a_line_is_left_to_each_checkout_unless_the_texts_are_there(team: Team) -> None:
+    """Its text is encoded data, which is not embedded, so its hash says nothing of where it begins and ends."""
+    team.ci.write("fixtures/boundary", f"--AaB03x\nContent-Type: text/plain\n\nfile\n{'b' * 20_000}\n--AaB03x\n")
+    team.commit("two")
+    for texts in (False, True):
+        made = team.make(texts=texts)
+        developer = team.clone(f"developer-{texts}")
+        workspace = developer.open()
+        get(workspace, team.shelf)
+        assert made.left_out == (not texts)
+        assert image(workspace) == image(team.nothing_like(developer).opened[0])
+        team.close()
+
+
 def test_line_ends_that_a_checkout_changes_make_no_difference(team: Team) -> None:
     team.make()
     developer = team.clone()

@@ -131,10 +131,13 @@ def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, 
         for answer in answers:
             file = next(done)
             own = chunks.pop(file[1])
-            if answer is None or file[0] in strange or not rows.is_path(file[1]) or not _is_embedded(file, own):
-                taken.left_out += 1
-            else:
+            # Equal hashes do not mean equal texts: encoded data is not embedded.
+            same = answer is not None and (subject.texts or list(answer.texts) == [chunk[8] for chunk in own])
+            plain = file[0] not in strange and rows.is_path(file[1])
+            if answer is not None and same and plain and _is_embedded(file, own):
                 _add(taken, file, own, answer)
+            else:
+                taken.left_out += 1
         progress(min((number + 1) * FILES_AT_ONCE, len(listed)), len(listed), "Comparing with the files")
     return taken
 
