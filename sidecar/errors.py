@@ -24,6 +24,7 @@
     ├── IndexCorrupt             INDEX_CORRUPT           unreadable, or made by another model or schema
     ├── ModelLoadFailed          MODEL_LOAD_FAILED
     ├── ModelDownloadFailed      MODEL_DOWNLOAD_FAILED   the network or the hub failed, or a file is wrong
+    ├── SnapshotUnusable         SNAPSHOT_UNUSABLE       a team snapshot does not fit, is damaged, or cannot be had
     ├── StoreFailed              STORE_FAILED            the vector store did not answer; searches work without it
     ├── DaemonUnavailable        DAEMON_UNAVAILABLE      it cannot be started, reached or ended
     ├── DaemonEnded              DAEMON_ENDED            it ended during the call, whose result is lost
@@ -234,6 +235,13 @@ class ModelDownloadFailed(SidecarError):
     """The network or the hub failed, or a downloaded file is not the expected one."""
 
     code, user_message = "MODEL_DOWNLOAD_FAILED", "The embedding model could not be downloaded."
+    http_status, exit_status = 503, 7
+
+
+class SnapshotUnusable(SidecarError):
+    """A team snapshot does not fit this checkout, is damaged, or cannot be had or stored. The index stays as it was."""
+
+    code, user_message = "SNAPSHOT_UNUSABLE", "The snapshot could not be used or stored."
     http_status, exit_status = 503, 7
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from os import stat_result
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -450,6 +451,33 @@ class BuildReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotReport:
+    """The team snapshot that was made: its file, the commit, its size in bytes, and how many files and chunks it holds.
+
+    `left_out` counts the indexed files that it does not hold, which each checkout reads itself.
+    """
+
+    path: str
+    commit: str
+    size: int
+    files: int
+    chunks: int
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The team snapshot that an index started from: its commit, when it was made (ISO 8601, by its maker's clock), its
+    source, how many files it held and how many of them were taken over."""
+
+    commit: str
+    made: str
+    source: str
+    files: int
+    taken: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileReport:
     """What reindexing one file did; `chunks` is the file's number of chunks."""
 
@@ -515,7 +543,8 @@ class StatusAnswer:
     `skipped` maps each rule to the number of paths it left out; `withheld` are the paths left out because of a secret;
     `masked` are (path, number of values hidden in its stored text); `errors` are (path, message); `cut_by_lines` are
     (path, why it could not be parsed). `unapplied`: which changed setting waits for a rebuild; `warning` says it too.
-    `words_only`: searches find words alone, because no model can be loaded.
+    `words_only`: searches find words alone, because no model can be loaded. `origin`: the team snapshot that the index
+    started from; None if it was made from nothing.
     `model_upgrade` is None while no model upgrade is due. `patterns`: those that the index is limited to; empty for the
     whole workspace.
     """
@@ -561,6 +590,7 @@ class StatusAnswer:
     notice: str = ""
     behind: bool = False
     words_only: bool = False
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -807,11 +837,25 @@ class Workspace(Protocol):
         Raises IndexNotFound, IndexingInProgress, IndexLocked, Cancelled.
         """
 
-    def refresh(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
+    def refresh(
+        self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None
+    ) -> BuildReport:
         """Creates the index or brings an existing one up to date, then finishes the model upgrade.
 
-        `whole` as in `rebuild`. `sidecar index` does this, with `whole`. Raises IndexingInProgress, IndexLocked,
-        ModelLoadFailed, Cancelled.
+        `whole` as in `rebuild`. `sidecar index` does this, with `whole`. A `snapshot` is the address or the folder of
+        team snapshots to begin with, "" the one of the settings: what the nearest of them holds takes the place of the
+        index, which stays as it was if none fits. None: only a new index does, and only if the settings name a source.
+        Raises IndexingInProgress, IndexLocked, ModelLoadFailed, Cancelled; SnapshotUnusable if a snapshot was given.
+        """
+
+    def make_snapshot(
+        self, out: Path, texts: bool, key: Path | None, progress: Progress, cancelled: IsCancelled
+    ) -> SnapshotReport:
+        """Makes a team snapshot of the index in the folder `out`, with the texts of the chunks if `texts`, and signed
+        if a file with a private key is given.
+
+        Raises IndexNotFound if there is no complete index, SnapshotUnusable outside of a git repository, ConfigInvalid,
+        Cancelled.
         """
 
     def reindex_file(self, path: str) -> FileReport:

@@ -47,6 +47,7 @@ from sidecar.model import (
     SearchAnswer,
     SearchRequest,
     SkippedPath,
+    SnapshotReport,
     StatusAnswer,
     SymbolHit,
     SymbolsAnswer,
@@ -123,7 +124,15 @@ class FakeWorkspace:
         self._check()
         return self._build(progress, cancelled)
 
-    def refresh(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
+    def make_snapshot(
+        self, out: Path, texts: bool, key: Path | None, progress: Progress, cancelled: IsCancelled
+    ) -> SnapshotReport:
+        self._check()
+        return SnapshotReport(str(out / "0.zst"), "0" * 40, 1, len(self.files), len(self.files), 0)
+
+    def refresh(
+        self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None
+    ) -> BuildReport:
         self._check(may_be_missing=True)
         return self._build(progress, cancelled)
 

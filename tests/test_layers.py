@@ -53,7 +53,8 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("parts.watch", ("parts.git_head", *SHARED_PARTS, *VALUES)),
     ("parts.git_head", ("parts.git_places", *SHARED_PARTS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
-    ("parts.embed", ("parts.onnx_session", *VALUES, *SETTINGS, *SHARED_PARTS)),
+    ("parts.embed", ("parts.network", "parts.onnx_session", *VALUES, *SETTINGS, *SHARED_PARTS)),
+    ("parts.team", ("parts.network", *VALUES, *SETTINGS, *SHARED_PARTS)),
     ("parts.vectors", ("parts.onnx_session", *VALUES, *SETTINGS, *SHARED_PARTS)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     # Where the real parts enter the engine: constructors, what is open, and the engine's own processes.
@@ -74,6 +75,10 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "engine.update",
         ("engine.index", "engine.ingest", "engine.concurrency", "engine.ports", "engine.models.facts", *ENGINE_VALUES),
+    ),
+    (
+        "engine.team",
+        ("engine.index", "engine.ingest", "engine.ports", "engine.models.facts", "parts.team", *ENGINE_VALUES),
     ),
     ("engine.diagnostics", ("engine.update", "engine.index", "engine.ingest", "engine.ports", *ENGINE_VALUES)),
     ("engine.extras", ("engine.ports", *ENGINE_VALUES)),

@@ -217,6 +217,14 @@ export interface Masked {
   values: number;
 }
 
+export interface StatusOrigin {
+  commit: string;
+  made: string;
+  source: string;
+  files: number;
+  taken: number;
+}
+
 export interface StatusProgress {
   done: number;
   total: number;
@@ -280,6 +288,7 @@ export interface IndexStatus {
   notice?: string;
   behind?: boolean;
   wordsOnly?: boolean;
+  origin?: StatusOrigin;
 }
 
 export interface ConfigResult {
@@ -859,6 +868,7 @@ export interface FolderStatus {
   notice?: string;
   behind?: boolean;
   wordsOnly?: boolean;
+  origin?: StatusOrigin;
   workspace: string;
   uri: string;
 }

@@ -58,9 +58,10 @@ class ShellClient:
         cancelled: IsCancelled,
         asked_by: str,
         whole: bool = False,
+        snapshot: str | None = None,
     ) -> Reply:
         """Brings the index of `workspace` up to date. Raises SidecarError: the daemon's own error, or DaemonEnded."""
-        asked = {"workspace": workspace, "askedBy": asked_by, "whole": whole}
+        asked = {"workspace": workspace, "askedBy": asked_by, "whole": whole, "snapshot": snapshot}
         return Reply(**self._exchange({"refresh": asked}, ask, progress, cancelled))
 
     def _exchange(self, asked: object, ask: Ask, progress: Progress, cancelled: IsCancelled) -> Any:

@@ -122,7 +122,7 @@ class ShellSession:
     async def _refresh(self, asked: Mapping[str, Any]) -> Done:
         from sidecar.tools.refresh import REFRESH
 
-        return await self._run(REFRESH, {"whole": asked["whole"]}, asked)
+        return await self._run(REFRESH, {"whole": asked["whole"], "snapshot": asked.get("snapshot")}, asked)
 
     async def _run(self, tool: str | ToolSpec, arguments: Mapping[str, object], asked: Mapping[str, Any]) -> Done:
         from sidecar.tools.confirm import call_with_questions

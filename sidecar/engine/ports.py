@@ -35,7 +35,7 @@ from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings
 
 if TYPE_CHECKING:
-    from sidecar.engine.ingest.prepare import Job, Judgement, Look, Outcome
+    from sidecar.engine.ingest.prepare import Job, Judgement, Look, Outcome, Recall, Recalled
     from sidecar.engine.search.searcher import Searcher
 
 
@@ -365,6 +365,11 @@ class Preparers(Protocol):
     def judge(self, root: str, settings: Settings, look: Look) -> Judgement:
         """Reads one file and judges whether its content belongs in the index."""
 
+    def recall_all(
+        self, root: str, settings: Settings, pieces: Iterable[Sequence[Recall]]
+    ) -> Iterator[tuple[Sequence[Recall], Sequence[Recalled | None]]]:
+        """Yields each piece with what was found for it, in order; None for a file that is not the expected one."""
+
     def warm(self) -> None:
         """Prepares for the next file in the background."""
 
@@ -382,6 +387,7 @@ class Parts:
     make_content_check: Callable[[str], Callable[[str, FileContent], Judged]]
     is_documentation: Callable[[str, Settings], bool]
     read_file: Callable[[str, str, int], FileContent]
+    read_with_blobs: Callable[[str, str, int], tuple[FileContent, tuple[str, str]]]
     language_of: Callable[[str, str], str]
     parse_file: Callable[[str, str, str], ParsedFile]
     body_text: Callable[[Chunk], str]

@@ -27,7 +27,7 @@ from sidecar.parts.lexical.index import LexicalIndex
 from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
 from sidecar.parts.pattern_limit import PatternLimit
-from sidecar.parts.read import read_file
+from sidecar.parts.read import read_file, read_with_blobs
 from sidecar.parts.secrets import RULES_VERSION
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
@@ -61,6 +61,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         make_content_check=make_content_check,
         is_documentation=lambda path, settings: is_documentation(path, settings.doc_patterns),
         read_file=read_file,
+        read_with_blobs=read_with_blobs,
         language_of=language_of,
         parse_file=parse_file,
         body_text=body_text,

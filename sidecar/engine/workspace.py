@@ -29,6 +29,7 @@ from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import Parts
 from sidecar.engine.query_service import QueryService
+from sidecar.engine.team.team import TeamSnapshots, source_error
 from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.backfill import Pace
 from sidecar.engine.update.builder import Builder
@@ -36,7 +37,7 @@ from sidecar.engine.update.by_pattern import index_matched, match_patterns, patt
 from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.update.model_upgrade import ModelUpgrade
-from sidecar.engine.update.renewal import Build, make_anew, up_to_date_or_anew
+from sidecar.engine.update.renewal import Build, build_and_swap, make_anew, up_to_date_or_anew
 from sidecar.engine.update.shown_files import ShownFiles
 from sidecar.engine.update.staleness import one_line
 from sidecar.engine.update.standing import Standings
@@ -61,6 +62,7 @@ from sidecar.model import (
     Progress,
     SearchAnswer,
     SearchRequest,
+    SnapshotReport,
     StatusAnswer,
     SymbolsAnswer,
 )
@@ -119,6 +121,7 @@ class IndexedWorkspace:
         self._live_update = LiveUpdate(
             self._files, self._index, self._builder, self._upgrade, self.activity, times or LiveTimes()
         )
+        self._team = TeamSnapshots(self._files, self._index, directory, choice)
         self._memories = WorkspaceMemories(parts.open_memories(directory.memories), lambda: models.embedder(settings()))
         self._documents = DocumentIndexes(parts.open_documents(directory.documents))
         standings = Standings(self._files, self._index, self._live_update, self.activity)
@@ -167,22 +170,56 @@ class IndexedWorkspace:
         return self._first_stage(progress, cancelled, whole=True)
 
     @counted
-    def refresh(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
-        """Brings the index up to date, creating it if necessary, and then finishes the model upgrade.
-
-        With `whole`, an index that is limited to patterns becomes one of the whole workspace.
-        """
-        report = self._first_stage(progress, cancelled, whole)
+    def refresh(
+        self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None
+    ) -> BuildReport:
+        """See `sidecar.model.Workspace.refresh`."""
+        report = self._first_stage(progress, cancelled, whole, snapshot)
         return replace(report, upgraded=self._upgrade.finish(progress, cancelled))
 
-    def _first_stage(self, progress: Progress, cancelled: IsCancelled, whole: bool) -> BuildReport:
+    def _first_stage(
+        self, progress: Progress, cancelled: IsCancelled, whole: bool, snapshot: str | None = None
+    ) -> BuildReport:
         with (
             self._only_job("refresh" if self._index.exists() else "create"),
             self._jobs.fair_slots.taking(cancelled) as stop,
             self._lifting_limit(whole) as ended,
         ):
-            report = up_to_date_or_anew(self._index, self._builds(progress, stop), self._live_update.end)
-            return replace(report, notice=one_line(report.notice, ended))
+            builds = self._builds(progress, stop)
+            anew = self._index.exists()
+            fresh, said = self._start(snapshot, self.activity.reporting(progress), stop)
+            if fresh is not None and anew:
+                report = build_and_swap(self._index, fresh, builds, self._live_update.end)
+            else:
+                if fresh is not None:
+                    self._index.swap(fresh)  # it answers while what differs is being read
+                report = up_to_date_or_anew(self._index, builds, self._live_update.end)
+            return replace(report, notice=one_line(said, report.notice, ended))
+
+    def _start(self, snapshot: str | None, progress: Progress, stop: IsCancelled) -> tuple[Generation | None, str]:
+        """A generation that starts from a team snapshot, and a sentence about it.
+
+        Without being asked for one, only a new index of the whole workspace starts from one, and a reason against it is
+        no error.
+        """
+        asked = snapshot is not None
+        if not asked and (self._index.exists() or self._reporter.is_limited() or not self.settings().snapshot_source):
+            return None, ""
+        try:
+            return self._team.start(snapshot or "", progress, stop)
+        except Cancelled:
+            raise
+        except SidecarError as error:
+            if asked:
+                raise
+            return None, source_error(error)
+
+    @counted
+    def make_snapshot(
+        self, out: Path, texts: bool, key: Path | None, progress: Progress, cancelled: IsCancelled
+    ) -> SnapshotReport:
+        """See `sidecar.model.Workspace.make_snapshot`."""
+        return self._team.make(self._live_update.readable(), out, texts, key, progress, cancelled)
 
     @contextmanager
     def _lifting_limit(self, whole: bool) -> Iterator[str]:

@@ -59,6 +59,25 @@ def read_file(root: str, path: str, max_size: int, *, reread: Callable[[int, int
     raise ChangedWhileReading(f"{path} changed during {ATTEMPTS} attempts to read it")
 
 
+def read_with_blobs(root: str, path: str, max_size: int) -> tuple[FileContent, tuple[str, str]]:
+    r"""The same as `read_file`, and the ids that git may have for this content: that of the bytes as they are, and that
+    of the bytes with `\n` newlines, which a checkout may have turned into `\r\n`."""
+    raw = b""
+
+    def read(descriptor: int, size: int) -> bytes:
+        nonlocal raw
+        raw = _read_all(descriptor, size)
+        return raw
+
+    content = read_file(root, path, max_size, reread=read)
+    return content, (_blob_id(raw), _blob_id(raw.replace(b"\r\n", b"\n")))
+
+
+def _blob_id(raw: bytes) -> str:
+    """The id by which git (with SHA-1) knows a file with these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+
+
 def _translated(error: OSError, path: str) -> errors.SidecarError:
     if error.errno in (errno.ELOOP, errno.EMLINK):
         return errors.PathTraversal(

@@ -250,7 +250,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="offline",
         kind="boolean",
         default=False,
-        description="Never use the network; sidecar models download, the only command that does, then refuses.",
+        description="Never use the network; sidecar models download then refuses, and sidecar snapshot where it would "
+        "need one.",
         effect="call",
         decided_by="session",
         scope="user",
@@ -266,6 +267,40 @@ DECLARATIONS: tuple[Declaration, ...] = (
         scope="user",
         low=8,
         high=500,
+    ),
+    Declaration(
+        key="snapshotSource",
+        attribute="snapshot_source",
+        kind="text",
+        default="",
+        description="Where a team's snapshots are: an address that begins with https://, or the absolute path of a "
+        "folder; {repository} in it stands for group/name of the remote origin. A new index starts from the newest one "
+        "that fits; empty: from nothing.",
+        effect="call",
+        scope="user",
+        high=2000,
+    ),
+    Declaration(
+        key="snapshotKey",
+        attribute="snapshot_key",
+        kind="text",
+        default="",
+        description="The public key (Ed25519, DER in base64) of those who make the team's snapshots; others are then "
+        "refused.",
+        effect="call",
+        scope="user",
+        high=500,
+    ),
+    Declaration(
+        key="snapshotSignIn",
+        attribute="snapshot_sign_in",
+        kind="text",
+        default="",
+        description="A file of yours whose first line is sent to the server of snapshotSource as the header "
+        "Authorization, such as Bearer TOKEN.",
+        effect="call",
+        scope="user",
+        high=4096,
     ),
     Declaration(
         key="toolsets",

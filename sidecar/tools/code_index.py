@@ -101,11 +101,19 @@ def question_to_create(context: Context, status: StatusAnswer) -> Question:
         "create_index",
         deed="create a search index for",
         title="Create a search index for",
-        detail=f"{_limited(status)}Every source file is read and embedded on this machine. That may take minutes for a "
-        "large workspace.",
+        detail=f"{_limited(status)}{_first(context)} source file is read and embedded on this machine. That may take "
+        "minutes for a large workspace.",
         accept="Create index",
         decline="Not now",
     )
+
+
+def _first(context: Context) -> str:
+    """The beginning of a sentence on what is read, with where the user's settings have a new index start from."""
+    source = context.workspace.config().config.get("snapshotSource")
+    if not source:
+        return "Every"
+    return f"It starts from a snapshot of your team's at {shown.quoted(str(source))} if one fits; otherwise every"
 
 
 def create_declined(context: Context, params: NoParams, answer: Answer) -> CreateResult:

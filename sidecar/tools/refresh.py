@@ -16,14 +16,20 @@ from sidecar.tools.index_results import CreateResult, UpdateResult
 from sidecar.tools.spec import Question, ToolSpec
 
 
-def refresh(context: Context, params: ReindexParams) -> UpdateResult:
+class RefreshParams(ReindexParams):
+    """Parameters of `sidecar index` and `sidecar snapshot get`. `snapshot`: see `model.Workspace.refresh`."""
+
+    snapshot: str | None = None
+
+
+def refresh(context: Context, params: RefreshParams) -> UpdateResult:
     """Creates the index or brings it up to date, and finishes the model upgrade."""
     started = time.monotonic()
-    report = context.workspace.refresh(context.progress, context.cancelled, params.whole)
+    report = context.workspace.refresh(context.progress, context.cancelled, params.whole, params.snapshot)
     return UpdateResult.of(context.workspace.root, report, time.monotonic() - started)
 
 
-def ask_to_refresh(context: Context, params: ReindexParams) -> Question | None:
+def ask_to_refresh(context: Context, params: RefreshParams) -> Question | None:
     """None if the index needs only to be brought up to date, as it is without a question when files change."""
     status = context.workspace.status()
     grows = params.whole and bool(status.patterns)
@@ -38,7 +44,7 @@ REFRESH = ToolSpec(
     name="index",
     family=FAMILY,
     summary="Create the index or bring it up to date",
-    params=ReindexParams,
+    params=RefreshParams,
     result=UpdateResult,
     other_results=(CreateResult,),
     run=refresh,

@@ -76,8 +76,15 @@ class SharedEngine:
             engine.close()
 
     def settings(self, config: Path, latest: _Claim | None = None) -> Settings:
-        """The settings in force for the index with this config.json, once `latest` has claimed it too."""
-        return self._holder(config, latest)(config)
+        """The settings in force for the index with this config.json, once `latest` has claimed it too.
+
+        It is offline as soon as one session that uses it is.
+        """
+        held = self._holder(config, latest)(config)
+        with self._lock:
+            claims = [*self._claims.get(config, ()), *filter(None, (latest,))]
+        forbidden = not held.offline and any(claim.read(config).offline for claim in claims)
+        return replace(held, offline=True) if forbidden else held
 
     def config_of(self, root: str) -> Path:
         """The path of the config.json of this workspace's index."""

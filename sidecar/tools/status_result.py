@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Literal
 
 from sidecar import shown
@@ -82,6 +83,21 @@ class StatusUpgrade(CamelResult):
         return f"{self.model.partition('@')[0]}: {self.percent} % of {count(self.total, 'chunk')}{left}{note}"
 
 
+class StatusOrigin(CamelResult):
+    """The team snapshot that the index started from: its commit, when it was made by its maker's clock, its source, how
+    many files it held and how many of them were taken over."""
+
+    commit: str
+    made: str
+    source: str
+    files: int
+    taken: int
+
+    def sentence(self) -> str:
+        """As in `snapshot of commit 0123456789, made 2026-11-23T04:00:00+00:00: 980 of 982 files`."""
+        return f"snapshot of commit {self.commit[:10]}, made {self.made}: {self.taken} of {count(self.files, 'file')}"
+
+
 class IndexStatus(CamelResult):
     """The state of an index. Counts are left out while there is no index.
 
@@ -139,6 +155,7 @@ class IndexStatus(CamelResult):
     notice: str | None = None
     behind: bool | None = None
     words_only: bool | None = None
+    origin: StatusOrigin | None = None
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
@@ -174,6 +191,8 @@ class IndexStatus(CamelResult):
         yield "chunks", f"{self.total_chunks or 0:,}{embedded}"
         yield "updated", self.last_updated or "never"
         yield "size", self.storage_size
+        if self.origin is not None:
+            yield "origin", self.origin.sentence()
         watched = "" if self.watcher_active else ", not watching"
         yield "strategy", f"{self.indexing_strategy}{watched}, {count(self.pending_files or 0, 'file')} pending"
         yield "model", self._model()
@@ -288,6 +307,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "notice": answer.notice or None,
         "behind": answer.behind,
         "words_only": answer.words_only or None,
+        "origin": StatusOrigin(**asdict(answer.origin)) if answer.origin is not None else None,
     }
 
 

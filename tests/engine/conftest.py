@@ -9,6 +9,7 @@ import pytest
 
 from sidecar.engine.models.loader import Models, make_embedder
 from tests.engine.projects import FILES, Project
+from tests.engine.teams import Team
 
 
 @pytest.fixture(scope="session")
@@ -26,5 +27,12 @@ def project(tmp_path: Path, models: Models) -> Iterator[Project]:
     made.root.mkdir()
     for path, text in FILES.items():
         made.write(path, text)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def team(tmp_path: Path, models: Models) -> Iterator[Team]:
+    made = Team(tmp_path, models)
     yield made
     made.close()

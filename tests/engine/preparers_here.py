@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sidecar.engine.ingest.prepare import Job, Judgement, Look, Outcome, Preparer
+from sidecar.engine.ingest.prepare import Job, Judgement, Look, Outcome, Preparer, Recall, Recalled
 from sidecar.engine.ports import Parts
 from sidecar.settings.load import Settings
 
@@ -24,6 +24,13 @@ class PreparersHere:
     ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
         for piece in pieces:
             yield piece, self.prepare(root, settings, piece)
+
+    def recall_all(
+        self, root: str, settings: Settings, pieces: Iterable[Sequence[Recall]]
+    ) -> Iterator[tuple[Sequence[Recall], Sequence[Recalled | None]]]:
+        preparer = Preparer(root, self._parts, settings)
+        for piece in pieces:
+            yield piece, [preparer.recall(one) for one in piece]
 
     def judge(self, root: str, settings: Settings, look: Look) -> Judgement:
         return Preparer(root, self._parts, settings).judge(look)

@@ -208,6 +208,7 @@ WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "doctor": ((),),
     "models": (("list",), ("show", NASTY), ("download", NASTY)),
     "install": (("--list",), (NASTY,), ("jetbrains",), ("cursor", "--project")),
+    "snapshot": (("get", "/nowhere/" + NASTY), ("push", "/nowhere/" + NASTY, "--from", "/nowhere/" + NASTY)),
     "call": (("search_code", NASTY), (NASTY, "{}")),
 }
 

@@ -76,7 +76,9 @@ class FullWorkspace(FakeWorkspace):
             return PatternReport(0, 0, 1, 0, (("nothing", "no such file"),))
         return PatternReport(2, 1, 2, 7, ((ODD, "it is a\nfolder"), ("b.py", "it is binary")))
 
-    def refresh(self, progress: Progress, cancelled: IsCancelled, whole: bool = False) -> BuildReport:
+    def refresh(
+        self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None
+    ) -> BuildReport:
         report = super().refresh(progress, cancelled, whole)
         return replace(
             report, errors=1, removed=2, withheld=3, upgraded=4, masked=5, notice="Use `create_index`.\nNow."

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sidecar.errors import SidecarError
+from sidecar.errors import SidecarError, SnapshotUnusable
 from sidecar.model import no_progress
 from sidecar.settings.declare import DECLARATIONS, Declaration
 from sidecar.tools.assemble import make_service, make_sessions
@@ -241,11 +241,21 @@ TABLE: Mapping[str, Row] = {
     "questionSeconds": Row(7, lambda s: s.service.question_seconds() == 7),
     "offline": Row(True, lambda s: _refused_by(s, "offline")),
     "modelsSource": Row("https://127.0.0.1:9", lambda s: _refused_by(s, "127.0.0.1:9")),
+    "snapshotSource": Row("/nowhere/of/a/team", lambda s: "There are no snapshots at /nowhere" in _start_refused(s)),
+    "snapshotKey": Row("of-a-team", _in_force("snapshotKey")),
+    "snapshotSignIn": Row("/home/of/mine", _in_force("snapshotSignIn")),
     "toolsets": Row("memory", lambda s: s.again().service.tools[0].name == "memory_save"),
     "idleMinutes": Row(3, _in_force("idleMinutes")),
     "vectorsMegabytes": Row(20, _in_force("vectorsMegabytes")),
     "activityLog": Row(9, lambda s: s.process.activity.log.capacity == 9),
 }
+
+
+def _start_refused(session: Session) -> str:
+    """Why no snapshot of the source that is set is taken."""
+    with pytest.raises(SnapshotUnusable) as refused:
+        session.service.call(REFRESH, {"snapshot": ""}, workspace=session.process.root)
+    return refused.value.detail
 
 
 def cases(*, anew: bool) -> list[Any]:
@@ -320,3 +330,13 @@ def test_a_size_that_grows_lets_the_larger_files_in(process: Process) -> None:
     in_index_config(process, "maxFileSize", "2MB")
     assert eventually(lambda: "large.py" in process.plain.paths)
     assert process.plain("search_code", query="large value_17")["results"][0]["path"] == "large.py"
+
+
+def test_one_session_that_is_offline_has_the_network_forbidden_to_all(process: Process) -> None:
+    other = process.session(env={"SIDECAR_MAX_FILES": "4", "SIDECAR_SNAPSHOT_SOURCE": "https://127.0.0.1:9/team"})
+    assert "offline" not in _start_refused(other)
+    strict = process.session(flags={"offline": True})
+    strict("get_index_status")
+    assert "The setting offline forbids every network call" in _start_refused(other)
+    strict.service.close()
+    assert "offline" not in _start_refused(other)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -18,7 +20,16 @@ from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.staleness import Standing, limit_notice, one_line, unread_notice
 from sidecar.engine.update.standing import Standings
 from sidecar.errors import IndexCorrupt, SidecarError
-from sidecar.model import COULD_NOT_BE, CollectionCounts, Embedder, Rule, SkippedPath, StatusAnswer, UpgradeProgress
+from sidecar.model import (
+    COULD_NOT_BE,
+    CollectionCounts,
+    Embedder,
+    Origin,
+    Rule,
+    SkippedPath,
+    StatusAnswer,
+    UpgradeProgress,
+)
 from sidecar.parts.coverage import why_no_files
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.parts.pattern_limit import PatternLimit
@@ -175,6 +186,7 @@ class Reporter:
             holds=standing.coverage,
             notice=standing.notice(),
             behind=standing.behind,
+            origin=_origin(meta.get("origin")),
         )
 
     def _state(self, standing: Standing, complete: bool, embedded: bool) -> _State:
@@ -192,6 +204,13 @@ class Reporter:
         if generation.writer is None:
             return generation.read_only_reason
         return generation.writer.store_sync.note
+
+
+def _origin(packed: object) -> Origin | None:
+    """The team snapshot that the meta table names; None if it names none."""
+    with suppress(ValueError, TypeError):
+        return Origin(**json.loads(str(packed))) if packed else None
+    return None
 
 
 def _lost_vectors(lost: int, total: int) -> str:

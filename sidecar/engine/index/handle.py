@@ -165,11 +165,13 @@ class IndexHandle:
                 self.generation.writer.note_cancelled(False)
             return self.generation
 
-    def aside(self) -> Generation:
-        """Makes an empty generation beside the current one, which stays current until `swap`."""
+    def aside(self, model: ModelFacts | None = None) -> Generation:
+        """Makes an empty generation beside the current one, which stays current until `swap`. It is for this model, or
+        for the one that the settings have a new generation begin with."""
         with self.gate:
             self.take_lease()
-        return self._generations.make(self._settings(), self._choice.first(self._own_model()))
+            self._directory.write_config_once(self._default_config())
+        return self._generations.make(self._settings(), model or self._choice.first(self._own_model()))
 
     def swap(self, fresh: Generation) -> None:
         """Makes `fresh` the current generation and deletes the former one.

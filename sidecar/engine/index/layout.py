@@ -2,6 +2,7 @@
 
 <home>/vectors/vectors.sqlite   shared by all indexes
 <home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/
+                      download/ (of a team snapshot, until it is taken over)
                       memories/memories.sqlite  documents/documents.sqlite
 <home>/indexes/<id>/generations/<n>/  manifest.sqlite  store/  and, if large, columns  sealed/<block>
 
@@ -34,6 +35,7 @@ class IndexLayout:
         self.config = self.path / _CONFIG
         self.patterns = self.path / "patterns.json"
         self.vectors = home / "vectors" / "vectors.sqlite"
+        self.download = self.path / "download"
         self._current = self.path / "current"
         self.memories = self.path / _MEMORIES / "memories.sqlite"
         self.documents = self.path / _DOCUMENTS / "documents.sqlite"

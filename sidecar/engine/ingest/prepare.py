@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from sidecar.engine.ports import Parts
 from sidecar.errors import FileNotFound, SidecarError
-from sidecar.model import Decision, FileContent, FoundFile, Judged, ParsedFile, Rule, SkippedPath, Stat
+from sidecar.model import Chunk, Decision, FileContent, FoundFile, Judged, ParsedFile, Rule, SkippedPath, Stat
 from sidecar.parts.lexical.analyse import FileTerms
 from sidecar.parts.manifest import KnownFile, NewFile
 from sidecar.parts.paths import storable
@@ -55,6 +55,44 @@ class Look:
 
     path: str
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedChunk:
+    """Where a chunk is expected: its lines (1-based, both included), the names around it, and the hash of the text of
+    it that is embedded."""
+
+    start_line: int
+    end_line: int
+    enclosing: tuple[str, ...]
+    body_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """A file that was indexed elsewhere, to be compared with the one on disk. `size` is in bytes.
+
+    `blob` is the id that git has for its content; empty if `sha256` says what the content has to be. `chunks` are those
+    whose texts are wanted.
+    """
+
+    path: str
+    size: int
+    chunks: Sequence[ExpectedChunk]
+    blob: str = ""
+    sha256: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A file on disk that is the expected one. `texts` are parallel to the chunks; `blob` is git's id of its bytes."""
+
+    path: str
+    stat: Stat
+    settled: bool
+    sha256: bytes
+    blob: str
+    texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +182,24 @@ class Preparer:
         except SidecarError as error:
             return Judgement(Decision(Rule.UNREADABLE, error.message), b"")
         return Judgement(judged.decision, content.sha256, content.encoding)
+
+    def recall(self, recall: Recall) -> Recalled | None:
+        """The file with the texts of its chunks, if it is the expected one on disk too and its chunks are where they
+        are expected; else None. Raises nothing."""
+        try:
+            content, blobs = self._parts.read_with_blobs(self.root, recall.path, self.settings.max_file_size)
+        except Exception:  # whatever is wrong with the file shows when it is prepared
+            return None
+        if recall.blob not in blobs and recall.sha256 != content.sha256:
+            return None
+        lines = content.text.split("\n")
+        texts = ["\n".join(lines[place.start_line - 1 : place.end_line]) for place in recall.chunks]
+        for place, text in zip(recall.chunks, texts, strict=True):
+            chunk = Chunk(place.start_line, place.end_line, text, "", (), place.enclosing)
+            if text_hash(self._parts.body_text(chunk)) != place.body_hash:
+                return None
+        stat = content.stat
+        return Recalled(recall.path, stat, is_settled(stat), content.sha256, blobs[0], texts)
 
     def _prepare(self, job: Job, hopeless: Hopeless) -> Outcome:
         found, known, buffered = job.found, job.known, job.text is not None

@@ -11,7 +11,7 @@ import signal
 from typing import BinaryIO
 
 from sidecar.engine.concurrency.usage import give_memory_back
-from sidecar.engine.ingest.prepare import Judgement, Look, Outcome, Preparer
+from sidecar.engine.ingest.prepare import Judgement, Look, Outcome, Preparer, Recall, Recalled
 from sidecar.engine.ingest.worker_process import Limits, Request, Task, WorkerSetup, read_message, write_message
 from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import load_parsers, real_parts
@@ -85,5 +85,7 @@ class Worker:
         return (memory_bytes() or 0) - self._at_first > self._limits.memory_mb * 1_000_000 / 3
 
 
-def _answer(preparer: Preparer, task: Task, request: Request) -> Outcome | Judgement:
+def _answer(preparer: Preparer, task: Task, request: Request) -> Outcome | Judgement | Recalled | None:
+    if isinstance(task, Recall):
+        return preparer.recall(task)
     return preparer.judge(task) if isinstance(task, Look) else preparer.prepare(task, request.hopeless)

@@ -16,9 +16,19 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
-from sidecar.engine.ingest.prepare import Job, Judgement, LeftOut, Look, Outcome, Prepared, is_settled
+from sidecar.engine.ingest.prepare import (
+    Job,
+    Judgement,
+    LeftOut,
+    Look,
+    Outcome,
+    Prepared,
+    Recall,
+    Recalled,
+    is_settled,
+)
 from sidecar.engine.ingest.worker_process import (
     KILLED,
     Limits,
@@ -34,7 +44,8 @@ from sidecar.logs import workspace_log
 from sidecar.model import Decision, Rule, SkippedPath, Stat
 from sidecar.settings.load import Settings
 
-Answer: TypeAlias = Outcome | Judgement
+Answer: TypeAlias = Outcome | Judgement | Recalled | None
+Piece = TypeVar("Piece", bound=Sequence[Task])
 
 _QUICK_FILES, _QUICK_BYTES = 4, 100_000
 """Jobs up to this many files and bytes take the quick lane, beside passes over whole workspaces."""
@@ -79,16 +90,29 @@ class WorkerPool:
     ) -> Iterator[tuple[Sequence[Job], Sequence[Outcome]]]:
         """Each piece with its outcomes, in order. Submits one piece more than the bulk lane has processes before it
         yields the first."""
-        waiting: deque[tuple[Sequence[Job], _Ordered]] = deque()
+        for piece, answers in self._answer_all(root, settings, pieces):
+            yield piece, cast(list[Outcome], answers)
+
+    def recall_all(
+        self, root: str, settings: Settings, pieces: Iterable[Sequence[Recall]]
+    ) -> Iterator[tuple[Sequence[Recall], Sequence[Recalled | None]]]:
+        """Each piece with what was found for it, in order, in the bulk lane."""
+        for piece, answers in self._answer_all(root, settings, pieces):
+            yield piece, cast(list[Recalled | None], answers)
+
+    def _answer_all(
+        self, root: str, settings: Settings, pieces: Iterable[Piece]
+    ) -> Iterator[tuple[Piece, list[Answer]]]:
+        waiting: deque[tuple[Piece, _Ordered]] = deque()
         try:
             for piece in pieces:
                 if len(waiting) > self._bulk.most:
                     first, ordered = waiting.popleft()
-                    yield first, ordered.outcomes()
+                    yield first, ordered.answers()
                 waiting.append((piece, _Ordered(self._bulk, self._request(root, settings, piece))))
             while waiting:
                 first, ordered = waiting.popleft()
-                yield first, ordered.outcomes()
+                yield first, ordered.answers()
         finally:
             for _, ordered in waiting:
                 ordered.cancel()
@@ -294,6 +318,8 @@ class _Crew:
 def _hopeless_answer(task: Task, deed: str) -> Answer:
     """The answer for a file that cannot even be read within the limits: it is left out, and looked at again when it
     changes."""
+    if isinstance(task, Recall):
+        return None
     decision = Decision(Rule.UNREADABLE, f"reading it {deed}; no setting changes the limits of one file")
     if isinstance(task, Look):
         return Judgement(decision, b"")

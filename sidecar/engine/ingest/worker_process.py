@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias, cast
 
 from sidecar import shown
-from sidecar.engine.ingest.prepare import Hopeless, Job, Look
+from sidecar.engine.ingest.prepare import Hopeless, Job, Look, Recall
 from sidecar.errors import Internal
 from sidecar.locks import Rank, make_condition
 from sidecar.parts.blocks import FrameError, read_block, write_block
 from sidecar.parts.child import start_child
 from sidecar.settings.load import Settings
 
-Task: TypeAlias = Job | Look
+Task: TypeAlias = Job | Look | Recall
 StartProcess: TypeAlias = Callable[[str], subprocess.Popen[bytes]]
 
 _MODULE = "sidecar.engine.ingest.worker"

@@ -58,7 +58,13 @@ def make_anew(index: IndexHandle, build: Build, end_live_update: Callable[[], No
 
 
 def _make(index: IndexHandle, build: Build, end_live_update: Callable[[], None]) -> BuildReport:
-    fresh = index.aside()
+    return build_and_swap(index, index.aside(), build, end_live_update)
+
+
+def build_and_swap(
+    index: IndexHandle, fresh: Generation, build: Build, end_live_update: Callable[[], None]
+) -> BuildReport:
+    """Builds a generation that lies beside the current one, then swaps them. Discards it if that fails."""
     try:
         report = build(fresh)
     except BaseException:

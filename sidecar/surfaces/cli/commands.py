@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from sidecar import shown
 from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, NotFound, SidecarError
+from sidecar.parts.paths import path_here
 from sidecar.surfaces.cli.formats import yaml_lines
 from sidecar.surfaces.cli.options import NOT_CONFIRMED
 from sidecar.surfaces.cli.presentation import TOOL_COMMANDS
@@ -255,6 +256,32 @@ def install(session: CliSession) -> int:
     return install(session)
 
 
+def snapshot(session: CliSession) -> int:
+    """Makes, gets or sends a team snapshot."""
+    from sidecar.tools.snapshots import MAKE_SNAPSHOT, OwnSnapshots
+
+    args, own = session.args, OwnSnapshots(_flags(session))
+    if args.action == "get":
+        return _show(session, session.refresh(True, _place_here(args.place)))
+    folder = Path(path_here(args.folder)) if args.folder else own.folder
+    if args.action == "make":
+        key = path_here(args.key) if args.key else ""
+        made = {"out": str(folder), "texts": args.with_texts, "key": key}
+        return _show(session, session.call_here(MAKE_SNAPSHOT, made))
+    if not args.place:
+        raise InvalidParams("sidecar snapshot push needs a folder or an address: sidecar snapshot push https://...")
+    pushed = own.push(folder, _place_here(args.place))
+    session.show(pushed.value, pushed.as_lines())
+    return 0
+
+
+def _place_here(typed: str | None) -> str:
+    """An address as it was typed, or the absolute path of the folder that was; empty if nothing was."""
+    if not typed:
+        return ""
+    return typed if "://" in typed else path_here(typed)
+
+
 def call(session: CliSession) -> int:
     """Calls a tool by name with JSON."""
     tool = session.service.tool(session.args.tool)
@@ -303,6 +330,7 @@ RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
         "doctor": doctor,
         "models": models,
         "install": install,
+        "snapshot": snapshot,
         "call": call,
     }
 )

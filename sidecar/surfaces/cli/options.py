@@ -320,6 +320,21 @@ def _add_install(parser: argparse.ArgumentParser) -> None:
     add("--replace", action="store_true", help="also where another server stands under the name sidecar")
 
 
+def _add_snapshot(parser: argparse.ArgumentParser) -> None:
+    actions = ("make", "get", "push")
+    parser.add_argument("action", metavar="ACTION", choices=actions, help=", ".join(actions))
+    parser.add_argument("place", metavar="PLACE", nargs="?", help="get and push: an address (https://...) or a folder")
+    parser.add_argument(
+        "--out",
+        "--from",
+        dest="folder",
+        metavar="DIR",
+        help="the folder of snapshots made here (default: sidecar's own)",
+    )
+    parser.add_argument("--with-texts", action="store_true", help="make: put the texts of the chunks in as well")
+    parser.add_argument("--key", metavar="FILE", help="make: sign with this Ed25519 private key (PEM)")
+
+
 def _add_nothing(parser: argparse.ArgumentParser) -> None:
     pass
 
@@ -357,8 +372,8 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "list, show and download embedding models",
         "list names the models that ship and those that can be downloaded, with dimension, size and licence; the one\n"
         "in use is marked *. show says everything about one. download gets one from the Hugging Face hub (or the\n"
-        "mirror that the setting modelsSource names), checks the hash of every file and tries the model. It is the\n"
-        "only command that uses the network, and refuses to with --offline. An interrupted download continues where\n"
+        "mirror that the setting modelsSource names), checks the hash of every file and tries the model. It\n"
+        "refuses to with --offline. An interrupted download continues where\n"
         "it stopped. Choose a model with --model or SIDECAR_MODEL; a folder with model.onnx and tokenizer.json is a\n"
         "model too.",
         "    sidecar models\n    sidecar models show bge-small-en-v1.5\n    sidecar models download bge-small-en-v1.5\n"
@@ -375,6 +390,21 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "    sidecar install --list\n    sidecar install claude-code\n    sidecar install cursor --project -y\n"
         "    sidecar install codex --remove\n",
         _add_install,
+    ),
+    Command(
+        "snapshot",
+        "start from a team's index instead of from nothing",
+        "make packs the index of the checked-out commit into one file, as CI does on main after sidecar index; push\n"
+        "sends the newest one to a folder or, by plain PUT, to a server, and lists it in heads.json there.\n"
+        "get takes the snapshot of the nearest ancestor of HEAD from there (without PLACE: from where the setting\n"
+        "snapshotSource says) and reads only the files that differ. Where that setting is, a new index starts from a\n"
+        "snapshot by itself. If none fits, get says why and exits with 7, and the index stays as it was. What was\n"
+        "downloaded is checked: hashes, the signature if the setting snapshotKey is set, every row, and some vectors\n"
+        "against the model. A snapshot is as secret as the sources. docs/team.md has recipes.",
+        "    sidecar index && sidecar snapshot make --out snapshots\n"
+        "    sidecar snapshot push --from snapshots https://ci.example.org/index/\n"
+        "    sidecar snapshot get https://ci.example.org/index/\n    sidecar snapshot get ~/team/snapshots\n",
+        _add_snapshot,
     ),
     Command(
         "call",

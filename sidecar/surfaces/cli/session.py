@@ -74,8 +74,10 @@ class Tools(Protocol):
         cancelled: IsCancelled,
         asked_by: str,
         whole: bool = False,
+        snapshot: str | None = None,
     ) -> Reply:
-        """Brings the index of a workspace up to date; with `whole`, all of it, whatever it was limited to."""
+        """Brings the index of a workspace up to date; with `whole`, all of it, whatever it was limited to. `snapshot`:
+        see `model.Workspace.refresh`."""
 
 
 class OwnTools:
@@ -94,11 +96,11 @@ class OwnTools:
         by = PERSON if self._terminal else Caller("script", yes=self._yes)
         return Reply.of(call_with_questions_sync(self._service(), tool, arguments, by=by, **more))
 
-    def refresh(self, *, whole: bool = False, **more: Any) -> Reply:
+    def refresh(self, *, whole: bool = False, snapshot: str | None = None, **more: Any) -> Reply:
         """Brings the index of a workspace up to date in this process."""
         from sidecar.tools.refresh import REFRESH
 
-        return self.call(REFRESH, {"whole": whole}, **more)
+        return self.call(REFRESH, {"whole": whole, "snapshot": snapshot}, **more)
 
 
 class CliSession(NamedTuple):
@@ -134,10 +136,15 @@ class CliSession(NamedTuple):
         with self._calling() as call:
             return self.tools.call(tool, arguments, **call)
 
-    def refresh(self, whole: bool) -> Reply:
-        """Creates the index or brings it up to date. Raises `SidecarError`."""
+    def call_here(self, tool: ToolSpec, arguments: Mapping[str, object]) -> Reply:
+        """The same as `call`, in this process even if the daemon runs."""
         with self._calling() as call:
-            return self.tools.refresh(**call, whole=whole)
+            return OwnTools(self.make_service, self.stdin.isatty(), bool(self.args.yes)).call(tool, arguments, **call)
+
+    def refresh(self, whole: bool, snapshot: str | None = None) -> Reply:
+        """Creates the index or brings it up to date, from a snapshot if one is named. Raises `SidecarError`."""
+        with self._calling() as call:
+            return self.tools.refresh(**call, whole=whole, snapshot=snapshot)
 
     @contextmanager
     def _calling(self) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,296 @@
+"""Takes a team snapshot over into an empty generation: every row is checked, and written into tables of our own.
+
+Of each file, git's blob id is compared with that of the file on disk, and the texts of its chunks are read from that
+file; a file that differs is left to the pass that follows. Some chunks are embedded again: vectors that this machine
+would not have made are not taken.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sidecar import shown
+from sidecar.engine.index.generation import Generation, Writer
+from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled, text_hash
+from sidecar.engine.team import rows
+from sidecar.engine.team.gather import FILES_AT_ONCE, RecallAll
+from sidecar.engine.team.rows import ChunkRows, DefinitionRows, FileRows, VectorRows
+from sidecar.errors import Cancelled, SnapshotUnusable
+from sidecar.model import Chunk, IsCancelled, Progress
+from sidecar.parts.lexical.analyse import file_stem
+from sidecar.parts.lexical.tokens import fold_name
+from sidecar.parts.lexical.transfer import WrongPostings, put_in
+from sidecar.parts.manifest import Manifest, unpack_names
+
+SPOT_CHECKED = 50
+LEAST_COSINE = 0.97
+"""The same text and model on another processor: quantised models differ a little, tables not at all."""
+_VECTORS_AT_ONCE = 4096
+_MESSAGE = "Taking over the snapshot"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """An unpacked snapshot: the folder of its parts, and its header."""
+
+    folder: Path
+    header: Mapping[str, Any]
+
+    def count(self, name: str) -> int:
+        """A count that the header states. Raises SnapshotUnusable if it states none."""
+        value = self.header.get(name)
+        if type(value) is int and value >= 0:
+            return value
+        raise SnapshotUnusable("Its header does not say how much it holds.")
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """How many files the snapshot holds, and how many of them are on disk as they are in it."""
+
+    files: int
+    taken: int
+
+
+def adopt(
+    source: Unpacked,
+    generation: Generation,
+    recall_all: RecallAll,
+    body_text: Callable[[Chunk], str],
+    progress: Progress,
+    cancelled: IsCancelled,
+) -> Adopted:
+    """Fills an empty generation that is open for writing. Raises SnapshotUnusable, Cancelled and what the parts raise;
+    the generation is then to be dropped."""
+    count = source.count("chunks")
+    files = rows.read_files(source.folder, count)
+    chunks = rows.read_chunks(source.folder, len(files.paths))
+    if (len(files.paths), len(chunks.kinds)) != (source.count("files"), count):
+        raise SnapshotUnusable("It does not hold as many files and chunks as its header says.")
+    return _Adoption(source, generation, files, chunks, _Disk(recall_all, body_text)).run(progress, cancelled)
+
+
+@dataclass(frozen=True)
+class _Disk:
+    """The files of this checkout."""
+
+    recall_all: RecallAll
+    body_text: Callable[[Chunk], str]
+
+
+class _Adoption:
+    """One snapshot on its way into one generation."""
+
+    def __init__(
+        self, source: Unpacked, generation: Generation, files: FileRows, chunks: ChunkRows, disk: _Disk
+    ) -> None:
+        assert generation.writer is not None
+        self._source = source
+        self._generation = generation
+        self._writer: Writer = generation.writer
+        self._files = files
+        self._chunks = chunks
+        self._disk = disk
+        self._texts = rows.read_texts(source.folder, len(chunks.kinds))
+
+    def run(self, progress: Progress, cancelled: IsCancelled) -> Adopted:
+        """Checks some vectors, and takes over first the vectors, then files and chunks, then the words."""
+        folder = self._source.folder
+        vectors = VectorRows(folder, self._generation.model.dimension)
+        definitions = rows.read_definitions(folder, len(self._chunks.kinds))
+        self._spot_check(vectors, cancelled)
+        self._keep(vectors)
+        known = self._generation.kept.find([*self._files.hashes, *self._chunks.hashes])
+        taken = np.zeros(len(self._files.paths), bool)
+        for number, (some, answers) in enumerate(self._recalled(range(len(self._files.paths)), cancelled)):
+            with self._manifest.transaction() as connection:
+                for place, texts, answer in self._matching(some, answers):
+                    self._write_file(connection, place, answer, texts, known)
+                    taken[place] = True
+            progress(min((number + 1) * FILES_AT_ONCE, len(taken)), len(taken), _MESSAGE)
+        self._finish(definitions, taken)
+        return Adopted(len(taken), int(taken.sum()))
+
+    @property
+    def _manifest(self) -> Manifest:
+        return self._writer.manifest
+
+    # ------------------------------------------------------------ the files on disk
+
+    def _recalled(
+        self, places: Sequence[int], cancelled: IsCancelled
+    ) -> Iterator[tuple[Sequence[int], Sequence[Recalled | None]]]:
+        """Compares the files at these places with the disk, some at a time."""
+
+        def pieces() -> Iterator[Sequence[Recall]]:
+            for some in _pieces(places):
+                if cancelled():
+                    raise Cancelled("The index is as it was. What has been downloaded is kept.")
+                yield [self._recall(place) for place in some]
+
+        answers = self._disk.recall_all(pieces())
+        for some, (_, found) in zip(_pieces(places), answers, strict=True):
+            yield some, found
+
+    def _recall(self, place: int) -> Recall:
+        files, chunks = self._files, self._chunks
+        wanted = () if self._texts is not None else range(files.starts[place], files.starts[place + 1])
+        spans = [
+            ExpectedChunk(chunks.starts[c], chunks.ends[c], unpack_names(chunks.enclosing[c]), chunks.hashes[c])
+            for c in wanted
+        ]
+        return Recall(files.paths[place], files.sizes[place], spans, blob=files.blobs[place])
+
+    def _matching(
+        self, places: Sequence[int], answers: Sequence[Recalled | None]
+    ) -> Iterator[tuple[int, Sequence[str], Recalled]]:
+        """Those of these files that are on disk as they are in the snapshot, with the texts of their chunks."""
+        for place, answer in zip(places, answers, strict=True):
+            if answer is not None:
+                yield place, answer.texts if self._texts is None else self._own_texts(place), answer
+
+    def _own_texts(self, place: int) -> Sequence[str]:
+        """The texts that the snapshot holds. Raises SnapshotUnusable unless their hashes are those of the chunks."""
+        assert self._texts is not None
+        span = range(self._files.starts[place], self._files.starts[place + 1])
+        for number in span:
+            try:
+                same = text_hash(self._body(number, self._texts[number])) == self._chunks.hashes[number]
+            except UnicodeEncodeError:
+                same = False
+            if not same:
+                raise SnapshotUnusable("Its texts are not those of its chunks.")
+        return self._texts[span.start : span.stop]
+
+    def _body(self, number: int, text: str) -> str:
+        enclosing = unpack_names(self._chunks.enclosing[number])
+        return self._disk.body_text(Chunk(1, 1, text, "", (), enclosing))
+
+    # ------------------------------------------------------------ vectors
+
+    def _spot_check(self, vectors: VectorRows, cancelled: IsCancelled) -> None:
+        """Embeds some chunks, and raises SnapshotUnusable if the snapshot has other vectors for them."""
+        every = len(self._chunks.kinds)
+        chosen = sorted(random.SystemRandom().sample(range(every), min(every, SPOT_CHECKED)))
+        file_of = np.searchsorted(np.array(self._files.starts), np.array(chosen, np.int64), side="right") - 1
+        texts: dict[int, str] = {}
+        for some, answers in self._recalled(sorted(set(file_of.tolist())), cancelled):
+            for place, own, _ in self._matching(some, answers):
+                first = self._files.starts[place]
+                texts |= {first + i: text for i, text in enumerate(own)}
+        bodies = {number: self._body(number, texts[number]) for number in chosen if number in texts}
+        stated = {number: vectors.of(self._chunks.hashes[number]) for number in bodies}
+        if not bodies:
+            return
+        made = self._generation.embedder().embed_documents(list(bodies.values()))
+        for number, own in zip(bodies, made, strict=True):
+            theirs = stated[number]
+            if theirs is None or float(own @ theirs[0]) < LEAST_COSINE * float(own @ own):
+                path = self._files.paths[int(file_of[chosen.index(number)])]
+                raise SnapshotUnusable(
+                    f"Its vector of a chunk of {shown.place(path)} is not the one that the model makes here."
+                )
+
+    def _keep(self, vectors: VectorRows) -> None:
+        """Puts the vectors into the embedding cache. Raises SnapshotUnusable before the first if one is none."""
+        spans = [(at, min(at + _VECTORS_AT_ONCE, len(vectors.hashes))) for at in _steps(len(vectors.hashes))]
+        for start, end in spans:
+            vectors.rows(start, end)
+        for start, end in spans:
+            self._generation.kept.add(vectors.hashes[start:end], vectors.rows(start, end))
+
+    # ------------------------------------------------------------ tables
+
+    def _write_file(
+        self,
+        connection: sqlite3.Connection,
+        place: int,
+        found: Recalled,
+        texts: Sequence[str],
+        known: Mapping[bytes, int],
+    ) -> None:
+        files, chunks, now = self._files, self._chunks, time.time()
+        stat = found.stat
+        path_hash = files.hashes[place]
+        connection.execute(
+            "INSERT INTO files(id, path, collection, language, parser, sha256, size, mtime_ns, ctime_ns, inode,"
+            " settled, buffered, path_hash, path_vector, indexed_at, masked)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 0)",
+            (
+                *(place + 1, files.paths[place], files.collections[place], files.languages[place]),
+                *(files.parsers[place], found.sha256, stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode),
+                *(int(found.settled), path_hash, known.get(path_hash, 0), now),
+            ),
+        )
+        span = range(files.starts[place], files.starts[place + 1])
+        connection.executemany(
+            "INSERT INTO chunks VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    *(c + 1, place + 1, chunks.starts[c], chunks.ends[c], chunks.kinds[c], chunks.names[c]),
+                    *(chunks.enclosing[c], text, chunks.hashes[c], known.get(chunks.hashes[c], 0), c + 1),
+                )
+                for c, text in zip(span, texts, strict=True)
+            ),
+        )
+        connection.executemany(
+            "INSERT INTO pending_slots VALUES(?, ?)", ((c + 1, files.collections[place]) for c in span)
+        )
+
+    def _finish(self, definitions: DefinitionRows, taken: np.typing.NDArray[np.bool_]) -> None:
+        """Writes the words. Ids that were not used stay unused: postings of files that differ must belong to nobody."""
+        counts = np.diff(np.array(self._files.starts, np.int64))
+        lengths = rows.read_lengths(self._source.folder, len(taken), len(self._chunks.kinds))
+        with self._manifest.transaction() as connection:
+            self._write_definitions(connection, definitions, taken)
+            try:
+                put_in(connection, rows.read_postings(self._source.folder), lengths, np.flatnonzero(counts) + 1)
+            except WrongPostings as error:
+                raise SnapshotUnusable("Its postings are not as a snapshot has them.") from error
+            connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('files', 'chunks')")
+            connection.executemany(
+                "INSERT INTO sqlite_sequence(name, seq) VALUES(?, ?)",
+                [("files", len(taken)), ("chunks", len(self._chunks.kinds))],
+            )
+            self._manifest.set_meta(next_slot=len(self._chunks.kinds) + 1)
+
+    def _write_definitions(
+        self, connection: sqlite3.Connection, d: DefinitionRows, taken: np.typing.NDArray[np.bool_]
+    ) -> None:
+        starts = np.array(self._files.starts, np.int64)
+        file_of = np.searchsorted(starts, np.array(d.chunks, np.int64) - 1, side="right") - 1
+        folded = {name: fold_name(name) for name in set(d.names)}
+        connection.executemany(
+            "INSERT INTO definitions VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (file + 1, chunk, name, folded[name], kind, start, end, depth, exported, container)
+                for file, chunk, name, kind, start, end, depth, exported, container in zip(
+                    file_of.tolist(),
+                    *(d.chunks, d.names, d.kinds, d.starts, d.ends, d.depths, d.exported, d.containers),
+                    strict=True,
+                )
+                if taken[file]
+            ),
+        )
+        connection.executemany(
+            "INSERT OR IGNORE INTO file_stems VALUES(?, ?)",
+            ((fold_name(file_stem(self._files.paths[p])), p + 1) for p in np.flatnonzero(taken).tolist()),
+        )
+
+
+def _pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for start in range(0, len(items), FILES_AT_ONCE):
+        yield items[start : start + FILES_AT_ONCE]
+
+
+def _steps(count: int) -> range:
+    return range(0, count, _VECTORS_AT_ONCE)

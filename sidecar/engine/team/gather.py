@@ -1,0 +1,228 @@
+"""Makes a team snapshot of an index: reads its rows, checks them against the files on disk, and packs them.
+
+What another checkout could not make again from its own copy of a file is left out, and that checkout reads the file
+itself: a file with masked values, with unsaved text of an editor, changed since it was indexed, or with a control
+character in a name; and, unless the texts are in the snapshot, one with a chunk whose text is not some of its lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled
+from sidecar.engine.ports import EmbeddingCache
+from sidecar.engine.team import rows
+from sidecar.errors import Cancelled, IndexCorrupt
+from sidecar.model import IsCancelled, Progress, Vectors
+from sidecar.parts.database import connect, translated
+from sidecar.parts.lexical.transfer import COLUMNS, lengths_of, take_out
+from sidecar.parts.manifest import unpack_names
+from sidecar.parts.team.container import Packed, pack
+
+FILES_AT_ONCE = 64
+_VECTORS_AT_ONCE = 8192
+
+_FILE_COLUMNS = ("path", "collection", "language", "parser", "blob", "size", "chunks")
+_CHUNK_COLUMNS = ("start", "end", "kind", "names", "enclosing")
+_DEFINITION_COLUMNS = ("chunk", "name", "kind", "start", "end", "depth", "exported", "container")
+
+RecallAll = Callable[[Iterator[Sequence[Recall]]], Iterator[tuple[Sequence[Recall], Sequence[Recalled | None]]]]
+"""Compares files with those on disk; see `ports.Preparers.recall_all`."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The index that a snapshot is made of: its manifest, its vectors, and how its files are compared with the disk.
+    With `texts`, the snapshot holds the texts of the chunks."""
+
+    manifest: Path
+    kept: EmbeddingCache
+    dimension: int
+    recall_all: RecallAll
+    texts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What was packed: the file, and the counts of files, chunks and vectors in it and of files left out."""
+
+    packed: Packed
+    files: int
+    chunks: int
+    vectors: int
+    left_out: int
+
+
+@dataclass
+class _Taken:
+    """The rows that are in the snapshot so far, and the ids that they have in the index."""
+
+    files: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _FILE_COLUMNS})
+    chunks: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _CHUNK_COLUMNS})
+    texts: list[str] = field(default_factory=list)
+    file_ids: list[int] = field(default_factory=list)
+    chunk_ids: list[int] = field(default_factory=list)
+    path_hashes: list[bytes] = field(default_factory=list)
+    body_hashes: list[bytes] = field(default_factory=list)
+    vectors: dict[bytes, int] = field(default_factory=dict)
+    left_out: int = 0
+
+
+def gather(
+    subject: Subject, facts: Mapping[str, Any], out: Path, progress: Progress, cancelled: IsCancelled
+) -> Gathered:
+    """Packs the index into one file in `out`. `facts` go into the header, with the counts.
+
+    Raises IndexCorrupt, Cancelled and OSError.
+    """
+    with (
+        translated(subject.manifest),
+        contextlib.closing(connect(subject.manifest, readonly=True)) as connection,
+        tempfile.TemporaryDirectory(prefix=".making-", dir=out) as folder,
+    ):
+        connection.execute("BEGIN")  # all reads see one commit
+        place = Path(folder)
+        taken = _take(connection, subject, progress, cancelled)
+        _write_rows(connection, taken, place, subject.texts)
+        _write_postings(connection, taken, place)
+        _write_vectors(subject, taken, place)
+        counts = {"files": len(taken.file_ids), "chunks": len(taken.chunk_ids), "vectors": len(taken.vectors)}
+        parts = {name: place / name for name, must in rows.PARTS.items() if must or (subject.texts and name == "texts")}
+        progress(1, 1, "Packing the snapshot")
+        packed = pack({**facts, **counts}, parts, out)
+    return Gathered(packed, counts["files"], counts["chunks"], counts["vectors"], taken.left_out)
+
+
+def _take(connection: sqlite3.Connection, subject: Subject, progress: Progress, cancelled: IsCancelled) -> _Taken:
+    """Reads the rows of files that are on disk as they are in the index."""
+    taken = _Taken()
+    listed = connection.execute(
+        "SELECT id, path, collection, language, parser, sha256, size, path_hash, path_vector FROM files"
+        " WHERE masked = 0 AND buffered = 0 ORDER BY id"
+    ).fetchall()
+    (every,) = connection.execute("SELECT count(*) FROM files").fetchone()
+    taken.left_out = every - len(listed)
+    strange = {
+        file
+        for file, *texts in connection.execute("SELECT file_id, name, kind, container FROM definitions")
+        if not all(map(rows.is_plain, texts))
+    }
+    chunks: dict[str, list[Any]] = {}
+
+    def pieces() -> Iterator[Sequence[Recall]]:
+        for start in range(0, len(listed), FILES_AT_ONCE):
+            if cancelled():
+                raise Cancelled("No snapshot has been made.")
+            some = listed[start : start + FILES_AT_ONCE]
+            for file in some:
+                chunks[file[1]] = _chunks_of(connection, file[0])
+            yield [_recall(file, chunks[file[1]], subject.texts) for file in some]
+
+    done = iter(listed)
+    for number, (_, answers) in enumerate(subject.recall_all(pieces())):
+        for answer in answers:
+            file = next(done)
+            own = chunks.pop(file[1])
+            # Equal hashes do not mean equal texts: encoded data is not embedded.
+            same = answer is not None and (subject.texts or list(answer.texts) == [chunk[8] for chunk in own])
+            plain = file[0] not in strange and rows.is_path(file[1])
+            if answer is not None and same and plain and _is_embedded(file, own):
+                _add(taken, file, own, answer)
+            else:
+                taken.left_out += 1
+        progress(min((number + 1) * FILES_AT_ONCE, len(listed)), len(listed), "Comparing with the files")
+    return taken
+
+
+def _chunks_of(connection: sqlite3.Connection, file_id: int) -> list[Any]:
+    return connection.execute(
+        "SELECT id, start_line, end_line, kind, names, enclosing, body_hash, vector_id, text FROM chunks"
+        " WHERE file_id = ? ORDER BY id",
+        (file_id,),
+    ).fetchall()
+
+
+def _recall(file: Sequence[Any], chunks: Sequence[Any], with_texts: bool) -> Recall:
+    places = [] if with_texts else [ExpectedChunk(c[1], c[2], unpack_names(c[5]), c[6]) for c in chunks]
+    return Recall(file[1], file[6], places, sha256=file[5])
+
+
+def _is_embedded(file: Sequence[Any], chunks: Sequence[Any]) -> bool:
+    return bool(file[8]) and all(chunk[7] for chunk in chunks)
+
+
+def _add(taken: _Taken, file: Sequence[Any], chunks: Sequence[Any], answer: Recalled) -> None:
+    file_id, path, collection, language, parser, _, _, path_hash, path_vector = file
+    row = (path, collection, language, parser, answer.blob, answer.stat.size, len(chunks))
+    for column, value in zip(taken.files.values(), row, strict=True):
+        column.append(value)
+    taken.file_ids.append(file_id)
+    taken.path_hashes.append(path_hash)
+    taken.vectors[path_hash] = path_vector
+    for chunk_id, start, end, kind, names, enclosing, body_hash, vector_id, text in chunks:
+        for column, value in zip(taken.chunks.values(), (start, end, kind, names, enclosing), strict=True):
+            column.append(value)
+        taken.chunk_ids.append(chunk_id)
+        taken.texts.append(text)
+        taken.body_hashes.append(body_hash)
+        taken.vectors[body_hash] = vector_id
+
+
+def _write_rows(connection: sqlite3.Connection, taken: _Taken, folder: Path, with_texts: bool) -> None:
+    rows.write_json(folder, "files", taken.files)
+    rows.write_json(folder, "chunks", taken.chunks)
+    if with_texts:
+        rows.write_json(folder, "texts", taken.texts)
+    number_of = {chunk_id: number for number, chunk_id in enumerate(taken.chunk_ids, 1)}
+    columns: dict[str, list[Any]] = {name: [] for name in _DEFINITION_COLUMNS}
+    for chunk_id, *rest in connection.execute(
+        "SELECT chunk_id, name, kind, start_line, end_line, depth, exported, container FROM definitions ORDER BY rowid"
+    ):
+        if (number := number_of.get(chunk_id)) is not None:
+            for column, value in zip(columns.values(), (number, *rest), strict=True):
+                column.append(value)
+    rows.write_json(folder, "definitions", columns)
+    (folder / "hashes").write_bytes(b"".join((*taken.path_hashes, *taken.body_hashes)))
+
+
+def _write_postings(connection: sqlite3.Connection, taken: _Taken, folder: Path) -> None:
+    order = np.argsort(np.array(taken.chunk_ids, np.int64), kind="stable")
+    chunk_ids, file_ids = np.array(taken.chunk_ids, np.int64), np.array(taken.file_ids, np.int64)
+    assert (order == np.arange(len(order))).all()  # the chunks of a file get their ids in one go, after those before
+    terms: list[str] = []
+    sizes: list[list[int]] = [[] for _ in COLUMNS]
+    with contextlib.ExitStack() as stack:
+        blobs = [stack.enter_context((folder / f"blobs-{column}").open("wb")) for column in COLUMNS]
+        for block in take_out(connection, chunk_ids, file_ids):
+            terms += block.terms
+            for each, out, column in zip(sizes, blobs, block.columns, strict=True):
+                each.extend(map(len, column))
+                out.write(b"".join(column))
+    rows.write_json(folder, "terms", terms)
+    for name, each in zip(COLUMNS, sizes, strict=True):
+        (folder / f"sizes-{name}").write_bytes(np.array(each, "<u4").tobytes())
+    lengths = lengths_of(connection, chunk_ids, file_ids)
+    packed = lengths.bodies.astype("<u4").tobytes() + lengths.fields.astype("<u4").tobytes()
+    (folder / "lengths").write_bytes(packed)
+
+
+def _write_vectors(subject: Subject, taken: _Taken, folder: Path) -> None:
+    hashes = sorted(taken.vectors)
+    ids = np.array([taken.vectors[key] for key in hashes], np.int64)
+
+    def blocks() -> Iterator[Vectors]:
+        for start in range(0, len(ids), _VECTORS_AT_ONCE):
+            vectors, there = subject.kept.get(ids[start : start + _VECTORS_AT_ONCE])
+            if not there.all():
+                raise IndexCorrupt("Some of its vectors are missing. Run `reindex_project`, then make the snapshot.")
+            yield vectors
+
+    rows.write_vectors(folder, hashes, blocks())

@@ -1,0 +1,323 @@
+"""The parts of a team snapshot: rows as columns in JSON, numbers as arrays. Written for one index, and checked in every
+detail when they are read, because they come from elsewhere.
+
+Files and chunks are numbered from 1 in the order of the rows, and the chunks of a file follow one another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.engine.models.facts import ModelFacts
+from sidecar.errors import SnapshotUnusable
+from sidecar.model import Vectors
+from sidecar.parts.lexical.analyse import FIELDS
+from sidecar.parts.lexical.transfer import COLUMNS, TermBlock, WholeLengths
+from sidecar.parts.manifest import unpack_names
+
+FORMAT = 1
+HASH_BYTES = 16
+PARTS: Mapping[str, bool] = {
+    **dict.fromkeys(("files", "chunks", "definitions", "hashes", "terms", "lengths"), True),
+    **dict.fromkeys((f"{kind}-{column}" for column in COLUMNS for kind in ("sizes", "blobs")), True),
+    **dict.fromkeys(("vector-hashes", "vectors"), True),
+    "texts": False,
+}
+"""The names of the parts, and whether a snapshot has to have them."""
+_MOST_TEXT = 4096
+_MOST_NAMES = 100_000
+_MOST_NUMBER = 1 << 40
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_BLOCK = 20_000
+_LONGEST = 1.01
+"""The longest vector: 1, and what rounding to float16 adds."""
+
+
+def kind_of(versions: Mapping[str, int], chunking: str, model: ModelFacts) -> dict[str, str]:
+    """What has to be the same for the rows of one index to be those of another one."""
+    parts = {name: str(version) for name, version in versions.items()}
+    return {"format": str(FORMAT), **parts, "chunking": chunking, "model": model.model_id}
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """Parallel columns. `starts` has one item more: the chunks of file i are those from `starts[i]` to `starts[i+1]`,
+    counted from 0."""
+
+    paths: list[str]
+    collections: list[int]
+    languages: list[str]
+    parsers: list[str]
+    blobs: list[str]
+    sizes: list[int]
+    starts: list[int]
+    hashes: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRows:
+    """Parallel columns. `names` and `enclosing` are packed, as the manifest stores them."""
+
+    starts: list[int]
+    ends: list[int]
+    kinds: list[str]
+    names: list[str]
+    enclosing: list[str]
+    hashes: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionRows:
+    """Parallel columns. `chunks` are numbers of chunks, ascending by file."""
+
+    chunks: list[int]
+    names: list[str]
+    kinds: list[str]
+    starts: list[int]
+    ends: list[int]
+    depths: list[int]
+    exported: list[int]
+    containers: list[str]
+
+
+def write_json(folder: Path, name: str, columns: Mapping[str, Sequence[Any]] | Sequence[str]) -> None:
+    """Writes a part of rows."""
+    text = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+    (folder / name).write_bytes(text.encode())
+
+
+def read_files(folder: Path, chunks: int) -> FileRows:
+    """The rows of files, of which `chunks` chunks are stated. Raises SnapshotUnusable."""
+    read = _columns(folder, "files", ("path", "collection", "language", "parser", "blob", "size", "chunks"))
+    count = len(read["path"])
+    counts = _numbers(read["chunks"], 0, chunks)
+    if sum(counts) != chunks:
+        raise _wrong("files")
+    paths = _texts(read["path"])
+    if len(set(paths)) != count or not all(map(_is_inside, paths)):
+        raise SnapshotUnusable("It names paths that no index of this workspace can have.")
+    blobs = _texts(read["blob"])
+    if not all(re.fullmatch("[0-9a-f]{40}", blob) for blob in blobs):
+        raise _wrong("files")
+    return FileRows(
+        paths=paths,
+        collections=_numbers(read["collection"], 0, 1),
+        languages=_texts(read["language"]),
+        parsers=_texts(read["parser"]),
+        blobs=blobs,
+        sizes=_numbers(read["size"], 0, _MOST_NUMBER),
+        starts=[0, *np.cumsum(counts, dtype=np.int64).tolist()],
+        hashes=_hashes(folder, 0, count, count + chunks),
+    )
+
+
+def _is_inside(path: str) -> bool:
+    """Whether this is a relative path in its normal form, which leads nowhere else on any system."""
+    parts = path.split("/")
+    return all(part not in ("", ".", "..") for part in parts) and "\\" not in path and not re.match("[A-Za-z]:", path)
+
+
+def is_plain(text: str) -> bool:
+    """Whether this text may stand in a column of texts."""
+    return len(text) <= _MOST_TEXT and not _CONTROL.search(text)
+
+
+def is_path(path: str) -> bool:
+    """Whether a file with this path can be in a snapshot."""
+    return is_plain(path) and _is_inside(path)
+
+
+def read_chunks(folder: Path, files: int) -> ChunkRows:
+    """The rows of chunks. `files` is the number of files. Raises SnapshotUnusable."""
+    read = _columns(folder, "chunks", ("start", "end", "kind", "names", "enclosing"))
+    starts, ends = _numbers(read["start"], 1, _MOST_NUMBER), _numbers(read["end"], 1, _MOST_NUMBER)
+    if any(start > end for start, end in zip(starts, ends, strict=True)):
+        raise _wrong("chunks")
+    count = len(starts)
+    return ChunkRows(
+        starts=starts,
+        ends=ends,
+        kinds=_texts(read["kind"]),
+        names=_packed(read["names"]),
+        enclosing=_packed(read["enclosing"]),
+        hashes=_hashes(folder, files, count, files + count),
+    )
+
+
+def read_definitions(folder: Path, chunks: int) -> DefinitionRows:
+    """The rows of definitions. `chunks` is the number of chunks. Raises SnapshotUnusable."""
+    names = ("chunk", "name", "kind", "start", "end", "depth", "exported", "container")
+    read = _columns(folder, "definitions", names)
+    return DefinitionRows(
+        chunks=_numbers(read["chunk"], 1, chunks),
+        names=_texts(read["name"]),
+        kinds=_texts(read["kind"]),
+        starts=_numbers(read["start"], 1, _MOST_NUMBER),
+        ends=_numbers(read["end"], 1, _MOST_NUMBER),
+        depths=_numbers(read["depth"], 0, 10_000),
+        exported=_numbers(read["exported"], 0, 1),
+        containers=_texts(read["container"]),
+    )
+
+
+def read_texts(folder: Path, chunks: int) -> list[str] | None:
+    """The texts of the chunks; None if the snapshot has none. Raises SnapshotUnusable."""
+    if not (folder / "texts").exists():
+        return None
+    texts = _json(folder, "texts")
+    if not isinstance(texts, list) or len(texts) != chunks or not all(isinstance(text, str) for text in texts):
+        raise _wrong("texts")
+    return texts
+
+
+def read_postings(folder: Path) -> Iterator[TermBlock]:
+    """The postings in blocks. Their content is checked where they are stored. Raises SnapshotUnusable."""
+    terms = _json(folder, "terms")
+    if not isinstance(terms, list):
+        raise _wrong("terms")
+    _texts(terms)
+    sizes = [_array(folder, f"sizes-{column}", "<u4", len(terms)) for column in COLUMNS]
+    for column, each in zip(COLUMNS, sizes, strict=True):
+        if (folder / f"blobs-{column}").stat().st_size != int(each.sum(dtype=np.int64)):
+            raise _wrong(f"blobs-{column}")
+    sources = [(folder / f"blobs-{column}").open("rb") for column in COLUMNS]
+    try:
+        for start in range(0, len(terms), _BLOCK):
+            some = slice(start, start + _BLOCK)
+            columns = [
+                [source.read(size) for size in each[some].tolist()] for source, each in zip(sources, sizes, strict=True)
+            ]
+            yield TermBlock(terms[some], columns)
+    finally:
+        for source in sources:
+            source.close()
+
+
+def read_lengths(folder: Path, files: int, chunks: int) -> WholeLengths:
+    """The lengths of chunks and files. Raises SnapshotUnusable."""
+    numbers = _array(folder, "lengths", "<u4", chunks + files * FIELDS)
+    return WholeLengths(numbers[:chunks].astype(np.uint32), numbers[chunks:].astype(np.uint32).reshape(-1, FIELDS))
+
+
+class VectorRows:
+    """The vectors of a snapshot, by the hash of their text. They stay on disk until they are read."""
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        size = (folder / "vector-hashes").stat().st_size
+        count = size // HASH_BYTES
+        if size % HASH_BYTES or (folder / "vectors").stat().st_size != count * dimension * 2:
+            raise _wrong("vectors")
+        packed = (folder / "vector-hashes").read_bytes()
+        self.hashes = [packed[at : at + HASH_BYTES] for at in range(0, size, HASH_BYTES)]
+        self._place = {key: place for place, key in enumerate(self.hashes)}
+        if len(self._place) != count:
+            raise _wrong("vector-hashes")
+        shape = (count, dimension)
+        # The low bytes of all numbers first, then the high ones, which compress.
+        self._planes = np.memmap(folder / "vectors", np.uint8, "r").reshape(2, *shape) if count else None
+        self._dimension = dimension
+
+    def rows(self, start: int, end: int) -> Vectors:
+        """The vectors at these places, float32. Raises SnapshotUnusable if one of them is none."""
+        return self._joined(slice(start, end))
+
+    def of(self, key: bytes) -> Vectors | None:
+        """The vector of the text with this hash, shape [1, dimension]."""
+        place = self._place.get(key)
+        return None if place is None else self._joined(slice(place, place + 1))
+
+    def _joined(self, which: slice) -> Vectors:
+        if self._planes is None:
+            return np.zeros((0, self._dimension), np.float32)
+        low, high = (np.asarray(plane[which], np.uint16) for plane in self._planes)
+        vectors: Vectors = (low | high << np.uint16(8)).astype("<u2").view("<f2").astype(np.float32)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lengths = np.linalg.norm(vectors, axis=1)
+        if not np.isfinite(lengths).all() or (len(lengths) and lengths.max() > _LONGEST):
+            raise _wrong("vectors")
+        return vectors
+
+
+def write_vectors(folder: Path, hashes: Sequence[bytes], blocks: Iterator[Vectors]) -> None:
+    """Writes vectors as `VectorRows` reads them. `blocks` are float32, one after the other."""
+    (folder / "vector-hashes").write_bytes(b"".join(hashes))
+    rest = folder / "vectors.high"
+    with (folder / "vectors").open("wb") as low, rest.open("wb") as high:
+        for block in blocks:
+            numbers = block.astype("<f2").view("<u2")
+            low.write((numbers & np.uint16(255)).astype(np.uint8).tobytes())
+            high.write((numbers >> np.uint16(8)).astype(np.uint8).tobytes())
+    with (folder / "vectors").open("ab") as out, rest.open("rb") as high:
+        while some := high.read(1 << 20):
+            out.write(some)
+    rest.unlink()
+
+
+def _columns(folder: Path, part: str, names: Sequence[str]) -> dict[str, list[Any]]:
+    read = _json(folder, part)
+    if not isinstance(read, dict) or sorted(read) != sorted(names):
+        raise _wrong(part)
+    columns = list(read.values())
+    if not all(isinstance(column, list) for column in columns) or any(len(a) != len(b) for a, b in pairwise(columns)):
+        raise _wrong(part)
+    return read
+
+
+def _json(folder: Path, part: str) -> Any:
+    try:
+        return json.loads((folder / part).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise _wrong(part) from error
+
+
+def _array(folder: Path, part: str, kind: str, count: int) -> NDArray[Any]:
+    found = np.fromfile(folder / part, kind) if (folder / part).stat().st_size % 4 == 0 else np.zeros(0)
+    if len(found) != count:
+        raise _wrong(part)
+    return found
+
+
+def _hashes(folder: Path, start: int, count: int, total: int) -> list[bytes]:
+    packed = (folder / "hashes").read_bytes()
+    if len(packed) != total * HASH_BYTES:
+        raise _wrong("hashes")
+    return [packed[at * HASH_BYTES : (at + 1) * HASH_BYTES] for at in range(start, start + count)]
+
+
+def _numbers(values: list[Any], low: int, high: int) -> list[int]:
+    if not all(type(value) is int and low <= value <= high for value in values):
+        raise _wrong("numbers")
+    return values
+
+
+def _texts(values: list[Any]) -> list[str]:
+    if not all(isinstance(value, str) and len(value) <= _MOST_TEXT for value in values):
+        raise _wrong("texts")
+    if _CONTROL.search("".join(set(values))):
+        raise SnapshotUnusable("It holds control characters in names or paths.")
+    return values
+
+
+def _packed(values: list[Any]) -> list[str]:
+    """Packed lists of names."""
+    try:
+        for value in set(values):
+            if len(value) > _MOST_NAMES or not all(isinstance(name, str) for name in unpack_names(value)):
+                raise _wrong("chunks")
+            value.encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _wrong("chunks") from error
+    return values
+
+
+def _wrong(part: str) -> SnapshotUnusable:
+    return SnapshotUnusable(f"Its {part} are not as a snapshot has them.")

@@ -1,0 +1,159 @@
+"""Takes the postings of chosen chunks and files out of an index, numbered from 1, and puts such postings into an empty
+index as one segment. Blobs are those of `codec`; what comes from elsewhere is checked before it is stored.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sidecar.model import Ids
+from sidecar.parts.lexical.analyse import FIELDS
+from sidecar.parts.lexical.codec import decode_all, encode_runs
+
+COLUMNS = ("bodies", "names", "fields")
+_TERMS = 20_000
+_HEADER = 8
+_WIDTHS = (1, 2, 4, 8)
+_LONGEST_TERM = 1_000
+
+
+class WrongPostings(ValueError):
+    """Postings from elsewhere are not what postings must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermBlock:
+    """Some terms in ascending order, and for each of `COLUMNS` the blobs that are parallel to them; b"" for none."""
+
+    terms: list[str]
+    columns: list[list[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeLengths:
+    """Lengths in terms: `bodies` of chunk 1, 2, ..., `fields` of file 1, 2, ... with shape [files, FIELDS]."""
+
+    bodies: NDArray[np.uint32]
+    fields: NDArray[np.uint32]
+
+
+def take_out(connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids) -> Iterator[TermBlock]:
+    """The postings of these chunks and files, in blocks. Both arrays ascend; the one at position i becomes i + 1."""
+    terms = [t for (t,) in connection.execute("SELECT DISTINCT term FROM lexical_postings ORDER BY term")]
+    segments = [s for (s,) in connection.execute("SELECT segment FROM lexical_segments")]
+    marks = ",".join(map(str, segments))
+    for start in range(0, len(terms), _TERMS):
+        some = terms[start : start + _TERMS]
+        rows = connection.execute(
+            f"SELECT term, bodies, names, fields FROM lexical_postings WHERE segment IN ({marks})"
+            " AND term BETWEEN ? AND ?",
+            (some[0], some[-1]),
+        ).fetchall()
+        places = {term: place for place, term in enumerate(some)}
+        columns = [
+            _numbered([(places[row[0]], blob) for row in rows if (blob := row[column + 1])], ids, step)
+            for column, (ids, step) in enumerate(((chunk_ids, 1), (chunk_ids, 1), (file_ids, FIELDS)))
+        ]
+        kept = [place for place in range(len(some)) if any(place in column for column in columns)]
+        yield TermBlock([some[p] for p in kept], [[column.get(p, b"") for p in kept] for column in columns])
+
+
+def _numbered(blobs: Sequence[tuple[int, bytes]], ids: Ids, step: int) -> dict[int, bytes]:
+    """The postings by the place of their term, of those keys whose id (key // step) is in `ids`."""
+    if not blobs or not len(ids):
+        return {}
+    keys, tfs, sizes = decode_all([blob for _, blob in blobs])
+    terms = np.repeat(np.array([place for place, _ in blobs], np.int64), sizes)
+    at = np.minimum(np.searchsorted(ids, keys // step), len(ids) - 1)
+    chosen = ids[at] == keys // step
+    terms, tfs, fresh = terms[chosen], tfs[chosen], (at[chosen] + 1) * step + keys[chosen] % step
+    if not len(terms):
+        return {}
+    order = np.lexsort((fresh, terms))
+    terms = terms[order]
+    starts = np.flatnonzero(np.diff(terms, prepend=-1))
+    runs = encode_runs(fresh[order], tfs[order], np.append(starts, len(terms)))
+    return dict(zip(terms[starts].tolist(), runs, strict=True))
+
+
+def lengths_of(connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids) -> WholeLengths:
+    """The lengths of these chunks and files, which ascend; 0 for a file without chunks."""
+    bodies = np.zeros(len(chunk_ids), np.uint32)
+    fields = np.zeros((len(file_ids), FIELDS), np.uint32)
+    columns = "chunk_ids, chunk_lengths, file_ids, field_lengths"
+    for chunks, lengths, files, more in connection.execute(f"SELECT {columns} FROM lexical_segments"):
+        _fill(bodies, chunk_ids, np.frombuffer(chunks, "<i8"), np.frombuffer(lengths, "<u4"))
+        _fill(fields, file_ids, np.frombuffer(files, "<i8"), np.frombuffer(more, "<u4").reshape(-1, FIELDS))
+    return WholeLengths(bodies, fields)
+
+
+def _fill(into: NDArray[np.uint32], wanted: Ids, ids: NDArray[np.int64], values: NDArray[np.uint32]) -> None:
+    if not len(wanted):
+        return
+    at = np.minimum(np.searchsorted(wanted, ids), len(wanted) - 1)
+    there = wanted[at] == ids
+    into[at[there]] = values[there]
+
+
+def put_in(
+    connection: sqlite3.Connection, blocks: Iterable[TermBlock], lengths: WholeLengths, with_chunks: Ids
+) -> None:
+    """Writes the postings as the only segment of an empty index. `with_chunks` are the numbers of the files that have
+    chunks. Raises WrongPostings; the caller's transaction must then be rolled back."""
+    highest = (len(lengths.bodies), len(lengths.bodies), len(lengths.fields))
+    last, postings = "", 0
+    for block in blocks:
+        last = _check_terms(block.terms, last)
+        for column, most, step in zip(block.columns, highest, (1, 1, FIELDS), strict=True):
+            postings += _check_blobs([blob for blob in column if blob], most, step)
+        connection.executemany(
+            "INSERT INTO lexical_postings VALUES(1, ?, ?, ?, ?)",
+            (
+                (term, *(blob or None for blob in blobs))
+                for term, *blobs in zip(block.terms, *block.columns, strict=True)
+            ),
+        )
+    fields = lengths.fields[with_chunks - 1]
+    connection.execute(
+        "INSERT INTO lexical_segments VALUES(1, ?, ?, ?, ?, ?)",
+        (
+            postings,
+            np.arange(1, len(lengths.bodies) + 1, dtype="<i8").tobytes(),
+            lengths.bodies.astype("<u4").tobytes(),
+            with_chunks.astype("<i8").tobytes(),
+            fields.astype("<u4").tobytes(),
+        ),
+    )
+
+
+def _check_terms(terms: Sequence[str], last: str) -> str:
+    for term in terms:
+        if not last < term or len(term) > _LONGEST_TERM:
+            raise WrongPostings("terms")
+        last = term
+    return last
+
+
+def _check_blobs(blobs: Sequence[bytes], most: int, step: int) -> int:
+    """How many postings the blobs hold. Raises WrongPostings unless the keys of each ascend and stand for 1 to
+    `most`."""
+    if not blobs:
+        return 0
+    for blob in blobs:
+        if len(blob) <= _HEADER or blob[0] not in _WIDTHS or (len(blob) - _HEADER) % (blob[0] + 1):
+            raise WrongPostings("lengths")
+    keys, tfs, sizes = decode_all(blobs)
+    starts = np.cumsum(sizes) - sizes
+    steps = np.diff(keys, prepend=0)
+    steps[starts] = 1
+    numbers = keys // step
+    if numbers.min() < 1 or numbers.max() > most or steps.min() < 1 or tfs.min() < 1:
+        raise WrongPostings("keys")
+    if any(int.from_bytes(blob[_HEADER : _HEADER + blob[0]], "little") for blob in blobs):
+        raise WrongPostings("first difference")
+    return len(keys)

@@ -1,0 +1,104 @@
+"""The list of team snapshots that lies beside them: `heads.json`, newest first, one entry for each commit and kind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sidecar.errors import SnapshotUnusable
+
+NAME = "heads.json"
+MAX_BYTES = 4 * 1024**2
+MOST_HEADS = 200
+_FORMAT = 1
+_SHA256 = re.compile("[0-9a-f]{64}")
+_COMMIT = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_MOST_TEXT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One snapshot, as the list describes it. What the list says is checked again in the file itself.
+
+    `commit` was checked out when the snapshot was made, `folder` is the workspace's place in the repository, `sha256`
+    names the file, `size` is in bytes. `made` is the time by the maker's clock (ISO 8601), for people only. `kind` says
+    what the rows were made by: versions of the format, the chunker and the analysis, the way of chunking, the model.
+    """
+
+    commit: str
+    folder: str
+    sha256: str
+    size: int
+    made: str
+    files: int
+    chunks: int
+    kind: Mapping[str, str]
+    signature: str = ""
+
+    def replaces(self, other: Head) -> bool:
+        """Whether the list needs the other one no longer, because this one is of the same commit and kind."""
+        return (self.commit, self.folder, self.kind) == (other.commit, other.folder, other.kind)
+
+
+def parse(content: bytes, where: str) -> list[Head]:
+    """The entries of a list that was read from `where`. Raises SnapshotUnusable if it is none."""
+    try:
+        read = json.loads(content)
+        number, listed = read["format"], read["heads"]
+        if number == _FORMAT:
+            return [_head(one) for one in listed[:MOST_HEADS]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise SnapshotUnusable(f"{where} is no list of snapshots.") from error
+    raise SnapshotUnusable(
+        f"{where} was written by a newer sidecar (format {number}); this one reads format {_FORMAT}."
+    )
+
+
+def written(heads: Iterable[Head]) -> bytes:
+    """The list as a file."""
+    return (json.dumps({"format": _FORMAT, "heads": [asdict(head) for head in heads]}, indent=1) + "\n").encode()
+
+
+def with_head(heads: Iterable[Head], new: Head) -> list[Head]:
+    """The list with a new first entry, without what it replaces, and without the oldest above 200."""
+    return [new, *(head for head in heads if not new.replaces(head))][:MOST_HEADS]
+
+
+def _head(one: Mapping[str, Any]) -> Head:
+    """Raises ValueError, KeyError or TypeError if it is no entry."""
+    kind = one["kind"]
+    head = Head(
+        commit=_matching(_COMMIT, one["commit"]),
+        folder=_text(one["folder"]),
+        sha256=_matching(_SHA256, one["sha256"]),
+        size=_count(one["size"]),
+        made=_text(one["made"]),
+        files=_count(one["files"]),
+        chunks=_count(one["chunks"]),
+        kind={_text(name): _text(value) for name, value in kind.items()},
+        signature=_text(one.get("signature", "")),
+    )
+    if len(kind) > 20:
+        raise ValueError("kind")
+    return head
+
+
+def _matching(pattern: re.Pattern[str], value: object) -> str:
+    if isinstance(value, str) and pattern.fullmatch(value):
+        return value
+    raise ValueError("not a hash")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str) and len(value) <= _MOST_TEXT and value.isprintable():
+        return value
+    raise ValueError("not a text")
+
+
+def _count(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53:
+        return value
+    raise ValueError("not a number")

@@ -1,0 +1,91 @@
+"""What git says of the history of a working tree: its commit, the nearest of some commits, where it was cloned from.
+
+Runs git, for reading objects only: none of these commands starts a hook, a pager, a file monitor or a transfer,
+whatever the repository's own configuration says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Container
+
+_COMMAND = ("git", "--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+_MOST_COMMITS = 20_000
+_PATIENCE_S = 30
+_NONE = subprocess.DEVNULL
+_COMMIT = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+class History:
+    """The history of the repository that holds the folder `root`. Every answer is empty where git is not installed or
+    there is no repository."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def head(self) -> str:
+        """The commit that is checked out, in hex."""
+        found = self._said("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        return found if _COMMIT.fullmatch(found) else ""
+
+    def folder(self) -> str:
+        """The path of the root in its repository, without a slash at the end; empty for the repository's own root."""
+        return self._said("rev-parse", "--show-prefix").rstrip("/")
+
+    def is_shallow(self) -> bool:
+        """Whether the clone lacks older commits."""
+        return self._said("rev-parse", "--is-shallow-repository") == "true"
+
+    def repository(self) -> str:
+        """The path that the remote `origin` has on its server, without `.git`: `group/name`. Empty if it has none or
+        one that could lead elsewhere in an address."""
+        remote = self._said("config", "--get", "remote.origin.url").removesuffix("/").removesuffix(".git")
+        path = re.sub(r"^(?:[a-z+]+://[^/]*/|[^/:]*:)", "", remote).strip("/")
+        parts = path.split("/")
+        return path if path and all(re.fullmatch(r"\w[\w.-]*", part, re.ASCII) for part in parts) else ""
+
+    def newest_of(self, commits: Container[str]) -> tuple[str, int]:
+        """The first of these commits that git lists as HEAD or one of its ancestors, and how many it listed before it.
+        Empty if none of the newest 20,000 is."""
+        line = (*_COMMAND, "rev-list", f"--max-count={_MOST_COMMITS}", "HEAD")
+        try:
+            with subprocess.Popen(
+                line, cwd=self._root, env=_environment(), stdin=_NONE, stdout=subprocess.PIPE, stderr=_NONE, text=True
+            ) as git:
+                assert git.stdout is not None
+                try:
+                    for before, text in enumerate(git.stdout):
+                        if (commit := text.strip()) in commits:
+                            return commit, before
+                finally:
+                    git.kill()
+        except OSError:
+            pass
+        return "", 0
+
+    def _said(self, *arguments: str) -> str:
+        try:
+            done = subprocess.run(
+                [*_COMMAND, *arguments],
+                cwd=self._root,
+                env=_environment(),
+                check=False,
+                timeout=_PATIENCE_S,
+                stdin=_NONE,
+                stdout=subprocess.PIPE,
+                stderr=_NONE,
+                text=True,
+                errors="replace",
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _environment() -> dict[str, str]:
+    # Variables such as GIT_DIR would lead to another repository than the folder's own.
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return {**mine, **_QUIET}

@@ -1,0 +1,227 @@
+"""Where team snapshots are kept: a folder, or a server that is read by GET and written by plain PUT."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import random
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from sidecar import shown
+from sidecar.errors import DiskFull, PermissionDenied, SidecarError, SnapshotUnusable, disk_error
+from sidecar.lock_file import LockFile
+from sidecar.parts.network import Expected, Server, Slowest, Way
+from sidecar.parts.team import heads
+from sidecar.parts.team.container import MAX_FILE_BYTES, name_of
+from sidecar.parts.team.heads import Head
+
+PACE = Slowest(grace_s=20.0, bytes_per_s=20_000)
+"""A slower server than this would have its user wait longer than indexing does."""
+_ATTEMPTS = 30
+_WAIT_S = 60.0
+_BLOCK = 1 << 20
+
+Report = Callable[[int], None]
+"""Receives the number of bytes that have arrived."""
+
+
+class SnapshotPlace(Protocol):
+    """A place that holds snapshots. Every method raises SnapshotUnusable, DiskFull or PermissionDenied."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+
+    def heads(self) -> list[Head]:
+        """The snapshots that it holds, newest first; empty if it has never had one."""
+
+    def fetch(self, head: Head, target: Path, report: Report) -> None:
+        """Brings a snapshot to the file `target`, whole and with the right hash."""
+
+    def put(self, file: Path, head: Head) -> None:
+        """Stores a snapshot, then lists it. Entries that others add at the same time stay."""
+
+
+@contextmanager
+def opened(source: str, sign_in: str, setting: str, pace: Slowest = PACE) -> Iterator[SnapshotPlace]:
+    """The place that `source` names: an address, or the absolute path of a folder. `setting` is where it was named."""
+    if "://" in source:
+        with Server(source, Way(setting, SnapshotUnusable, sign_in, pace)) as server:
+            yield WebPlace(server)
+    else:
+        yield FolderPlace(_folder(source, setting))
+
+
+def _folder(source: str, setting: str) -> Path:
+    folder = Path(source)
+    if folder.is_absolute():
+        return folder
+    raise SnapshotUnusable(
+        f"{setting} is {shown.reason(source)}; it must be an address that begins with https://, or the absolute path of"
+        " a folder."
+    )
+
+
+class FolderPlace:
+    """A folder, on this machine or mounted from another one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._list = folder / heads.NAME
+
+    @property
+    def name(self) -> str:
+        """The folder's path."""
+        return str(self._folder)
+
+    def heads(self) -> list[Head]:
+        """See `SnapshotPlace.heads`."""
+        with _translated(self._list):
+            try:
+                if self._list.stat().st_size > heads.MAX_BYTES:
+                    raise SnapshotUnusable(f"{shown.place(self._list)} is no list of snapshots.")
+                return heads.parse(self._list.read_bytes(), shown.place(self._list))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+
+    def fetch(self, head: Head, target: Path, report: Report) -> None:
+        """See `SnapshotPlace.fetch`."""
+        source = self._folder / name_of(head.sha256)
+        digest, done = hashlib.sha256(), 0
+        with _translated(target):
+            try:
+                with source.open("rb") as there, target.open("wb") as out:
+                    while block := there.read(_BLOCK):
+                        done += len(block)
+                        if done > head.size:
+                            break
+                        digest.update(block)
+                        out.write(block)
+                        report(done)
+            except FileNotFoundError as error:
+                raise SnapshotUnusable(f"{shown.place(source)} is listed there, but missing.") from error
+        if done != head.size or digest.hexdigest() != head.sha256:
+            target.unlink(missing_ok=True)
+            raise SnapshotUnusable(f"{shown.place(source)} is damaged: it is not the file that its name says.")
+
+    def put(self, file: Path, head: Head) -> None:
+        """See `SnapshotPlace.put`."""
+        with _translated(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            target = self._folder / name_of(head.sha256)
+            if file != target:
+                self._replace(target, lambda fresh: shutil.copyfile(file, fresh))
+            with self._alone():
+                listed = heads.written(heads.with_head(self.heads(), head))
+                self._replace(self._list, lambda fresh: fresh.write_bytes(listed))
+
+    def _replace(self, target: Path, write: Callable[[Path], object]) -> None:
+        """Writes a file beside the target and moves it there, so that readers see the former one or the new one."""
+        # Machines that share the folder may have equal process ids.
+        fresh = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+        try:
+            write(fresh)
+            with fresh.open("rb") as done:
+                os.fsync(done.fileno())
+            fresh.replace(target)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Waits until no other process changes the list."""
+        lock = LockFile(self._folder / ".lock")
+        until = time.monotonic() + _WAIT_S
+        while not lock.take():
+            if time.monotonic() > until:
+                raise SnapshotUnusable(f"Another process has been changing {shown.place(self._list)} for a minute.")
+            time.sleep(random.uniform(0.01, 0.1))
+        try:
+            yield
+        finally:
+            lock.release()
+
+
+class WebPlace:
+    """A server. `put` needs nothing of it but PUT; where it supports If-Match, no entry of another job can be lost."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    @property
+    def name(self) -> str:
+        """Its address."""
+        return self._server.source
+
+    @property
+    def _list(self) -> str:
+        return f"{self._server.source}/{heads.NAME}"
+
+    def _address(self, head: Head) -> str:
+        return f"{self._server.source}/{name_of(head.sha256)}"
+
+    def heads(self) -> list[Head]:
+        """See `SnapshotPlace.heads`."""
+        return self._read()[0]
+
+    def _read(self) -> tuple[list[Head], str]:
+        found = self._server.find(self._list, heads.MAX_BYTES)
+        if found is None:
+            return [], ""
+        return heads.parse(found.content, shown.reason(self._list)), found.tag
+
+    def fetch(self, head: Head, target: Path, report: Report) -> None:
+        """See `SnapshotPlace.fetch`. A download that was interrupted is continued."""
+        if head.size > MAX_FILE_BYTES:
+            raise SnapshotUnusable(f"It has {head.size:,} bytes; the limit is {MAX_FILE_BYTES:,}.")
+        with _translated(target):
+            self._server.fetch(self._address(head), Expected(target.name, head.size, head.sha256), target, report)
+
+    def put(self, file: Path, head: Head) -> None:
+        """See `SnapshotPlace.put`."""
+        with _translated(file):
+            if not self._server.put(self._address(head), file):
+                raise SnapshotUnusable(f"{shown.reason(self._address(head))} was not taken (status 412).")
+        for _ in range(_ATTEMPTS):
+            listed, tag = self._read()
+            if head in listed:
+                return  # read back: a server without conditions may have kept another job's list instead
+            content = heads.written(heads.with_head(listed, head))
+            if not self._server.put(self._list, content, _condition(listed, tag)):
+                time.sleep(random.uniform(0.05, 0.5))
+        raise SnapshotUnusable(f"{shown.reason(self._list)} is changed by others all the time; try again.")
+
+
+def _condition(listed: list[Head], tag: str) -> dict[str, str]:
+    """The header with which a server refuses the new list if the one that was read is not there any more."""
+    if tag and not tag.startswith("W/"):
+        return {"If-Match": tag}
+    return {} if listed or tag else {"If-None-Match": "*"}
+
+
+@contextmanager
+def _translated(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except SidecarError:
+        raise
+    except OSError as error:
+        full = disk_error(error, place)
+        if isinstance(full, DiskFull):
+            raise full from error
+        where = shown.place(error.filename or place)
+        raise PermissionDenied(f"{where}: {shown.reason(error.strerror or error)}.") from error
+
+
+def room_for(needed: int, folder: Path) -> bool:
+    """Whether the disk that holds `folder` has room for so many bytes and some more; True if that cannot be known."""
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(folder).free > needed + needed // 4
+    return True

@@ -1,0 +1,112 @@
+"""Team snapshots for the shell: making one of an index, and sending one to where the team finds it.
+
+No agent can call these: they are in no list of tools, because a snapshot holds what the sources hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sidecar import shown
+from sidecar.settings.load import data_home, load_settings, user_config_file
+from sidecar.shown import count
+from sidecar.tools.assemble import own_environment
+from sidecar.tools.code_search import FAMILY
+from sidecar.tools.context import Context
+from sidecar.tools.dialect import CamelResult
+from sidecar.tools.lines import Line
+from sidecar.tools.models import megabytes
+from sidecar.tools.spec import Params, ToolSpec
+
+AS_SECRET = "A snapshot is as secret as the sources: its words and vectors tell what they say."
+
+
+class MakeParams(Params):
+    """Parameters of `sidecar snapshot make`: absolute paths. `key` is the file of a private key; empty for none."""
+
+    out: str
+    texts: bool = False
+    key: str = ""
+
+
+class MadeSnapshot(CamelResult):
+    """The snapshot that was made. `left_out`: indexed files that it does not hold, which each checkout reads itself."""
+
+    path: str
+    commit: str
+    bytes: int
+    files: int
+    chunks: int
+    left_out: int
+
+    def as_lines(self) -> Iterator[Line]:
+        """What a shell prints of it on standard output."""
+        yield f"{megabytes(self.bytes)} {shown.path(self.path)}"
+        held = f"commit {self.commit[:10]}: {count(self.files, 'file')}, {count(self.chunks, 'chunk')}"
+        yield f"{held}, {count(self.left_out, 'file')} left to each checkout" if self.left_out else held
+
+    def as_notes(self) -> Iterator[str]:
+        """What a shell says of it on standard error."""
+        yield AS_SECRET
+
+
+def make_snapshot(context: Context, params: MakeParams) -> MadeSnapshot:
+    """Makes a snapshot of the index as it is."""
+    key = Path(params.key) if params.key else None
+    made = context.workspace.make_snapshot(Path(params.out), params.texts, key, context.progress, context.cancelled)
+    return MadeSnapshot(
+        path=made.path,
+        commit=made.commit,
+        bytes=made.size,
+        files=made.files,
+        chunks=made.chunks,
+        left_out=made.left_out,
+    )
+
+
+MAKE_SNAPSHOT = ToolSpec(
+    name="make_snapshot",
+    family=FAMILY,
+    summary="Make a team snapshot of the index",
+    params=MakeParams,
+    result=MadeSnapshot,
+    run=make_snapshot,
+    read_only=True,
+    idempotent=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """What `sidecar snapshot push` did."""
+
+    commit: str
+    size: int
+    target: str
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The outcome as JSON-ready values."""
+        return {"commit": self.commit, "bytes": self.size, "target": self.target}
+
+    def as_lines(self) -> Iterator[Line]:
+        """One line."""
+        yield f"{megabytes(self.size)} of commit {self.commit[:10]} are at {shown.path(self.target)}"
+
+
+class OwnSnapshots:
+    """The snapshots that were made on this machine, and where they are sent."""
+
+    def __init__(self, flags: Mapping[str, object], env: Mapping[str, str] | None = None) -> None:
+        known = own_environment() if env is None else env
+        self.folder = data_home(known) / "snapshots"
+        self._settings = load_settings(None, user_config_file(known), known, {}, flags)
+
+    def push(self, folder: Path, target: str) -> Pushed:
+        """Sends the newest snapshot of a folder. Raises what `engine.team.push.push` raises."""
+        from sidecar.engine.team.push import push
+
+        return Pushed(*push(folder, target, self._settings))

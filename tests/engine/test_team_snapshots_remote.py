@@ -1,0 +1,197 @@
+"""Team snapshots from a server, and bad luck on the way: the index is then made from nothing, or stays as it was."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.engine.team.push import push
+from sidecar.errors import Cancelled, DiskFull, SnapshotUnusable
+from sidecar.settings.load import Settings
+from tests.engine.kills import WORDS
+from tests.engine.projects import FILES, Project, find, image, index
+from tests.engine.teams import Team, get
+from tests.shelf_server import ShelfServer, cut_off_after, says
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ShelfServer]:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with ShelfServer().running() as running:
+        yield running
+
+
+@pytest.fixture
+def pushed(team: Team, server: ShelfServer) -> str:
+    """The name of the file of a snapshot that lies on the server."""
+    made = team.make()
+    push(team.shelf, server.source, Settings())
+    return Path(made.path).name
+
+
+def test_a_snapshot_goes_to_a_server_by_put_and_comes_from_there(team: Team, server: ShelfServer, pushed: str) -> None:
+    assert server.paths("PUT") == [f"/team/{pushed}", "/team/heads.json"]
+    developer = team.clone(snapshotSource=server.source)
+    workspace = developer.open()
+    assert index(workspace).embedded == 0
+    assert image(workspace) == image(team.nothing_like(developer).opened[0])
+    origin = workspace.status().origin
+    assert origin is not None
+    assert origin.source == server.source
+
+
+def test_the_source_can_name_the_repository(team: Team, server: ShelfServer, pushed: str) -> None:
+    developer = team.clone(snapshotSource=server.source.removesuffix("team") + "{repository}")
+    developer.git("remote", "set-url", "origin", "git@example.org:team.git")
+    assert index(developer.open()).embedded == 0
+    strange = team.clone("strange", snapshotSource=f"{server.source}/{{repository}}")
+    strange.git("remote", "set-url", "origin", "https://example.org/../../etc")
+    assert "no remote called origin" in index(strange.open()).notice
+
+
+def test_what_crosses_the_wire_holds_no_text_and_asks_for_nothing_but_the_list_and_the_file(
+    team: Team, server: ShelfServer, pushed: str
+) -> None:
+    assert b"exponential backoff" not in b"".join(server.held.values())
+    index(team.clone(snapshotSource=server.source).open())
+    assert server.paths("GET")[-2:] == ["/team/heads.json", f"/team/{pushed}"]
+    (_, _, headers) = server.asked[-1]
+    assert sorted(headers) == ["Accept", "Accept-Encoding", "Connection", "Host", "User-Agent"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault", "reason"),
+    [
+        ("heads.json", says(500, b""), "answers 500"),
+        ("heads.json", says(200, b"<html>Sign in</html>"), "no list of snapshots"),
+        ("file", says(503, b""), "answers 503"),
+        ("file", says(200, b"<html>Sign in</html>"), "ended after 20 of"),
+        ("file", cut_off_after(100), "what has been downloaded is kept"),
+    ],
+)
+def test_a_server_that_fails_costs_the_snapshot_and_not_the_index(
+    team: Team, server: ShelfServer, pushed: str, name: str, fault: object, reason: str
+) -> None:
+    server.faults[pushed if name == "file" else name] = fault  # type: ignore[assignment]
+    workspace = team.clone(snapshotSource=server.source).open()
+    report = index(workspace)
+    assert reason in report.notice
+    assert report.notice.endswith("The index was made from nothing.")
+    assert workspace.status().status == "ready"
+    before = image(workspace)
+    with pytest.raises(SnapshotUnusable, match=reason):
+        get(workspace)
+    assert image(workspace) == before
+
+
+def test_nobody_at_the_address_is_said_and_the_index_is_made(team: Team) -> None:
+    report = index(team.clone(snapshotSource="http://127.0.0.1:9/team").open())
+    assert "http://127.0.0.1:9/team/heads.json" in report.notice
+    assert report.embedded > 0
+
+
+def test_a_download_that_is_cancelled_leaves_no_index_and_goes_on_later(
+    team: Team, server: ShelfServer, pushed: str
+) -> None:
+    workspace = team.clone(snapshotSource=server.source).open()
+    seen: list[str] = []
+    with pytest.raises(Cancelled, match="continues from there"):
+        workspace.refresh(lambda *now: seen.append(now[2]), lambda: bool(seen), True)
+    assert workspace.status().status == "not_found"
+    assert index(workspace).embedded == 0
+
+
+def test_a_sign_in_goes_to_the_server_of_the_setting_and_no_other(
+    team: Team, server: ShelfServer, pushed: str, tmp_path: Path
+) -> None:
+    sign_in = tmp_path / "sign-in"
+    sign_in.write_text("Bearer of-mine\n")
+    signed = team.clone("signed", snapshotSource=server.source, snapshotSignIn=str(sign_in))
+    assert index(signed.open()).embedded == 0
+    assert server.asked[-1][2]["Authorization"] == "Bearer of-mine"
+    elsewhere = team.clone(
+        "elsewhere", snapshotSource="https://example.org", snapshotSignIn=str(sign_in), offline=False
+    )
+    get(elsewhere.open(), server.source)
+    assert "Authorization" not in server.asked[-1][2]
+    sign_in.unlink()
+    assert "which is missing" in index(team.clone("lost", **signed.flags).open()).notice
+
+
+def test_offline_sends_nothing(team: Team, server: ShelfServer) -> None:
+    team.make()
+    with pytest.raises(SnapshotUnusable, match="offline forbids"):
+        push(team.shelf, server.source, Settings(offline=True))
+    assert server.asked == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", folder], check=False)
+    if mounted.returncode:
+        pytest.skip("mounting a small disk needs the superuser")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def resized(disk: Path, size: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", disk], check=True)
+
+
+def many_files(team: Team) -> None:
+    words = random.Random(5)
+    for number in range(150):
+        body = "\n".join(
+            f"    {words.choice(WORDS)} = {words.choice(WORDS)}_{words.randrange(10**6)}" for _ in range(60)
+        )
+        team.ci.write(f"src/many/m{number}.py", f"def f{number}():\n{body}\n")
+    team.commit("many")
+
+
+def test_a_full_disk_at_each_step_leaves_the_index_as_it_was(team: Team, small_disk: Path) -> None:
+    """The disk has ever more room above what the index takes, until a snapshot can be taken over."""
+    many_files(team)
+    team.make()
+    developer = team.clone()
+    developer.home = small_disk
+    workspace = developer.open()
+    index(workspace)
+    before = image(workspace, store=False)
+    used = sum(path.stat().st_blocks * 512 for path in small_disk.rglob("*"))
+    refusals = 0
+    for room in range(100_000, 20_000_000, 400_000):
+        resized(small_disk, str(used + room))
+        try:
+            report = get(workspace, team.shelf)
+        except DiskFull:
+            refusals += 1
+            assert find(workspace, "expire cookies")
+            assert image(workspace, store=False) == before
+            assert not (Path(workspace.status().index_path) / "download").exists()
+        else:
+            break
+    assert refusals > 2
+    assert report.embedded == 0
+    assert image(workspace, store=False) == before
+
+
+def test_a_full_disk_while_a_snapshot_is_made_leaves_the_folder_without_half_a_file(
+    team: Team, small_disk: Path, project: Project
+) -> None:
+    many_files(team)
+    team.shelf = small_disk
+    resized(small_disk, "100k")
+    with pytest.raises(DiskFull, match="Free some space"):
+        team.make()
+    assert [path.name for path in small_disk.iterdir()] == []
+    resized(small_disk, "100m")
+    assert team.make().files == len(FILES) + 150

@@ -1,0 +1,232 @@
+"""Where team snapshots are kept: what is fetched is whole, what is listed stays listed, and a sign-in stays at home."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import SidecarError, SnapshotUnusable
+from sidecar.parts.network import Slowest
+from sidecar.parts.team import heads
+from sidecar.parts.team.heads import Head
+from sidecar.parts.team.places import FolderPlace, opened
+from tests.shelf_server import ShelfServer, cut_off_after, says
+
+CONTENT = bytes(range(256)) * 5000
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ShelfServer]:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with ShelfServer().running() as running:
+        yield running
+
+
+def head(number: int = 1, content: bytes = CONTENT) -> Head:
+    sha256 = hashlib.sha256(content).hexdigest()
+    return Head(f"{number:040x}", "", sha256, len(content), "2026-11-23", 3, 7, {"format": "1"})
+
+
+def file_of(folder: Path, content: bytes = CONTENT) -> Path:
+    path = folder / "made.zst"
+    path.write_bytes(content)
+    return path
+
+
+def put_one(server: ShelfServer, folder: Path, number: int = 1) -> None:
+    with opened(server.source, "", "snapshotSource") as place:
+        place.put(file_of(folder), head(number))
+
+
+def test_what_is_put_is_listed_and_fetched_from_a_folder_and_from_a_server(server: ShelfServer, tmp_path: Path) -> None:
+    for source in (str(tmp_path / "shelf"), server.source):
+        with opened(source, "", "snapshotSource") as place:
+            assert place.heads() == []
+            place.put(file_of(tmp_path), head())
+            place.put(file_of(tmp_path), head(2))
+            assert place.heads() == [head(2), head(1)]
+            target = tmp_path / "got"
+            place.fetch(head(), target, lambda done: None)
+            assert target.read_bytes() == CONTENT
+            target.unlink()
+
+
+def test_a_download_that_was_cut_off_goes_on_where_it_ended(server: ShelfServer, tmp_path: Path) -> None:
+    put_one(server, tmp_path)
+    name = f"{head().sha256}.zst"
+    server.faults[name] = cut_off_after(700_000)
+    target, reported = tmp_path / "got", list[int]()
+    with opened(server.source, "", "snapshotSource") as place:
+        with pytest.raises(SnapshotUnusable, match="what has been downloaded is kept"):
+            place.fetch(head(), target, reported.append)
+        server.faults.clear()
+        place.fetch(head(), target, reported.append)
+    assert target.read_bytes() == CONTENT
+    ranges = [headers["Range"] for _, path, headers in server.asked if path.endswith(name) and "Range" in headers]
+    assert len(ranges) == 1
+    assert 0 < int(ranges[0].removeprefix("bytes=").rstrip("-")) <= 700_000
+    assert reported[-1] == len(CONTENT)
+
+
+def crawl(handler: BaseHTTPRequestHandler, content: bytes) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(content)))
+    handler.end_headers()
+    for at in range(len(content)):
+        handler.wfile.write(content[at : at + 1])
+        time.sleep(0.005)  # slower than anybody would wait for, until the client hangs up
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (says(200, b"<!DOCTYPE html>" * 90_000), "not the expected file|longer than"),
+        (says(200, CONTENT[:-1] + b"!"), "is not the expected file: its SHA-256"),
+        (says(200, CONTENT + b"more"), "longer than the expected"),
+        (says(500, b""), "answers 500: the server failed; try again later"),
+        (says(404, b""), "answers 404: there is no such file"),
+        (says(401, b""), "answers 401: it asks for a login"),
+        (
+            says(302, b"", Location="http://example.org/evil"),
+            "redirects to http://example.org/evil, which is not https",
+        ),
+        (crawl, "too slow"),
+    ],
+)
+def test_a_server_that_does_not_send_the_file_is_named_with_what_it_did(
+    server: ShelfServer, tmp_path: Path, fault: object, reason: str
+) -> None:
+    put_one(server, tmp_path)
+    server.faults[f"{head().sha256}.zst"] = fault  # type: ignore[assignment]
+    slowest = Slowest(grace_s=0.05, bytes_per_s=1e9) if fault is crawl else Slowest()
+    with opened(server.source, "", "snapshotSource", slowest) as place, pytest.raises(SnapshotUnusable, match=reason):
+        place.fetch(head(), tmp_path / "got", lambda done: None)
+    assert not (tmp_path / "got").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<!DOCTYPE html><title>Sign in</title>",
+        b"[" * 50_000,
+        b"{}",
+        b'{"format": 1, "heads": [{"commit": "x"}]}',
+        b'{"format": 1, "heads": [7]}',
+        heads.written([head()]).replace(head().sha256.encode(), b"../../../etc/passwd"),
+        heads.written([head()]).replace(b'"size": ', b'"size": -'),
+        heads.written([head()]).replace(b"2026-11-23", b"2026\\u001b[31m"),
+    ],
+)
+def test_a_list_that_is_none_is_refused(server: ShelfServer, tmp_path: Path, content: bytes) -> None:
+    server.held["/team/heads.json"] = content
+    (tmp_path / "heads.json").write_bytes(content)
+    for source in (server.source, str(tmp_path)):
+        with (
+            opened(source, "", "snapshotSource") as place,
+            pytest.raises(SnapshotUnusable, match="no list of snapshots"),
+        ):
+            place.heads()
+
+
+def test_a_list_of_a_newer_format_says_so(tmp_path: Path) -> None:
+    (tmp_path / "heads.json").write_bytes(b'{"format": 2, "heads": []}')
+    with pytest.raises(SnapshotUnusable, match="newer sidecar"):
+        FolderPlace(tmp_path).heads()
+
+
+def test_two_jobs_at_once_lose_no_entry_of_one_another(server: ShelfServer, tmp_path: Path) -> None:
+    """Both read the list before either writes it: the barrier holds the first two writes of the list until then."""
+    barrier, first = threading.Barrier(2), {"left": 2}
+
+    def before_put(path: str) -> None:
+        with server.lock:
+            waits = path.endswith("heads.json") and first["left"] > 0
+            first["left"] -= waits
+        if waits:
+            barrier.wait(30)
+
+    server.before_put = before_put
+    file = file_of(tmp_path)
+
+    def job(number: int) -> None:
+        with opened(server.source, "", "snapshotSource") as place:
+            place.put(file, head(number))
+
+    jobs = [threading.Thread(target=job, args=(number,)) for number in (1, 2)]
+    for one in jobs:
+        one.start()
+    for one in jobs:
+        one.join()
+    with opened(server.source, "", "snapshotSource") as place:
+        assert {one.commit for one in place.heads()} == {head(1).commit, head(2).commit}
+
+
+def test_many_jobs_lose_no_entry_in_a_folder(tmp_path: Path) -> None:
+    file = file_of(tmp_path)
+    jobs = [threading.Thread(target=FolderPlace(tmp_path / "shelf").put, args=(file, head(n))) for n in range(8)]
+    for one in jobs:
+        one.start()
+    for one in jobs:
+        one.join()
+    assert len(FolderPlace(tmp_path / "shelf").heads()) == 8
+
+
+def test_a_server_that_knows_no_conditions_is_read_back_until_the_entry_is_there(
+    server: ShelfServer, tmp_path: Path
+) -> None:
+    server.conditions = False
+    put_one(server, tmp_path)
+    lost = [1, 1]
+
+    def lose(path: str) -> None:  # another job's list replaces this one's just after it
+        if path.endswith("heads.json") and lost:
+            lost.pop()
+            server.faults["heads.json"] = says(200, heads.written([head(1)]))
+        else:
+            server.faults.clear()
+
+    server.before_put = lose
+    put_one(server, tmp_path, 2)
+    with opened(server.source, "", "snapshotSource") as place:
+        assert [one.commit for one in place.heads()] == [head(2).commit, head(1).commit]
+
+
+def test_the_list_keeps_the_last_200_and_one_entry_for_each_commit_and_kind() -> None:
+    listed: list[Head] = []
+    for number in range(250):
+        listed = heads.with_head(listed, head(number))
+    assert [one.commit for one in (listed[0], listed[-1])] == [head(249).commit, head(50).commit]
+    assert len(heads.with_head(listed, head(100))) == 200
+
+
+@pytest.mark.parametrize(
+    "source", ["http://example.org/x", "ftp://example.org", "relative/folder", "https://u:p@example.org"]
+)
+def test_a_source_that_is_neither_https_nor_a_folder_is_refused(source: str) -> None:
+    with pytest.raises(SidecarError, match="snapshotSource is"), ExitStack() as stack:
+        stack.enter_context(opened(source, "", "snapshotSource")).heads()
+
+
+def test_a_sign_in_goes_with_every_request(server: ShelfServer, tmp_path: Path) -> None:
+    with opened(server.source, "Bearer t", "snapshotSource") as place:
+        place.put(file_of(tmp_path), head())
+    assert {headers.get("Authorization") for _, _, headers in server.asked} == {"Bearer t"}
+
+
+def test_a_server_that_dies_while_it_is_written_leaves_no_entry(server: ShelfServer, tmp_path: Path) -> None:
+    def die(path: str) -> None:
+        raise ConnectionAbortedError
+
+    server.before_put = die
+    with opened(server.source, "", "snapshotSource") as place:
+        with pytest.raises(SnapshotUnusable, match="Try again when the network works"):
+            place.put(file_of(tmp_path), head())
+        assert place.heads() == []
