@@ -125,8 +125,13 @@ class VectorStore(Protocol):
     The embedding cache also holds the vectors, so a store can be discarded and filled again at any time. Making one is
     cheap; the first call that concerns vectors opens it, and may then start a process or read a file. These calls raise
     StoreFailed, DiskFull or PermissionDenied. StoreFailed with `facts["rebuild"]` true means: `discard` it, and fill it
-    again.
+    again; with `facts["away"]` true: it is on a server that cannot be asked now, and is to be opened again later.
     """
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it is on a server, which others use too: then it gets only what searches need, and what it says of
+        similarities is not relied on."""
 
     def is_fresh(self) -> bool:
         """Whether it is new or was discarded, and has never been opened since: it has to be filled. Opens nothing."""
@@ -137,8 +142,9 @@ class VectorStore(Protocol):
     def ids(self, collection: Collection) -> Ids:
         """All stored ids, ascending."""
 
-    def add(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
-        """Stores vectors, shape [n, dimension], under these ids; existing ids are overwritten."""
+    def add(self, collection: Collection, ids: Ids, vectors: Vectors, texts: Sequence[bytes] = ()) -> None:
+        """Stores vectors, shape [n, dimension], under these ids; existing ids are overwritten. `texts` identifies what
+        each was made of, which a store on a server needs: equal texts have equal vectors."""
 
     def remove(self, collection: Collection, ids: Ids) -> None:
         """Removes these ids; unknown ids are ignored."""
@@ -153,8 +159,9 @@ class VectorStore(Protocol):
         """Ends its processes and frees its memory. Later calls that concern vectors raise StoreFailed."""
 
 
-MakeStore: TypeAlias = Callable[[Settings, Path, int, str], VectorStore]
-"""Makes the store of a generation: settings, a folder of its own (it may not exist), dimension, and model id."""
+MakeStore: TypeAlias = Callable[[Settings, Path, int, str, str], VectorStore]
+"""Makes the store of a generation: settings, a folder of its own (it may not exist), dimension, model id, and the
+workspace's root."""
 
 
 Int8s = NDArray[np.int8]

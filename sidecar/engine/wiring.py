@@ -27,7 +27,9 @@ from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.read import read_file
+from sidecar.parts.repository import repository_of
 from sidecar.parts.secrets import RULES_VERSION
+from sidecar.settings.address import server_address, server_headers
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
 from sidecar.shown import count
@@ -35,6 +37,7 @@ from sidecar.shown import count
 if TYPE_CHECKING:
     from sidecar.engine.search.searcher import Searcher
     from sidecar.parts.embed.shared import SharedEmbeddingCaches
+    from sidecar.parts.vectors.server_link import ChromaServer
 
 MOST_PREPARERS = 4
 
@@ -160,11 +163,24 @@ class EmbeddingCacheOpener:
         return self._shared.open(path, model_id, dimension)
 
 
-def make_store(settings: Settings, folder: Path, dimension: int, model_id: str) -> VectorStore:
-    """The vector store of one generation: Chroma in a process of its own, in this folder. No setting concerns it."""
+def make_store(settings: Settings, folder: Path, dimension: int, model_id: str, root: str) -> VectorStore:
+    """The vector store of one generation: Chroma in a process of its own, in this folder, or on the server that the
+    user has named."""
+    if settings.vector_store != "embedded":
+        from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
+
+        return ServerStore(folder, MadeFor(repository_of(root), model_id, dimension), chroma_server(settings))
     from sidecar.parts.vectors.chroma import ChromaStore
 
     return ChromaStore(folder, dimension, model_id)
+
+
+def chroma_server(settings: Settings) -> ChromaServer:
+    """The Chroma server that the setting vectorStore names."""
+    from sidecar.parts.vectors.server_link import ChromaServer
+
+    headers = server_headers(settings.vector_store_headers)
+    return ChromaServer(server_address(settings.vector_store), headers, settings.offline)
 
 
 def make_compare(rows: Int8s) -> Compare:
