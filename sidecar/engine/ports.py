@@ -119,6 +119,21 @@ class EmbeddingCache(Protocol):
         """Ends this use of the cache. The file closes with its last user."""
 
 
+class SharedVectors(Protocol):
+    """Vectors that a team keeps for one another; see `parts.shared_vectors`. No method raises: what cannot be had is
+    made here."""
+
+    @property
+    def note(self) -> str:
+        """One line that says why it is not asked at the moment; else empty."""
+
+    def find(self, model_id: str, dimension: int, texts: Sequence[str]) -> tuple[list[int], Vectors]:
+        """The positions of the texts whose vectors the team has, and these vectors, shape [n, dimension]."""
+
+    def offer(self, model_id: str, texts: Sequence[str], vectors: Vectors) -> None:
+        """Gives the vectors that were made of these texts, if this machine may write."""
+
+
 class VectorStore(Protocol):
     """Nearest-neighbour search over the vectors of one generation's chunks, by slot. Thread-safe.
 
@@ -385,6 +400,7 @@ class Parts:
     open_embeddings: Callable[[Path, str, int], EmbeddingCache]
     make_embedder: Callable[[Settings], Embedder]
     make_store: MakeStore
+    shared_vectors: Callable[[Settings], SharedVectors | None]
     make_searcher: Callable[[], Searcher]
     make_watcher: Callable[[str, Settings], Watching]
     read_checkout: Callable[[str], Checkout]
@@ -393,5 +409,6 @@ class Parts:
     versions: Mapping[str, int]
     preparers: Preparers
     vector_memory_bytes: int
-    """The memory for vectors of one open index. While all of them fit, searches do not ask the vector store."""
+    """The most memory for the vectors of one open index, if the settings allow as much. While all of them fit, searches
+    do not ask the vector store."""
     make_compare: MakeCompare

@@ -6,16 +6,16 @@ Importing this module is cheap: each constructor imports its own heavy library.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
-from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, VectorStore, Walker, Watching
+from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, SharedVectors, VectorStore, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Checkout, Decision, FileContent, Judged, Rule
@@ -71,6 +71,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_embeddings=EmbeddingCacheOpener(),
         make_embedder=partial(make_embedder, home=data_home(env)),
         make_store=make_store,
+        shared_vectors=SharedVectorsOpener(),
         make_searcher=lambda: make_searcher(env.get("SIDECAR_RANKER", "")),
         make_watcher=make_watcher,
         read_checkout=read_checkout,
@@ -78,7 +79,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_documents=lambda path: DocumentFile(path, count_words),
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
         preparers=preparers(),
-        vector_memory_bytes=MOST_BYTES,
+        vector_memory_bytes=sys.maxsize,
         make_compare=make_compare,
     )
 
@@ -181,6 +182,43 @@ def chroma_server(settings: Settings) -> ChromaServer:
 
     headers = server_headers(settings.vector_store_headers)
     return ChromaServer(server_address(settings.vector_store), headers, settings.offline)
+
+
+class SharedVectorsOpener:
+    """Opens the shared vectors that settings name, once for all workspaces of this process. Calls are thread-safe."""
+
+    def __init__(self) -> None:
+        self._opened: dict[tuple[object, ...], SharedVectors] = {}
+        self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
+
+    def __call__(self, settings: Settings) -> SharedVectors | None:
+        """The team's vectors; None if the user has named no server or no key."""
+        if settings.shared_vectors == "off":
+            return None
+        key = (
+            *(settings.shared_vectors, settings.shared_vectors_key, settings.shared_vectors_headers),
+            *(settings.shared_vectors_write, settings.offline),
+        )
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = open_shared_vectors(settings)
+            return self._opened[key]
+
+
+def open_shared_vectors(settings: Settings) -> SharedVectors:
+    """The vectors that a team keeps for one another, at the address that the user has set."""
+    from sidecar.parts.shared_vectors.places import ChromaPlace, NoPlace, VectorPlace, WebPlace
+    from sidecar.parts.shared_vectors.sealed_vectors import SealedVectors
+    from sidecar.parts.vectors.server_link import ChromaServer
+
+    address, headers = server_address(settings.shared_vectors), server_headers(settings.shared_vectors_headers)
+    server = ChromaServer(address, headers, settings.offline)
+    place: VectorPlace
+    if server.forbidden or not settings.shared_vectors_key:
+        place = NoPlace(address.url, server.forbidden or "is not asked, because sharedVectorsKey is not set")
+    else:
+        place = ChromaPlace(server) if address.chroma else WebPlace(address.url, headers)
+    return SealedVectors(place, settings.shared_vectors_key, writes=settings.shared_vectors_write)
 
 
 def make_compare(rows: Int8s) -> Compare:

@@ -39,7 +39,7 @@ class Slots:
                 " ORDER BY p.slot LIMIT ?",
                 (limit,),
             ).fetchall()
-        return [PendingSlot(*row[:4], row[4] + row[5]) for row in rows]
+        return [PendingSlot(*row, body + path) for *row, body, path in rows]
 
     def any_pending(self) -> bool:
         """Whether any slot is pending."""

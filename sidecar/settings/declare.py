@@ -377,7 +377,7 @@ DECLARATIONS: tuple[Declaration, ...] = (
         "hold a million chunks of the default model.",
         effect="open",
         scope="user",
-        high=280,
+        high=16_384,
     ),
     Declaration(
         key="sharedVectors",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.engine.models.loader import Models
+from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.search.vector_search import EXACT
 from sidecar.engine.wiring import make_store
 from sidecar.engine.workspace import IndexedWorkspace
@@ -21,22 +21,29 @@ pytestmark = pytest.mark.process
 QUESTION = "how are overdue invoices written off"
 
 
+PER_FILE = 40
+LONG = "x" * 70
+"""Makes each function a chunk of its own."""
+
+
+def task(file: int, number: int) -> str:
+    lines = [f"    value_{line} = queue.run({file}, {number}, {line}, '{LONG}')\n" for line in range(9)]
+    return f"def task_{file}_{number}(queue):\n{''.join(lines)}    return value_0\n\n\n"
+
+
 def fill(project: Project) -> None:
     """More chunks than are compared without a store."""
     project.root.mkdir()
-    for number in range(EXACT + 200):
-        text = f"def task_{number}(queue):\n    return queue.run({number})\n"
-        project.write(f"src/m{number // 100}/task_{number}.py", text)
-    project.write(
-        "src/ledger.py", "def forget_debts(accounts):\n    '''Write off overdue invoices.'''\n    accounts.cut()\n"
-    )
+    for file in range(EXACT // PER_FILE + 5):
+        project.write(f"src/task_{file}.py", "".join(task(file, number) for number in range(PER_FILE)))
+    project.write("src/ledger.py", "def forget_debts(accounts):\n    '''Write off overdue invoices.'''\n    cut()\n")
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, RealServer]]:
     """A project whose vectors have been made, and the server that it names."""
     folder = tmp_path_factory.mktemp("filled")
-    models = Models_()
+    models = Models(make_embedder)
     with real_server(folder / "chroma") as chroma:
         project = Project(folder / "work", folder / "home", {"vectorMemoryMegabytes": 0}, models, [])
         fill(project)
@@ -47,18 +54,15 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Project, 
     models.close()
 
 
-def Models_() -> Models:
-    from sidecar.engine.models.loader import make_embedder
-
-    return Models(make_embedder)
-
-
 def opened(project: Project, url: str) -> IndexedWorkspace:
     project.close()
     project.make_store = make_store
     project.flags = {**project.flags, "vectorStore": url}
     workspace = project.open()
     workspace.refresh(lambda *_: None, never_cancelled)
+    writer = workspace.index.readable().writer
+    assert writer is not None
+    writer.store_sync.keep_up()
     return workspace
 
 
@@ -130,7 +134,7 @@ def test_a_server_that_was_emptied_is_filled_again_from_the_kept_vectors(filled:
 def rows(workspace: IndexedWorkspace) -> int:
     writer = workspace.index.readable().writer
     store = writer.store_sync.store() if writer is not None else None
-    return sum(len(store.ids(name)) for name in ("code", "docs")) if store is not None else 0  # type: ignore[arg-type]
+    return sum(len(store.ids(name)) for name in ("code", "docs")) if store is not None else 0
 
 
 def test_what_fits_into_memory_is_never_sent(tmp_path: Path, models: Models) -> None:

@@ -17,7 +17,7 @@ import pytest
 from sidecar.errors import StoreFailed
 from sidecar.model import Vectors
 from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
-from sidecar.parts.vectors.server_link import CLOUD_RESULTS, ChromaServer, Limits
+from sidecar.parts.vectors.server_link import CLOUD_RESULTS, ChromaServer, ServerLimits
 from sidecar.settings.address import ServerAddress, server_address
 from tests.chroma_server import RealServer, certificate, listening, passed_on, real_server
 from tests.parts.random_vectors import DIMENSION, ids, random_vectors
@@ -25,7 +25,7 @@ from tests.parts.random_vectors import DIMENSION, ids, random_vectors
 pytestmark = pytest.mark.process
 
 MADE_FOR = MadeFor("example.org/team/repository", "model@1", DIMENSION)
-PATIENT = Limits(search_s=120.0, call_s=120.0, open_s=300.0)
+PATIENT = ServerLimits(search_s=120.0, call_s=120.0, open_s=300.0)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ class Checkouts:
         self._made: list[ServerStore] = []
 
     def store(
-        self, url: str, name: str = "one", *, of: MadeFor = MADE_FOR, limits: Limits = PATIENT, **headers: str
+        self, url: str, name: str = "one", *, of: MadeFor = MADE_FOR, limits: ServerLimits = PATIENT, **headers: str
     ) -> ServerStore:
         made = ServerStore(self._folder / name, of, ChromaServer(server_address(url), headers), limits)
         self._made.append(made)
@@ -260,7 +260,7 @@ def test_a_server_that_is_slow_is_given_up_after_its_time(checkouts: Checkouts) 
         return 500, "", b""
 
     with listening(answer) as slow:
-        error = lost(checkouts.store(slow.url, limits=Limits(open_s=3.0)))
+        error = lost(checkouts.store(slow.url, limits=ServerLimits(open_s=3.0)))
         never.set()
     assert error.facts["away"]
     assert "did not answer within 3 s" in error.detail

@@ -18,6 +18,7 @@ from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.index.vector_refs import named_texts, named_vectors
 from sidecar.engine.ingest.indexer import Indexer, Source
 from sidecar.engine.ingest.store_sync import AskedStore, StoreSync
+from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import EmbeddingCache, Parts, VectorStore
 from sidecar.errors import IndexCorrupt, SidecarError
@@ -289,7 +290,9 @@ class Generations:
             return replace(now, chunking_strategy=chunking)
 
         source = Source(self._root, settings_now, self._buffers)
-        indexer = Indexer(manifest, kept, embedder, source, self._parts, on_commit, slow=model.slow)
+        shared = self._parts.shared_vectors(settings)
+        team = TeamVectors(model.model_id, model.dimension, model.slow, shared)
+        indexer = Indexer(manifest, kept, embedder, source, self._parts, on_commit, team)
         return Writer(manifest, indexer, store_sync)
 
     def _check_versions(self, meta: Mapping[str, object]) -> None:

@@ -25,7 +25,7 @@ from sidecar.model import Collection, Ids, Vectors
 
 from .frames import Frame
 from .health import find_damage, find_waste
-from .worker import Turns, Worker, damaged, to_be_refilled
+from .worker import StoreWorker, Turns, damaged, to_be_refilled
 
 SCHEMA_VERSION = 1
 # Rows in one frame; a search waits for at most one.
@@ -65,7 +65,7 @@ class ChromaStore:
         self._call_timeout = call_timeout
         self._open_timeout = open_timeout
         self._fair_slots = Turns()
-        self._worker: Worker | None = None
+        self._worker: StoreWorker | None = None
         self._searched = False
         self._closed = threading.Event()
 
@@ -172,7 +172,7 @@ class ChromaStore:
             worker = self._ready_worker()
             return worker.ask({"call": name, "collection": collection, **rest}, arrays or [], self._call_timeout)
 
-    def _ready_worker(self) -> Worker:
+    def _ready_worker(self) -> StoreWorker:
         """The running worker, or a new one whose store has passed its checks. The caller must have the turn."""
         if self._closed.is_set():
             raise StoreFailed("It has been closed.")
@@ -181,14 +181,14 @@ class ChromaStore:
             self._check(self._worker)
         return self._worker
 
-    def _start(self) -> Worker:
+    def _start(self) -> StoreWorker:
         """Starts a worker if the store's files look whole. Raises StoreFailed or PermissionDenied."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             damage = find_damage(self.directory, self._dimension)
             if damage:
                 raise damaged(damage)
-            return Worker(_WORKER, self.directory, self._python, _translated)
+            return StoreWorker(_WORKER, self.directory, self._python, _translated)
         except PermissionError as error:
             why = f"The vector store in {self._folder} cannot be opened: {error.strerror}."
             raise PermissionDenied(why) from error
@@ -197,7 +197,7 @@ class ChromaStore:
         except OSError as error:
             raise StoreFailed(f"Its worker did not start: {shown.reason(error)}.") from error
 
-    def _check(self, worker: Worker) -> None:
+    def _check(self, worker: StoreWorker) -> None:
         """Lets the worker open the store. Raises StoreFailed if that fails or if too much of the store is deleted
         vectors.
         """

@@ -19,7 +19,7 @@ from sidecar.errors import StoreFailed
 from sidecar.model import Collection, Ids, Vectors
 
 from .sent_rows import Names, SentRows
-from .server_link import CLOUD_RESULTS, USUAL, ChromaServer, Limits, ServerLink
+from .server_link import CLOUD_RESULTS, USUAL, ChromaServer, ServerLimits, ServerLink
 
 _COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
 _SAMPLE = 200
@@ -49,12 +49,12 @@ class ServerStore:
 
     elsewhere = True
 
-    def __init__(self, folder: Path, made_for: MadeFor, server: ChromaServer, limits: Limits = USUAL) -> None:
+    def __init__(self, folder: Path, made_for: MadeFor, server: ChromaServer, limits: ServerLimits = USUAL) -> None:
         self._folder = folder
         self._dimension = made_for.dimension
         self._limits = limits
         self._most = CLOUD_RESULTS if server.address.is_cloud else limits.results
-        names = {collection: made_for.name(collection) for collection in _COLLECTIONS}
+        names: dict[str, str] = {collection: made_for.name(collection) for collection in _COLLECTIONS}
         self._link = ServerLink(server, names, made_for.dimension, limits)
         self._sent: SentRows | None = None
 

@@ -22,7 +22,7 @@ from sidecar.errors import SidecarError, StoreFailed
 from sidecar.settings.address import ServerAddress
 
 from .frames import Frame
-from .worker import Turns, Worker
+from .worker import StoreWorker, Turns
 
 _WORKER = "sidecar.parts.vectors.server_worker"
 _TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR")
@@ -49,7 +49,7 @@ class ChromaServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """What is asked of a server at most: seconds for a search, for another call and for opening, and rows of a call."""
 
     search_s: float = 3.0
@@ -59,7 +59,7 @@ class Limits:
     results: int = 2000
 
 
-USUAL = Limits()
+USUAL = ServerLimits()
 CLOUD_RESULTS = 300
 """The most results of one question to Chroma Cloud, which also takes no more than 300 rows at once."""
 
@@ -71,14 +71,14 @@ class ServerLink:
     """
 
     def __init__(
-        self, server: ChromaServer, collections: Mapping[str, str], dimension: int, limits: Limits = USUAL
+        self, server: ChromaServer, collections: Mapping[str, str], dimension: int, limits: ServerLimits = USUAL
     ) -> None:
         self._server = server
         self._collections = dict(collections)
         self._dimension = dimension
         self._limits = limits
         self._turns = Turns()
-        self._worker: Worker | None = None
+        self._worker: StoreWorker | None = None
         self._folder: TemporaryDirectory[str] | None = None
         self._condemned: set[str] = set()
         self._closed = False
@@ -151,7 +151,7 @@ class ServerLink:
         with self._ending_on_error():
             return self._say(worker, {"call": call, "collection": collection, **rest}, list(arrays), timeout)
 
-    def _say(self, worker: Worker, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float) -> Frame:
+    def _say(self, worker: StoreWorker, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float) -> Frame:
         try:
             return worker.ask(header, arrays, timeout)
         except StoreFailed as error:
@@ -169,13 +169,13 @@ class ServerLink:
             self._end()
             raise
 
-    def _start(self) -> Worker:
+    def _start(self) -> StoreWorker:
         wanted = _TRUST if self._server.address.is_loopback else (*_TRUST, *_PROXIES)
         variables = {name: value for name, value in os.environ.items() if name.upper() in wanted}
         try:
             self._folder = TemporaryDirectory(prefix="sidecar-server-")
             folder = Path(self._folder.name)
-            self._worker = Worker(_WORKER, folder, sys.executable, self._translated, self._died, variables)
+            self._worker = StoreWorker(_WORKER, folder, sys.executable, self._translated, self._died, variables)
             return self._worker
         except OSError as error:
             raise self._away(f"cannot be asked: {shown.reason(error)}") from error

@@ -65,7 +65,7 @@ class Turns:
         return not self._waiting[not urgent] or urgent is (self._row < self._URGENT_IN_A_ROW)
 
 
-class Worker:
+class StoreWorker:
     """One worker process and its pipes. Only one thread at a time may call `ask`."""
 
     def __init__(

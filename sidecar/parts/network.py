@@ -1,0 +1,339 @@
+"""Talks to a server over HTTP: reads, downloads that are resumed and verified, uploads. The only module that imports an
+HTTP client.
+
+A server is reached by https, or by http if it is on this machine. Requests carry no cookies and nothing about the user,
+and a sign-in only if the caller gives one; after a redirect to another host, the client leaves that out. The caller
+decides whether the network may be used at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from sidecar import __version__, shown
+from sidecar.errors import SidecarError
+
+if TYPE_CHECKING:
+    from httpx2 import Client, Request, Response
+
+MAX_ANSWER_BYTES = 8 * 1024**2
+_MAX_REDIRECTS = 5
+_CONNECT_S, _READ_S = 15.0, 60.0
+_BLOCK = 1 << 18
+_PARTIAL = 206
+_MISSING = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a file must be: its size in bytes and a hash.
+
+    Of a file outside Git LFS a model hub states the SHA-1 of the git blob instead of the SHA-256 of the content.
+    """
+
+    path: str
+    size: int
+    sha256: str = ""
+    git_blob: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slowest:
+    """The slowest download that is waited for: after `grace_s` seconds it has to have brought `bytes_per_s` on average.
+    0 bytes: any."""
+
+    grace_s: float = 30.0
+    bytes_per_s: float = 0.0
+
+
+class Answer(NamedTuple):
+    """A small answer: its content, and the tag by which the server knows this version of it; empty if it gave none."""
+
+    content: bytes
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a server is asked: the name of the setting that its address comes from, for messages, the error to raise, the
+    value of the header Authorization (empty: none), the slowest pace, and more headers."""
+
+    setting: str
+    failed: type[SidecarError]
+    sign_in: str = ""
+    pace: Slowest = Slowest()
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Server:
+    """A server, from `with` to the end of the block. Every method raises the error of its `Way`."""
+
+    def __init__(self, source: str, way: Way) -> None:
+        self.source = source.strip().rstrip("/")
+        self._way = way
+        try:
+            address = urlsplit(self.source)
+            self._local = address.scheme == "http" and _is_loopback(address.hostname or "")
+        except ValueError as error:
+            raise self._failed(
+                f"{way.setting} is {shown.reason(source)}, which is not a valid address: {shown.reason(error)}."
+            ) from error
+        if not self._may_ask(self.source) or address.query or address.fragment or "@" in address.netloc:
+            raise self._failed(
+                f"{way.setting} is {shown.reason(source)}; it must begin with https:// and name a server, "
+                f"without a password."
+            )
+
+    def __enter__(self) -> Server:
+        import httpx2
+
+        def check(request: Request) -> None:
+            # httpx2 calls this for every redirect too.
+            if not self._may_ask(str(request.url)):
+                raise self._failed(
+                    f"{shown.reason(self.source)} redirects to {shown.reason(request.url)}, which is not https."
+                )
+
+        sign_in = {"Authorization": self._way.sign_in} if self._way.sign_in else {}
+        try:
+            self._client: Client = httpx2.Client(
+                headers={
+                    "User-Agent": f"sidecar/{__version__}",
+                    "Accept-Encoding": "identity",
+                    **sign_in,
+                    **self._way.headers,
+                },
+                timeout=httpx2.Timeout(_READ_S, connect=_CONNECT_S),
+                follow_redirects=True,
+                max_redirects=_MAX_REDIRECTS,
+                event_hooks={"request": [check]},
+            )
+        except (ImportError, ValueError, httpx2.InvalidURL) as error:
+            raise self._failed(f"The proxy named by the environment cannot be used: {shown.reason(error)}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def _failed(self, text: str) -> SidecarError:
+        return self._way.failed(text)
+
+    def _may_ask(self, url: str) -> bool:
+        """Whether a URL is https or, if the source is on this machine, is on it too."""
+        address = urlsplit(url)
+        host = address.hostname or ""
+        return bool(host) and (address.scheme == "https" or (self._local and _is_loopback(host)))
+
+    def read(self, url: str, most: int = MAX_ANSWER_BYTES) -> Answer:
+        """A small answer. Fails if it has more than `most` bytes."""
+        found = self.find(url, most)
+        if found is None:
+            raise self._failed(_refusal(url, _MISSING))
+        return found
+
+    def find(self, url: str, most: int = MAX_ANSWER_BYTES) -> Answer | None:
+        """The same as `read`; None if the server says that there is no such file."""
+        content = bytearray()
+        with self._asking(url), self._client.stream("GET", url) as response:
+            if response.status_code == _MISSING:
+                return None
+            self._check_status(url, response)
+            began = time.monotonic()
+            for block in response.iter_bytes(_BLOCK):
+                content += block
+                if len(content) > most:
+                    raise self._failed(f"{shown.reason(url)} answers with more than {most} bytes.")
+                self._check_pace(url, began, len(content))
+            return Answer(bytes(content), response.headers.get("ETag", ""))
+
+    @contextmanager
+    def open(self, url: str, headers: Mapping[str, str] | None = None) -> Iterator[Response]:
+        """Yields a response with status 200 or 206 whose body is still to be read. Fails on any other status, and on
+        network errors until the block ends."""
+        with self._asking(url), self._client.stream("GET", url, headers=dict(headers or {})) as response:
+            self._check_status(url, response)
+            yield response
+
+    def _check_status(self, url: str, response: Response) -> None:
+        if response.status_code not in (200, _PARTIAL):
+            raise self._failed(_refusal(url, response.status_code))
+
+    @contextmanager
+    def _asking(self, url: str) -> Iterator[None]:
+        import httpx2
+
+        try:
+            yield
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            reason = str(error).strip() or type(error).__name__
+            raise self._failed(
+                f"{shown.reason(url)}: {shown.reason(reason)}. Try again when the network works; what has been "
+                f"downloaded is kept."
+            ) from error
+
+    def put(self, url: str, content: Path | bytes, headers: Mapping[str, str] | None = None) -> bool:
+        """Stores a file under this URL. Returns False if the server refuses because a condition in `headers` does not
+        hold (status 412). Fails on any other status but 2xx."""
+        length = len(content) if isinstance(content, bytes) else content.stat().st_size
+        wanted = {"Content-Type": "application/octet-stream", "Content-Length": str(length), **(headers or {})}
+        body = iter((content,)) if isinstance(content, bytes) else _blocks_of(content)
+        with self._asking(url):
+            status = self._client.put(url, content=body, headers=wanted).status_code
+        if status == 412:
+            return False
+        if not 200 <= status < 300:
+            raise self._failed(_put_refusal(url, status))
+        return True
+
+    def fetch(self, url: str, file: Expected, target: Path, report: Callable[[int], None]) -> str:
+        """Downloads a file to `target` and returns its SHA-256. What an interrupted download has left beside the target
+        is used; if the file then has a wrong hash, it is downloaded once more. `report` gets the bytes so far."""
+        part = target.with_name(f"{target.name}.part")
+        if target.exists():
+            target.replace(part)  # left by an interrupted download; it is verified again below
+        was_there = part.exists()
+        sums = self._fill(url, file, part, report)
+        if sums.complaint() and was_there:
+            part.unlink()
+            sums = self._fill(url, file, part, report)
+        if complaint := sums.complaint():
+            part.unlink()
+            raise self._failed(
+                f"{shown.reason(url)} is not the expected file: {shown.reason(complaint)}. It has been deleted."
+            )
+        part.replace(target)
+        return sums.sha256
+
+    def _fill(self, url: str, file: Expected, part: Path, report: Callable[[int], None]) -> _Sums:
+        """Appends to `part` what it still lacks. Fails if more or less than that arrives, or too slowly."""
+        sums, done = _sums_so_far(file, part)
+        report(done)
+        if done == file.size:
+            return sums
+        with self.open(url, {"Range": f"bytes={done}-"} if done else {}) as response, part.open("ab") as out:
+            if done and not _goes_on(response, done):
+                out.truncate(0)
+                sums, done = _Sums(file), 0
+            began, before = time.monotonic(), done
+            for block in response.iter_bytes(_BLOCK):
+                done += len(block)
+                if done > file.size:
+                    break
+                out.write(block)
+                sums.add(block)
+                report(done)
+                self._check_pace(url, began, done - before)
+            out.flush()
+            os.fsync(out.fileno())
+        if done > file.size:
+            part.unlink()
+            raise self._failed(f"{shown.reason(url)} is longer than the expected {file.size} bytes.")
+        if done < file.size:
+            raise self._failed(
+                f"{shown.reason(url)} ended after {done} of {file.size} bytes; the same command continues from there."
+            )
+        return sums
+
+    def _check_pace(self, url: str, began: float, brought: int) -> None:
+        pace, seconds = self._way.pace, time.monotonic() - began
+        if seconds > pace.grace_s and brought < seconds * pace.bytes_per_s:
+            raise self._failed(
+                f"{shown.reason(url)} is too slow: {brought} bytes in {seconds:.0f} s; what has arrived is kept."
+            )
+
+
+class _Sums:
+    """The hashes of a file as it grows."""
+
+    def __init__(self, file: Expected) -> None:
+        self._file = file
+        self._sha256 = hashlib.sha256()
+        self._git = hashlib.sha1(f"blob {file.size}\0".encode(), usedforsecurity=False)
+
+    def add(self, block: bytes) -> None:
+        """Adds the next bytes of the file."""
+        self._sha256.update(block)
+        if self._file.git_blob:
+            self._git.update(block)
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the bytes so far, in hex."""
+        return self._sha256.hexdigest()
+
+    def complaint(self) -> str:
+        """What is wrong with the hashes of the complete file; empty if they are right."""
+        if self._file.sha256 and self.sha256 != self._file.sha256:
+            return f"its SHA-256 is {self.sha256}, but must be {self._file.sha256}"
+        if self._file.git_blob and self._git.hexdigest() != self._file.git_blob:
+            return f"its git blob is {self._git.hexdigest()}, but must be {self._file.git_blob}"
+        return ""
+
+
+def _goes_on(response: Response, done: int) -> bool:
+    """Whether the response continues at byte `done`, and does not send the whole file again."""
+    stated = response.headers.get("Content-Range", "")
+    return response.status_code == _PARTIAL and stated.startswith(f"bytes {done}-")
+
+
+def _sums_so_far(file: Expected, part: Path) -> tuple[_Sums, int]:
+    """The hashes and the size of `part`. Deletes it and begins again if it is too long."""
+    sums, done = _Sums(file), 0
+    if part.exists():
+        if part.stat().st_size > file.size:
+            part.unlink()
+            return sums, 0
+        for block in _blocks_of(part):
+            sums.add(block)
+            done += len(block)
+    return sums, done
+
+
+def _blocks_of(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as there:
+        while block := there.read(_BLOCK):
+            yield block
+
+
+def _refusal(url: str, status: int) -> str:
+    """The message about a status other than 200 and 206."""
+    reasons = {
+        401: "it asks for a login",
+        403: "access is denied",
+        404: "there is no such file",
+        429: "too many requests",
+    }
+    known = reasons.get(status, "the server failed; try again later" if status >= 500 else "this is not a file")
+    return f"{shown.reason(url)} answers {status}: {known}."
+
+
+def _put_refusal(url: str, status: int) -> str:
+    """The message about a status other than 2xx after an upload."""
+    reasons = {
+        401: "it asks for a login",
+        403: "writing is not allowed",
+        404: "there is no such folder",
+        405: "this server takes no PUT",
+        409: "the folder does not exist there; make it first",
+        413: "the file is too large for the server",
+        507: "the server's disk is full",
+    }
+    known = reasons.get(status, "the server failed; try again later" if status >= 500 else "it did not take the file")
+    return f"PUT {shown.reason(url)} answers {status}: {known}."
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
