@@ -39,7 +39,7 @@ class Slots:
                 " ORDER BY p.slot LIMIT ?",
                 (limit,),
             ).fetchall()
-        return [PendingSlot(*row, body + path) for *row, body, path in rows]
+        return [PendingSlot(slot, kind, vector, path, body + text) for slot, kind, vector, path, body, text in rows]
 
     def any_pending(self) -> bool:
         """Whether any slot is pending."""

@@ -54,7 +54,7 @@ class Team:
         """A home of its own, with the same files; `counts` gets the number of texts in each call of the model."""
 
         def make(_: Settings) -> Embedder:
-            return Counted(self.model, counts)  # type: ignore[return-value]
+            return Counted(self.model, counts)
 
         shared = {"model": SLOW, "twoStage": False, "sharedVectors": self.url, "sharedVectorsKey": KEY}
         models = Models(make)

@@ -21,6 +21,7 @@ from sidecar.parts.vectors.server_link import CLOUD_RESULTS, ChromaServer, Serve
 from sidecar.settings.address import ServerAddress, server_address
 from tests.chroma_server import RealServer, certificate, listening, passed_on, real_server
 from tests.parts.random_vectors import DIMENSION, ids, random_vectors
+from tests.parts.server_kills import ServerKiller
 
 pytestmark = pytest.mark.process
 
@@ -305,3 +306,8 @@ def test_offline_and_headers_in_the_open_are_refused_before_anything_is_asked(tm
         assert store.worker_pid is None
         store.close()
     assert ChromaServer(server_address("http://localhost:8000"), {"A": "b"}, offline=True).forbidden == ""
+
+
+def test_after_a_kill_in_the_middle_of_writing_all_rows_are_there_again(tmp_path: Path) -> None:
+    outcome = ServerKiller(tmp_path, seed=3, sync_threshold=1000).run(2)
+    assert outcome.kills == 2
