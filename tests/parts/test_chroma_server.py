@@ -207,6 +207,33 @@ def test_rows_that_the_server_has_lost_are_noticed_when_it_is_opened(chroma: Rea
     assert again.ids("code").tolist() == list(range(20))
 
 
+@pytest.mark.parametrize("file", ["header.bin", "index_metadata.pickle", "data_level0.bin"])
+def test_a_collection_that_can_no_longer_be_read_is_noticed_and_made_anew(
+    file: str, tmp_path: Path, checkouts: Checkouts
+) -> None:
+    with real_server(tmp_path / "data") as server:
+        writes_often = {"hnsw": {"space": "cosine", "sync_threshold": 10, "batch_size": 10}}
+        marks = {"made_by": "sidecar", "schema": 1, "dimension": DIMENSION}
+        client(server).create_collection(
+            MADE_FOR.name("code"), metadata=marks, configuration=writes_often, embedding_function=None
+        )
+        store, vectors = checkouts.store(server.url, limits=replace(PATIENT, rows=10)), random_vectors(50)
+        fill(store, vectors)
+        assert found(store, vectors[1], 1) == [1]
+        server.kill()
+        (torn,) = server.folder.glob(f"*/{file}")
+        torn.write_bytes(b"")
+        server.start()
+        with pytest.raises(StoreFailed) as caught:
+            found(store, vectors[1])
+        assert caught.value.facts["rebuild"]
+        assert "can no longer read what it held for this index" in caught.value.detail
+        store.discard()
+        fill(store, vectors)
+        assert found(store, vectors[1], 1) == [1]
+        assert len(store.ids("code")) == 50
+
+
 def test_vectors_of_another_dimension_are_noticed_and_made_anew(chroma: RealServer, checkouts: Checkouts) -> None:
     made_for, vectors = replace(MADE_FOR, repository="dimension"), random_vectors(20)
     marks = {"made_by": "sidecar", "schema": 1, "dimension": DIMENSION}

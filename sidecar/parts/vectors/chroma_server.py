@@ -84,7 +84,7 @@ class ServerStore:
             )
         sent = self._opened()
         names = _names_of(texts)
-        # In the order of names, which is a random one: a graph that is filled so finds more (docs/decisions/0016).
+        # In the order of names, which is a random one: a graph that is filled so finds more.
         _, first = np.unique(names, axis=0, return_index=True)
         for start in range(0, len(first), self._limits.rows):
             part = first[start : start + self._limits.rows]

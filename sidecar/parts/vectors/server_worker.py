@@ -34,7 +34,10 @@ _PLACES = 3
 # What an error of Chroma's means; the first match counts, else the server is away.
 _MEANINGS = (
     ("mismatch", ("with dimension of",)),
-    ("damaged", ("hnsw", "apply logs", "malformed", "not a database", "no such table", "backfill", "compact")),
+    (
+        "damaged",
+        ("hnsw", "apply logs", "malformed", "not a database", "no such table", "backfill", "compact", "finding id"),
+    ),
 )
 _MAX_SAID = 300
 
