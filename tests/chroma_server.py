@@ -121,7 +121,11 @@ class Listener:
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Quiet(http.server.ThreadingHTTPServer):
+            def handle_error(self, *_: object) -> None:
+                """A client that leaves is no error."""
+
+        self._server = Quiet(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -266,7 +266,8 @@ def client(server: RealServer):  # type: ignore[no-untyped-def]
 WRONG = {
     "a web page": ((200, "text/html", b"<html><body>Please sign in</body></html>"), "does not answer as Chroma does"),
     "a failure": ((500, "text/html", b"<!DOCTYPE html><html>Oops</html>"), "answers with a web page"),
-    "no entry": ((401, "application/json", b'{"error": "no"}'), "cannot be asked"),
+    "no entry": ((401, "application/json", b'{"error": "no"}'), "answers 401: it wants other headers"),
+    "no entry, as a page": ((403, "text/html", b"<html>Forbidden</html>"), "answers 403: it wants other headers"),
 }
 
 

@@ -40,6 +40,7 @@ _MEANINGS = (
     ),
 )
 _MAX_SAID = 300
+_NO_ENTRY = (401, 403)
 
 
 class ForeignError(Exception):
@@ -205,6 +206,8 @@ def _failure(error: Exception) -> dict[str, Any]:
 def _reason(error: Exception, said: str) -> str:
     """Why the server could not be asked. Chroma's client hides it behind a question of its own."""
     cause = error.__cause__ or error.__context__
+    if _status(error) in _NO_ENTRY:
+        return f"answers {_status(error)}: it wants other headers than those in the settings"
     if isinstance(error, ValueError) and isinstance(cause, Exception) and "connect" in said:
         return _reason(cause, str(cause).strip())
     if "<html" in said.lower() or "<!doctype" in said.lower():
@@ -212,6 +215,16 @@ def _reason(error: Exception, said: str) -> str:
     if isinstance(error, ValueError | TypeError | KeyError):
         return "does not answer as Chroma does"
     return f"cannot be asked: {' '.join(said.split())[:_MAX_SAID] or type(error).__name__}"
+
+
+def _status(error: BaseException | None) -> int:
+    """The HTTP status that led to an error; 0 if none did."""
+    while error is not None:
+        answer = getattr(error, "response", None)
+        if answer is not None:
+            return int(answer.status_code)
+        error = error.__cause__ or error.__context__
+    return 0
 
 
 def _digits(names: NDArray[Any]) -> list[str]:
