@@ -100,7 +100,7 @@ def test_a_changed_default_holds_in_the_settings_the_files_and_the_documentation
     assert {held[key] for key in secret} == {"(hidden)"}
     written = flat(changed["config.json"])
     assert {key: written[key] for key in INDEX_CONFIG_KEYS} == {key: held[key] for key in INDEX_CONFIG_KEYS}
-    for key, value in held.items():
+    for key, value in changed["package.json"].items():
         (row,) = [line for line in changed["settings page"].split("\n") if line.startswith(f"| `{key}` |")]
         assert f"`{json.dumps(value)}`" in row
 
