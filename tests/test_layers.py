@@ -55,6 +55,7 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts.embed", ("parts.network", "parts.onnx_session", *VALUES, *SETTINGS, *SHARED_PARTS)),
     ("parts.team", ("parts.network", *VALUES, *SETTINGS, *SHARED_PARTS)),
+    ("parts.shared_vectors", ("parts.network", "parts.vectors", *VALUES, *SETTINGS, *SHARED_PARTS)),
     ("parts.vectors", ("parts.onnx_session", *VALUES, *SETTINGS, *SHARED_PARTS)),
     ("parts", (*VALUES, *SETTINGS, *SHARED_PARTS)),
     # Where the real parts enter the engine: constructors, what is open, and the engine's own processes.

@@ -1,4 +1,5 @@
-"""Nothing but `sidecar models download` ever touches a network, and with `offline` not even that.
+"""Nothing but `sidecar models download` ever touches a network, unless the user has named a server; and with `offline`
+nothing does.
 
 Everything that sidecar does is done under two watchers: an audit hook in every Python process that it starts, isolated
 ones too, which notes each connection and each question for a name; and, where the system lets an empty network be made,
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -118,6 +120,41 @@ def test_the_watchers_see_a_download_that_is_tried(watched: Watched, source: str
 def test_with_offline_not_even_a_download_is_tried(watched: Watched, how: str) -> None:
     words = ("only", "models", "download", "bge-small-en-v1.5", *(["--offline"] if how == "flag" else []))
     counted = watched.tour(*words, **({"SIDECAR_OFFLINE": "1"} if how == "environment" else {}))
+    assert watched.noted()[0] == []
+    assert set(counted.values()) <= {0}
+
+
+SERVERS = {
+    "a vector store": {"SIDECAR_VECTOR_STORE": "https://192.0.2.1", "SIDECAR_VECTOR_MEMORY_MEGABYTES": "0"},
+    "shared vectors": {"SIDECAR_SHARED_VECTORS": "https://192.0.2.2", "SIDECAR_SHARED_VECTORS_KEY": "k" * 30},
+    "shared vectors in Chroma": {
+        "SIDECAR_SHARED_VECTORS": "chroma+https://192.0.2.3",
+        "SIDECAR_SHARED_VECTORS_KEY": "k" * 30,
+    },
+}
+SLOW = {"SIDECAR_MODEL": "minilm-code-int8", "SIDECAR_TWO_STAGE": "false"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_server_that_the_user_has_named_is_asked_by_its_own_door_alone(kind: str, watched: Watched) -> None:
+    shutil.rmtree(watched.home, ignore_errors=True)
+    more = {**SERVERS[kind], **(SLOW if "shared" in kind else {})}
+    watched.tour("only", "index", "--yes", **more)
+    asked, _ = watched.noted()
+    server = next(value for name, value in more.items() if "://" in value).rpartition("/")[2]
+    assert asked
+    assert all(server in line for line in asked), asked
+    by_chroma = ["server_worker" in line for line in asked]
+    assert all(by_chroma) if kind != "shared vectors" else not any(by_chroma)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SERVERS)
+def test_with_offline_no_server_elsewhere_is_asked(kind: str, watched: Watched) -> None:
+    shutil.rmtree(watched.home, ignore_errors=True)
+    more = {**SERVERS[kind], **(SLOW if "shared" in kind else {}), "SIDECAR_OFFLINE": "1"}
+    counted = watched.tour("only", "index", "--yes", **more)
     assert watched.noted()[0] == []
     assert set(counted.values()) <= {0}
 

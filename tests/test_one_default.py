@@ -24,9 +24,9 @@ def _other(one: Declaration) -> Value:
         "boolean": lambda: not one.default,
         "integer": lambda: one.default + 1,
         "number": lambda: one.default / 2,
-        "text": lambda: "documents" if one.key == "toolsets" else "https://other.example",
+        "text": lambda: "documents" if one.key == "toolsets" else "https://another.example",
         "choice": lambda: next(choice for choice in one.choices if choice != one.default),
-        "patterns": lambda: ("*.other",),
+        "patterns": lambda: ("Name: other",) if one.secret else ("*.other",),
         "size": lambda: "7MB",
     }
     return changed[one.kind]()
@@ -93,10 +93,14 @@ def test_a_changed_default_holds_in_the_settings_the_files_and_the_documentation
     held = flat(changed["settings"])
     assert held.keys() == before.keys()
     assert [key for key in before if held[key] == before[key]] == []
-    assert changed["package.json"] == held
+    secret = {one.key for one in DECLARATIONS if one.secret}
+    assert {key: value for key, value in changed["package.json"].items() if key not in secret} == {
+        key: value for key, value in held.items() if key not in secret
+    }
+    assert {held[key] for key in secret} == {"(hidden)"}
     written = flat(changed["config.json"])
     assert {key: written[key] for key in INDEX_CONFIG_KEYS} == {key: held[key] for key in INDEX_CONFIG_KEYS}
-    for key, value in held.items():
+    for key, value in changed["package.json"].items():
         (row,) = [line for line in changed["settings page"].split("\n") if line.startswith(f"| `{key}` |")]
         assert f"`{json.dumps(value)}`" in row
 

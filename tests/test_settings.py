@@ -246,3 +246,43 @@ def test_sidecar_home_moves_everything_and_must_be_absolute(tmp_path: Path) -> N
     assert data_home({}).name == "sidecar"
     with pytest.raises(ConfigInvalid, match="absolute"):
         data_home({"SIDECAR_HOME": "here"})
+
+
+# ---------------------------------------------------------------- servers
+
+
+@pytest.mark.parametrize("key", ["vectorStore", "vectorStoreHeaders", "sharedVectors", "sharedVectorsKey"])
+def test_no_workspace_names_a_server(key: str, tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({key: ["A: b"] if "Headers" in key else "https://stranger.example/of/vectors"}))
+    settings = load(config)
+    assert settings.as_config()[key] == Settings().as_config()[key]
+    assert any(problem.startswith(f"{key} in ") and "only you may set it" in problem for problem in settings.problems)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ftp://host",
+        "host:8000",
+        "https://",
+        "https://me:word@host",
+        "https://h?tenant=a b",
+        "https://h?x=1",
+        "http://h#a",
+    ],
+)
+def test_what_is_no_address_is_named_and_skipped(address: str) -> None:
+    settings = load(env={"SIDECAR_VECTOR_STORE": address})
+    assert settings.vector_store == "embedded"
+    assert "allowed: embedded, or the address of a Chroma server" in settings.problems[0]
+
+
+def test_what_is_secret_is_never_shown() -> None:
+    env = {"SIDECAR_VECTOR_STORE_HEADERS": "Authorization: Bearer 3f9", "SIDECAR_SHARED_VECTORS_KEY": "short-3f9"}
+    settings = load(env=env)
+    assert settings.vector_store_headers == ("Authorization: Bearer 3f9",)
+    assert settings.as_config()["vectorStoreHeaders"] == "(hidden)"
+    assert settings.as_config()["sharedVectorsKey"] == ""
+    assert "3f9" not in json.dumps([settings.as_config(), settings.problems])
+    assert "(hidden)" in settings.problems[0]

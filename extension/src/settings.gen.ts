@@ -34,4 +34,11 @@ export const SIDECAR_SETTINGS: readonly SidecarSetting[] = [
   { key: "idleMinutes", environment: "SIDECAR_IDLE_MINUTES", scope: "user" },
   { key: "vectorsMegabytes", environment: "SIDECAR_VECTORS_MEGABYTES", scope: "user" },
   { key: "activityLog", environment: "SIDECAR_ACTIVITY_LOG", scope: "user" },
+  { key: "vectorStore", environment: "SIDECAR_VECTOR_STORE", scope: "user" },
+  { key: "vectorStoreHeaders", environment: "SIDECAR_VECTOR_STORE_HEADERS", scope: "user" },
+  { key: "vectorMemoryMegabytes", environment: "SIDECAR_VECTOR_MEMORY_MEGABYTES", scope: "user" },
+  { key: "sharedVectors", environment: "SIDECAR_SHARED_VECTORS", scope: "user" },
+  { key: "sharedVectorsKey", environment: "SIDECAR_SHARED_VECTORS_KEY", scope: "user" },
+  { key: "sharedVectorsHeaders", environment: "SIDECAR_SHARED_VECTORS_HEADERS", scope: "user" },
+  { key: "sharedVectorsWrite", environment: "SIDECAR_SHARED_VECTORS_WRITE", scope: "user" },
 ];

@@ -182,7 +182,7 @@ def check_vector_store() -> Check:
     """Writes vectors to Chroma in its worker process and finds them again, in a temporary folder."""
     rows = np.eye(3, dtype=np.float32)
     with tempfile.TemporaryDirectory(prefix="sidecar-doctor-") as folder:
-        store = make_store(Settings(), Path(folder), 3, "doctor")
+        store = make_store(Settings(), Path(folder), 3, "doctor", folder)
         try:
             store.add("code", np.array([1, 2, 3], dtype=np.int64), rows)
             ids, _ = store.query("code", rows[1], 1)

@@ -119,14 +119,34 @@ class EmbeddingCache(Protocol):
         """Ends this use of the cache. The file closes with its last user."""
 
 
+class SharedVectors(Protocol):
+    """Vectors that a team keeps for one another; see `parts.shared_vectors`. No method raises: what cannot be had is
+    made here."""
+
+    @property
+    def note(self) -> str:
+        """One line that says why it is not asked at the moment; else empty."""
+
+    def find(self, model_id: str, dimension: int, texts: Sequence[str]) -> tuple[list[int], Vectors]:
+        """The positions of the texts whose vectors the team has, and these vectors, shape [n, dimension]."""
+
+    def offer(self, model_id: str, texts: Sequence[str], vectors: Vectors) -> None:
+        """Gives the vectors that were made of these texts, if this machine may write."""
+
+
 class VectorStore(Protocol):
     """Nearest-neighbour search over the vectors of one generation's chunks, by slot. Thread-safe.
 
     The embedding cache also holds the vectors, so a store can be discarded and filled again at any time. Making one is
     cheap; the first call that concerns vectors opens it, and may then start a process or read a file. These calls raise
     StoreFailed, DiskFull or PermissionDenied. StoreFailed with `facts["rebuild"]` true means: `discard` it, and fill it
-    again.
+    again; with `facts["away"]` true: it is on a server that cannot be asked now, and is to be opened again later.
     """
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it is on a server, which others use too: then it gets only what searches need, and what it says of
+        similarities is not relied on."""
 
     def is_fresh(self) -> bool:
         """Whether it is new or was discarded, and has never been opened since: it has to be filled. Opens nothing."""
@@ -137,8 +157,9 @@ class VectorStore(Protocol):
     def ids(self, collection: Collection) -> Ids:
         """All stored ids, ascending."""
 
-    def add(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
-        """Stores vectors, shape [n, dimension], under these ids; existing ids are overwritten."""
+    def add(self, collection: Collection, ids: Ids, vectors: Vectors, texts: Sequence[bytes] = ()) -> None:
+        """Stores vectors, shape [n, dimension], under these ids; existing ids are overwritten. `texts` identifies what
+        each was made of, which a store on a server needs: equal texts have equal vectors."""
 
     def remove(self, collection: Collection, ids: Ids) -> None:
         """Removes these ids; unknown ids are ignored."""
@@ -153,8 +174,9 @@ class VectorStore(Protocol):
         """Ends its processes and frees its memory. Later calls that concern vectors raise StoreFailed."""
 
 
-MakeStore: TypeAlias = Callable[[Settings, Path, int, str], VectorStore]
-"""Makes the store of a generation: settings, a folder of its own (it may not exist), dimension, and model id."""
+MakeStore: TypeAlias = Callable[[Settings, Path, int, str, str], VectorStore]
+"""Makes the store of a generation: settings, a folder of its own (it may not exist), dimension, model id, and the
+workspace's root."""
 
 
 Int8s = NDArray[np.int8]
@@ -396,6 +418,7 @@ class Parts:
     open_embeddings: Callable[[Path, str, int], EmbeddingCache]
     make_embedder: Callable[[Settings], Embedder]
     make_store: MakeStore
+    shared_vectors: Callable[[Settings], SharedVectors | None]
     make_searcher: Callable[[], Searcher]
     make_watcher: Callable[[str, Settings], Watching]
     read_checkout: Callable[[str], Checkout]
@@ -404,5 +427,6 @@ class Parts:
     versions: Mapping[str, int]
     preparers: Preparers
     vector_memory_bytes: int
-    """The memory for vectors of one open index. While all of them fit, searches do not ask the vector store."""
+    """The most memory for the vectors of one open index, if the settings allow as much. While all of them fit, searches
+    do not ask the vector store."""
     make_compare: MakeCompare

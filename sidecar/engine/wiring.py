@@ -6,17 +6,17 @@ Importing this module is cheap: each constructor imports its own heavy library.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.engine.every_index import EveryIndex
-from sidecar.engine.index.vector_cache import MOST_BYTES
 from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.models.loader import make_embedder
-from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, VectorStore, Walker, Watching
+from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, SharedVectors, VectorStore, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Checkout, Decision, FileContent, Judged, Rule
@@ -28,7 +28,9 @@ from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.read import read_file, read_with_blobs
+from sidecar.parts.repository import repository_of
 from sidecar.parts.secrets import RULES_VERSION
+from sidecar.settings.address import server_address, server_headers
 from sidecar.settings.load import Settings, data_home, default_config_text, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings
 from sidecar.shown import count
@@ -36,6 +38,7 @@ from sidecar.shown import count
 if TYPE_CHECKING:
     from sidecar.engine.search.searcher import Searcher
     from sidecar.parts.embed.shared import SharedEmbeddingCaches
+    from sidecar.parts.vectors.server_link import ChromaServer
 
 MOST_PREPARERS = 4
 
@@ -70,6 +73,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_embeddings=EmbeddingCacheOpener(),
         make_embedder=partial(make_embedder, home=data_home(env)),
         make_store=make_store,
+        shared_vectors=SharedVectorsOpener(),
         make_searcher=lambda: make_searcher(env.get("SIDECAR_RANKER", "")),
         make_watcher=make_watcher,
         read_checkout=read_checkout,
@@ -77,7 +81,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         open_documents=lambda path: DocumentFile(path, count_words),
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
         preparers=preparers(),
-        vector_memory_bytes=MOST_BYTES,
+        vector_memory_bytes=sys.maxsize,
         make_compare=make_compare,
     )
 
@@ -167,11 +171,61 @@ def every_index(env: Mapping[str, str]) -> EveryIndex:
     return EveryIndex(data_home(env), default_config_text(), EmbeddingCacheOpener())
 
 
-def make_store(settings: Settings, folder: Path, dimension: int, model_id: str) -> VectorStore:
-    """The vector store of one generation: Chroma in a process of its own, in this folder. No setting concerns it."""
+def make_store(settings: Settings, folder: Path, dimension: int, model_id: str, root: str) -> VectorStore:
+    """The vector store of one generation: Chroma in a process of its own, in this folder, or on the server that the
+    user has named."""
+    if settings.vector_store != "embedded":
+        from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
+
+        return ServerStore(folder, MadeFor(repository_of(root), model_id, dimension), chroma_server(settings))
     from sidecar.parts.vectors.chroma import ChromaStore
 
     return ChromaStore(folder, dimension, model_id)
+
+
+def chroma_server(settings: Settings) -> ChromaServer:
+    """The Chroma server that the setting vectorStore names."""
+    from sidecar.parts.vectors.server_link import ChromaServer
+
+    headers = server_headers(settings.vector_store_headers)
+    return ChromaServer(server_address(settings.vector_store), headers, settings.offline)
+
+
+class SharedVectorsOpener:
+    """Opens the shared vectors that settings name, once for all workspaces of this process. Calls are thread-safe."""
+
+    def __init__(self) -> None:
+        self._opened: dict[tuple[object, ...], SharedVectors] = {}
+        self._lock = make_lock(Rank.EMBEDDING_CACHE_TABLE)
+
+    def __call__(self, settings: Settings) -> SharedVectors | None:
+        """The team's vectors; None if the user has named no server or no key."""
+        if settings.shared_vectors == "off":
+            return None
+        key = (
+            *(settings.shared_vectors, settings.shared_vectors_key, settings.shared_vectors_headers),
+            *(settings.shared_vectors_write, settings.offline),
+        )
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = open_shared_vectors(settings)
+            return self._opened[key]
+
+
+def open_shared_vectors(settings: Settings) -> SharedVectors:
+    """The vectors that a team keeps for one another, at the address that the user has set."""
+    from sidecar.parts.shared_vectors.places import ChromaPlace, NoPlace, VectorPlace, WebPlace
+    from sidecar.parts.shared_vectors.sealed_vectors import SealedVectors
+    from sidecar.parts.vectors.server_link import ChromaServer
+
+    address, headers = server_address(settings.shared_vectors), server_headers(settings.shared_vectors_headers)
+    server = ChromaServer(address, headers, settings.offline)
+    place: VectorPlace
+    if server.forbidden or not settings.shared_vectors_key:
+        place = NoPlace(address.url, server.forbidden or "is not asked, because sharedVectorsKey is not set")
+    else:
+        place = ChromaPlace(server) if address.chroma else WebPlace(address.url, headers)
+    return SealedVectors(place, settings.shared_vectors_key, writes=settings.shared_vectors_write)
 
 
 def make_compare(rows: Int8s) -> Compare:

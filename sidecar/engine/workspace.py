@@ -512,7 +512,7 @@ class IndexedWorkspace:
         status = self._reporter.status(
             generation,
             settings,
-            problem or one_line(self._live_update.note, setting),
+            problem or one_line(self._live_update.note, setting, self._team_note(settings)),
             fault.message if fault is not None else "",
             self._live_update.pending(),
             self._live_update.watching,
@@ -522,6 +522,11 @@ class IndexedWorkspace:
         # Only a rebuild brings back a model that is not the index's; what cannot be loaded is in the warning.
         model = fault.detail if isinstance(fault, IndexCorrupt) else ""
         return replace(status, unapplied=one_line(setting, model), words_only=isinstance(fault, ModelLoadFailed))
+
+    def _team_note(self, settings: Settings) -> str:
+        """Why the team's vectors are not asked for at the moment, if so."""
+        shared = self._parts.shared_vectors(settings)
+        return shared.note if shared is not None else ""
 
     def _announce(self) -> None:
         if not self._listeners or self._closed:

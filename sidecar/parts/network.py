@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -65,12 +65,13 @@ class Answer(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Way:
     """How a server is asked: the name of the setting that its address comes from, for messages, the error to raise, the
-    value of the header Authorization (empty: none), and the slowest pace."""
+    value of the header Authorization (empty: none), the slowest pace, and more headers."""
 
     setting: str
     failed: type[SidecarError]
     sign_in: str = ""
     pace: Slowest = Slowest()
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Server:
@@ -105,7 +106,12 @@ class Server:
         sign_in = {"Authorization": self._way.sign_in} if self._way.sign_in else {}
         try:
             self._client: Client = httpx2.Client(
-                headers={"User-Agent": f"sidecar/{__version__}", "Accept-Encoding": "identity", **sign_in},
+                headers={
+                    "User-Agent": f"sidecar/{__version__}",
+                    "Accept-Encoding": "identity",
+                    **sign_in,
+                    **self._way.headers,
+                },
                 timeout=httpx2.Timeout(_READ_S, connect=_CONNECT_S),
                 follow_redirects=True,
                 max_redirects=_MAX_REDIRECTS,

@@ -6,12 +6,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from sidecar.parts.database import translated
 from sidecar.parts.manifest import Manifest
 
-# (slot, collection, vector id, path vector id). Vector id 0: the slot is to be deleted from the store.
-PendingSlot = tuple[int, int, int, int]
+
+class PendingSlot(NamedTuple):
+    """A pending slot: a vector id of 0 means that it is to be deleted from the store. `text` identifies the chunk's
+    body and path text."""
+
+    slot: int
+    collection: int
+    vector: int
+    path_vector: int
+    text: bytes
 
 
 class Slots:
@@ -23,12 +32,14 @@ class Slots:
     def take_pending(self, limit: int) -> list[PendingSlot]:
         """Up to `limit` pending slots, in slot order. They stay pending until `settle_pending`."""
         with self._manifest.lock, translated(self._manifest.path):
-            return self._manifest.connection.execute(
-                "SELECT p.slot, p.collection, coalesce(c.vector_id, 0), coalesce(f.path_vector, 0)"
+            rows = self._manifest.connection.execute(
+                "SELECT p.slot, p.collection, coalesce(c.vector_id, 0), coalesce(f.path_vector, 0),"
+                " coalesce(c.body_hash, x''), coalesce(f.path_hash, x'')"
                 " FROM pending_slots p LEFT JOIN chunks c ON c.slot = p.slot LEFT JOIN files f ON f.id = c.file_id"
                 " ORDER BY p.slot LIMIT ?",
                 (limit,),
             ).fetchall()
+        return [PendingSlot(slot, kind, vector, path, body + text) for slot, kind, vector, path, body, text in rows]
 
     def any_pending(self) -> bool:
         """Whether any slot is pending."""
@@ -56,7 +67,7 @@ class Slots:
                 " AND ?2 = coalesce((SELECT vector_id FROM chunks WHERE slot = ?1), 0)"
                 " AND ?3 = coalesce((SELECT f.path_vector FROM chunks c JOIN files f ON f.id = c.file_id"
                 " WHERE c.slot = ?1), 0)",
-                [(slot, vector, path_vector) for slot, _, vector, path_vector in rows],
+                [(row.slot, row.vector, row.path_vector) for row in rows],
             )
 
     def refill_pending(self) -> None:

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from .address import server_address, server_headers
+
 Kind: TypeAlias = Literal["boolean", "integer", "number", "text", "choice", "patterns", "size"]
 Scope: TypeAlias = Literal["workspace", "user"]
 Value: TypeAlias = bool | int | float | str | tuple[str, ...]
-Effect: TypeAlias = Literal["call", "files", "upgrade", "rebuild", "connect"]
+Effect: TypeAlias = Literal["call", "files", "upgrade", "rebuild", "connect", "open"]
 Decider: TypeAlias = Literal["workspace", "session", "process"]
 
 EFFECTS: Mapping[Effect, str] = MappingProxyType(
@@ -24,12 +26,34 @@ EFFECTS: Mapping[Effect, str] = MappingProxyType(
         "upgrade": "at once; the vectors are made again in the background, or without twoStage by `reindex_project`",
         "rebuild": "when the index is rebuilt (`reindex_project`)",
         "connect": "for clients that connect afterwards",
+        "open": "when the index is opened again: after `idleMinutes` without use, or after `sidecar daemon stop`",
     }
 )
 """When a changed value takes effect in an index that is open. An open index looks at its settings with every call, and
 every half minute."""
 
 ENVIRONMENT_PREFIX = "SIDECAR_"
+_FEWEST_OF_KEY = 22
+"""Characters that a random key of 128 bits has in base64."""
+
+
+def _vector_store(value: Value) -> None:
+    if value != "embedded":
+        server_address(str(value))
+
+
+def _shared_vectors(value: Value) -> None:
+    if value != "off":
+        server_address(str(value))
+
+
+def _headers(value: Value) -> None:
+    server_headers(value if isinstance(value, tuple) else ())
+
+
+def _key(value: Value) -> None:
+    if 0 < len(str(value)) < _FEWEST_OF_KEY:
+        raise ValueError
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +66,8 @@ class Declaration:
     values and an index's config.json can come from the author of the workspace. `strictness` lists the values of
     such a setting from the loosest on: an index's config.json and the editor may make it stricter than the other layers
     do. `low` and `high` are inclusive (bytes
-    for "size", characters for "text").
+    for "size", characters for "text"). `check` raises ValueError for a value that is not among the allowed ones, which
+    `words` then describes. The value of a `secret` setting is never shown.
 
     `effect` is a key of `EFFECTS`. `decided_by` says whose value holds where several sessions share one process: that
     of one of the workspace's sessions, each session's own, or the process's.
@@ -61,6 +86,9 @@ class Declaration:
     high: float = 0
     may_be_empty: bool = True
     strictness: tuple[str, ...] = ()
+    check: Callable[[Value], None] | None = None
+    words: str = ""
+    secret: bool = False
 
     @property
     def environment(self) -> str:
@@ -70,6 +98,8 @@ class Declaration:
     @property
     def allowed(self) -> str:
         """The allowed values in words, for messages and documentation."""
+        if self.words:
+            return self.words
         if self.kind == "choice":
             return ", ".join(self.choices)
         empty = "" if self.may_be_empty else " that is not empty"
@@ -347,6 +377,89 @@ DECLARATIONS: tuple[Declaration, ...] = (
         decided_by="process",
         scope="user",
         high=10_000,
+    ),
+    Declaration(
+        key="vectorStore",
+        attribute="vector_store",
+        kind="text",
+        default="embedded",
+        description="Where vectors are searched that do not fit into memory: Chroma on this machine, or a Chroma "
+        "server, which is then sent the vectors of such indexes and of questions to them (team.md).",
+        effect="open",
+        scope="user",
+        high=500,
+        check=_vector_store,
+        words="embedded, or the address of a Chroma server: http(s)://HOST:PORT/PATH?tenant=NAME&database=NAME",
+    ),
+    Declaration(
+        key="vectorStoreHeaders",
+        attribute="vector_store_headers",
+        kind="patterns",
+        default=(),
+        description="Headers for the proxy that guards the Chroma server; sent by https or to this machine only.",
+        effect="open",
+        scope="user",
+        check=_headers,
+        words="a list of headers, each written as `Name: value`",
+        secret=True,
+    ),
+    Declaration(
+        key="vectorMemoryMegabytes",
+        attribute="vector_memory_megabytes",
+        kind="integer",
+        default=280,
+        description="Memory for the vectors of one open index; the vector store is asked only if they do not fit. 280 "
+        "hold a million chunks of the default model.",
+        effect="open",
+        scope="user",
+        high=16_384,
+    ),
+    Declaration(
+        key="sharedVectors",
+        attribute="shared_vectors",
+        kind="text",
+        default="off",
+        description="Where a team keeps the vectors that a slow model has made, sealed, so that nobody makes them "
+        "twice: a server that takes GET and PUT, or with chroma+ a Chroma server (team.md).",
+        effect="open",
+        scope="user",
+        high=500,
+        check=_shared_vectors,
+        words="off, or an address: http(s)://HOST:PORT/PATH, or chroma+http(s)://HOST:PORT?tenant=NAME&database=NAME",
+    ),
+    Declaration(
+        key="sharedVectorsKey",
+        attribute="shared_vectors_key",
+        kind="text",
+        default="",
+        description="The team's key, by which shared vectors are named and sealed.",
+        effect="open",
+        scope="user",
+        high=500,
+        check=_key,
+        words="at least 22 random characters, such as `openssl rand -base64 32` prints",
+        secret=True,
+    ),
+    Declaration(
+        key="sharedVectorsHeaders",
+        attribute="shared_vectors_headers",
+        kind="patterns",
+        default=(),
+        description="Headers for the server of sharedVectors; sent by https or to this machine only.",
+        effect="open",
+        scope="user",
+        check=_headers,
+        words="a list of headers, each written as `Name: value`",
+        secret=True,
+    ),
+    Declaration(
+        key="sharedVectorsWrite",
+        attribute="shared_vectors_write",
+        kind="boolean",
+        default=False,
+        description="Also send to sharedVectors what this machine's model has made: for CI; others only read.",
+        effect="open",
+        scope="user",
     ),
 )
 

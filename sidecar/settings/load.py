@@ -28,6 +28,7 @@ Origin: TypeAlias = Literal["default", "user file", "index config", "environment
 
 _MAX_FILE_BYTES = 1_000_000
 _BY_KEY: Mapping[str, Declaration] = {d.key: d for d in DECLARATIONS}
+_HIDDEN = "(hidden)"
 _GROUPS = frozenset(key.partition(".")[0] for key in _BY_KEY if "." in key)
 
 
@@ -65,12 +66,21 @@ class Settings:
     idle_minutes: int = DEFAULTS["idleMinutes"]
     vectors_megabytes: int = DEFAULTS["vectorsMegabytes"]
     activity_log: int = DEFAULTS["activityLog"]
+    vector_store: str = DEFAULTS["vectorStore"]
+    vector_store_headers: tuple[str, ...] = DEFAULTS["vectorStoreHeaders"]
+    vector_memory_megabytes: int = DEFAULTS["vectorMemoryMegabytes"]
+    shared_vectors: str = DEFAULTS["sharedVectors"]
+    shared_vectors_key: str = DEFAULTS["sharedVectorsKey"]
+    shared_vectors_headers: tuple[str, ...] = DEFAULTS["sharedVectorsHeaders"]
+    shared_vectors_write: bool = DEFAULTS["sharedVectorsWrite"]
     origins: Mapping[str, str] = field(default_factory=lambda: dict.fromkeys(_BY_KEY, "default"))
     problems: tuple[str, ...] = ()
 
     def as_config(self) -> dict[str, object]:
-        """The values in force under the keys of config.json, nested and JSON-ready, sizes as text."""
-        return _nest({d.key: written(d.kind, getattr(self, d.attribute)) for d in DECLARATIONS})
+        """The values in force under the keys of config.json, nested and JSON-ready, sizes as text. Of a secret it says
+        only whether it is set."""
+        values = {d: getattr(self, d.attribute) for d in DECLARATIONS}
+        return _nest({d.key: _HIDDEN if d.secret and value else written(d.kind, value) for d, value in values.items()})
 
 
 def load_settings(
@@ -175,7 +185,8 @@ class _Loader:
                 read = parsed(declaration, value, textual=origin in ("environment", "flag"))
             except ValueError:
                 place = f"{source} ({declaration.environment})" if origin == "environment" else source
-                self._problems.append(f"{key} in {place} is {_shown(value)}; allowed: {declaration.allowed}.")
+                stated = _HIDDEN if declaration.secret else _shown(value)
+                self._problems.append(f"{key} in {place} is {stated}; allowed: {declaration.allowed}.")
                 continue
             # A new index's file lists every default, which must not hide what the user's own file says.
             if origin != "index config" or read != DEFAULTS[key]:

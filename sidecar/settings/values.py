@@ -46,7 +46,10 @@ def parsed(declaration: Declaration, value: object, textual: bool = False) -> Va
         "patterns": _patterns,
         "size": _size,
     }
-    return parsers[declaration.kind](declaration, value)
+    read = parsers[declaration.kind](declaration, value)
+    if declaration.check is not None:
+        declaration.check(read)
+    return read
 
 
 def _from_text(kind: Kind, text: str) -> object:

@@ -66,7 +66,7 @@ FILES = {
 }
 
 
-def make_store_in_memory(_settings: Settings, _folder: Path, dimension: int, _model_id: str) -> VectorStore:
+def make_store_in_memory(_settings: Settings, _folder: Path, dimension: int, _model_id: str, _root: str) -> VectorStore:
     return InMemoryStore(dimension)
 
 
@@ -276,7 +276,7 @@ def _stored(workspace: IndexedWorkspace, snapshot: Snapshot) -> tuple[int, int]:
     assert generation.writer is not None
     generation.writer.store_sync.start()
     assert generation.writer.store_sync.drain(60), "the store was filled"
-    store = generation.store()
+    store = generation.writer.store_sync.store()
     assert store is not None, generation.writer.store_sync.note
     rows = np.arange(len(snapshot.chunk_ids), dtype=np.int32)
     vectors, _ = snapshot.vectors(rows)

@@ -149,6 +149,8 @@ def small_index(folder: Path, files: Mapping[str, str]) -> Iterator[SmallIndex]:
 class ListedStore:
     """A vector store over arrays that answers exactly; `missing` slots are as if never written."""
 
+    elsewhere = False
+
     def __init__(self, slots: Ids, vectors: Vectors, missing: frozenset[int] = frozenset()) -> None:
         self._slots, self._vectors, self._missing = slots, vectors, missing
         self.limits: list[int] = []

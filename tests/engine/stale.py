@@ -330,7 +330,7 @@ class Life(RuleBasedStateMachine):
         else:
             self.switch()
 
-    def _store(self, _settings: Settings, folder: Path, dimension: int, _model_id: str) -> LastingStore:
+    def _store(self, _settings: Settings, folder: Path, dimension: int, *_: str) -> LastingStore:
         """The one that was left in this folder."""
         mark = folder / "made"
         if not mark.exists():

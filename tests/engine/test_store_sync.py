@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ class Followed:
         self.opened = self.asked = 0
         self.open_now: set[FollowedStore] = set()
 
-    def make(self, _settings: object, _folder: Path, dimension: int, _model_id: str) -> FollowedStore:
+    def make(self, _settings: object, _folder: Path, dimension: int, _model_id: str, _root: str) -> FollowedStore:
         return FollowedStore(self, dimension)
 
 
@@ -47,9 +47,9 @@ class FollowedStore(InMemoryStore):
         self._followed.open_now.add(self)
         return super().count(collection)
 
-    def add(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+    def add(self, collection: Collection, ids: Ids, vectors: Vectors, texts: Sequence[bytes] = ()) -> None:
         self._followed.before_add()
-        super().add(collection, ids, vectors)
+        super().add(collection, ids, vectors, texts)
 
     def query(self, collection: Collection, vector: Vectors, limit: int) -> tuple[Ids, Vectors]:
         self._followed.asked += 1
@@ -142,7 +142,7 @@ def test_at_rest_a_store_that_lacks_nothing_is_not_opened(project: Project, foll
 
     lasting: list[Lasting] = []
 
-    def make(_settings: object, _folder: Path, dimension: int, _model_id: str) -> Lasting:
+    def make(_settings: object, _folder: Path, dimension: int, _model_id: str, _root: str) -> Lasting:
         lasting[:] = lasting or [Lasting(followed, dimension)]
         return lasting[0]
 

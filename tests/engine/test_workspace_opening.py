@@ -259,7 +259,7 @@ def test_the_log_says_of_a_store_that_is_filled_again_what_is_the_matter_and_no_
                 raise StoreFailed(why, rebuild=True)
             return super().count(collection)
 
-    project.make_store = lambda _settings, _folder, dimension, _model_id: Wasteful(dimension)
+    project.make_store = lambda _settings, _folder, dimension, *_: Wasteful(dimension)
     project.vector_memory_bytes = 0
     workspace = project.open()
     index(workspace)

@@ -57,6 +57,11 @@ def slots_of(manifest: Manifest, path: str) -> list[int]:
     return [row[0] for row in rows]
 
 
+def pending(slots: Slots) -> list[tuple[int, int, int, int]]:
+    """Slot, collection, vector and path vector of each pending slot."""
+    return [row[:4] for row in slots.take_pending(10)]
+
+
 def settle_all(slots: Slots) -> None:
     slots.settle_pending(slots.take_pending(1000))
     assert slots.take_pending(1000) == []
@@ -78,7 +83,7 @@ def test_a_replaced_files_chunks_take_over_its_slots(manifest: Manifest, slots: 
     after = slots_of(manifest, "a.py")
     assert after[:2] == before
     assert after[2] not in [*before, *slots_of(manifest, "b.py")]
-    assert slots.take_pending(10) == [(after[0], CODE, 21, 1), (after[1], CODE, 22, 1), (after[2], CODE, 23, 1)]
+    assert pending(slots) == [(after[0], CODE, 21, 1), (after[1], CODE, 22, 1), (after[2], CODE, 23, 1)]
 
 
 def test_slots_that_a_shorter_file_leaves_over_are_to_be_deleted_and_are_free(manifest: Manifest, slots: Slots) -> None:
@@ -86,7 +91,7 @@ def test_slots_that_a_shorter_file_leaves_over_are_to_be_deleted_and_are_free(ma
     first, second, third = slots_of(manifest, "a.py")
     settle_all(slots)
     put(manifest, "a.py", [21])
-    assert slots.take_pending(10) == [(first, CODE, 21, 1), (second, CODE, 0, 0), (third, CODE, 0, 0)]
+    assert pending(slots) == [(first, CODE, 21, 1), (second, CODE, 0, 0), (third, CODE, 0, 0)]
     settle_all(slots)
     assert slots.slots_in_store(CODE) == [first]
     put(manifest, "b.py", [31, 32, 33])
@@ -99,10 +104,10 @@ def test_a_removed_files_slots_are_to_be_deleted_and_the_next_file_takes_them(ma
     settle_all(slots)
     with manifest.transaction():
         assert manifest.remove_files(["a.py", "never.py"]) == [file_id]
-    assert slots.take_pending(10) == [(slot, CODE, 0, 0) for slot in freed]
+    assert pending(slots) == [(slot, CODE, 0, 0) for slot in freed]
     put(manifest, "b.py", [21, 22])
     assert slots_of(manifest, "b.py") == freed
-    assert slots.take_pending(10) == [(freed[0], CODE, 21, 1), (freed[1], CODE, 22, 1)]
+    assert pending(slots) == [(freed[0], CODE, 21, 1), (freed[1], CODE, 22, 1)]
 
 
 def test_a_code_file_that_becomes_docs_changes_its_slots_collection(manifest: Manifest, slots: Slots) -> None:
@@ -112,7 +117,7 @@ def test_a_code_file_that_becomes_docs_changes_its_slots_collection(manifest: Ma
     put(manifest, "a.txt", [11, 12], collection="docs")
     in_docs = slots_of(manifest, "a.txt")
     assert not set(in_code) & set(in_docs)
-    assert slots.take_pending(10) == [
+    assert pending(slots) == [
         *((slot, CODE, 0, 0) for slot in in_code),
         (in_docs[0], DOCS, 11, 1),
         (in_docs[1], DOCS, 12, 1),
@@ -127,11 +132,11 @@ def test_a_code_file_that_becomes_docs_changes_its_slots_collection(manifest: Ma
 
 def test_a_new_chunk_without_a_vector_is_pending_only_when_it_gets_one(manifest: Manifest, slots: Slots) -> None:
     file_id, (first, second), _ = put(manifest, "a.py", [0, 0], path_vector=0)
-    assert slots.take_pending(10) == []
+    assert pending(slots) == []
     assert [chunk.chunk_id for chunk in manifest.without_vector(10)] == [first, second]
     with manifest.transaction():
         manifest.set_vectors([(first, 11), (second + 100, 12)], [(file_id, 5)])
-    assert slots.take_pending(10) == [(slots_of(manifest, "a.py")[0], CODE, 11, 5)]
+    assert pending(slots) == [(slots_of(manifest, "a.py")[0], CODE, 11, 5)]
     assert [chunk.chunk_id for chunk in manifest.without_vector(10)] == [second]
 
 
@@ -139,7 +144,7 @@ def test_a_replaced_chunk_without_a_vector_leaves_the_store_at_once(manifest: Ma
     put(manifest, "a.py", [11])
     settle_all(slots)
     put(manifest, "a.py", [0])
-    assert slots.take_pending(10) == [(slots_of(manifest, "a.py")[0], CODE, 0, 1)]
+    assert pending(slots) == [(slots_of(manifest, "a.py")[0], CODE, 0, 1)]
 
 
 # ---------------------------------------------------------------- settling
@@ -153,8 +158,8 @@ def test_settling_keeps_the_slots_that_changed_in_between(manifest: Manifest, sl
     with manifest.transaction():
         manifest.remove_files(["b.py"])
     slots.settle_pending(written)
-    (a, _, _, _), (b, _, _, _), _ = written
-    assert slots.take_pending(10) == [(a, CODE, 21, 1), (b, CODE, 0, 0)]
+    a, b, _ = (row.slot for row in written)
+    assert pending(slots) == [(a, CODE, 21, 1), (b, CODE, 0, 0)]
 
 
 def test_settling_keeps_a_slot_whose_text_went_to_a_file_of_another_path(manifest: Manifest, slots: Slots) -> None:
@@ -164,7 +169,7 @@ def test_settling_keeps_a_slot_whose_text_went_to_a_file_of_another_path(manifes
         manifest.remove_files(["a.py"])
         manifest.put_file(new_file("b.py", ["same text"]), [11], 2)
     slots.settle_pending(written)
-    assert slots.take_pending(10) == [(written[0][0], CODE, 11, 2)]
+    assert pending(slots) == [(written[0][0], CODE, 11, 2)]
 
 
 def test_pending_slots_come_in_portions(manifest: Manifest, slots: Slots) -> None:
@@ -192,7 +197,7 @@ def test_a_marked_slot_is_written_or_deleted_as_the_tables_say(manifest: Manifes
     (held,) = slots_of(manifest, "a.py")
     slots.mark_pending([held, 900], CODE)
     assert slots.slots_in_store(CODE) == []
-    assert slots.take_pending(10) == [(held, CODE, 11, 1), (900, CODE, 0, 0)]
+    assert pending(slots) == [(held, CODE, 11, 1), (900, CODE, 0, 0)]
 
 
 # ---------------------------------------------------------------- transactions and ids

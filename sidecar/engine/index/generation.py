@@ -18,7 +18,8 @@ from sidecar.engine.index.snapshot import REBUILD, Snapshots
 from sidecar.engine.index.vector_cache import VectorCache
 from sidecar.engine.index.vector_refs import named_texts, named_vectors
 from sidecar.engine.ingest.indexer import Indexer, Source
-from sidecar.engine.ingest.store_sync import StoreSync
+from sidecar.engine.ingest.store_sync import AskedStore, StoreSync
+from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import EmbeddingCache, Parts, VectorStore
 from sidecar.errors import IndexCorrupt, SidecarError
@@ -54,10 +55,10 @@ class Generation:
     relinked: bool = False
     """Whether the embedding cache had been replaced when the generation was opened, so that vectors may be missing."""
 
-    def store(self) -> VectorStore | None:
-        """The vector store; None if it is closed, is still being filled or has failed, or the generation is
-        read-only."""
-        return self.writer.store_sync.store() if self.writer else None
+    def store(self) -> AskedStore | None:
+        """The vector store; None if it is closed, is still being filled or has failed, or the generation is read-only.
+        Raises StoreFailed while it is on a server that does not answer."""
+        return self.writer.store_sync.asked() if self.writer else None
 
     def close(self, *, clean: bool = True) -> None:
         """Closes writer and snapshots. `clean=False` leaves the manifest marked as not closed properly."""
@@ -255,7 +256,8 @@ class Generations:
         path = self._directory.manifest(number)
         identity = {"manifest": file_id(path), "model": model.model_id, "path_weight": model.path_weight}
         saved = SealedFiles(path.with_name("sealed"), identity, lambda: highest_chunk_id(path))
-        cache = VectorCache(self._parts.vector_memory_bytes, self._parts.make_compare, saved=saved)
+        room = min(self._parts.vector_memory_bytes, settings.vector_memory_megabytes * 1024 * 1024)
+        cache = VectorCache(room, self._parts.make_compare, saved=saved)
         snapshots = Snapshots(path, lambda: kept, model.path_weight, kept.close, cache)
 
         def embedder() -> Embedder:
@@ -284,7 +286,8 @@ class Generations:
             raise
 
         def make_store() -> VectorStore:
-            return self._parts.make_store(settings, self._directory.store(number), model.dimension, model.model_id)
+            folder = self._directory.store(number)
+            return self._parts.make_store(settings, folder, model.dimension, model.model_id, self._root)
 
         def fits_in_memory(chunks: int) -> bool:
             return cache.has_room(chunks, model.dimension)
@@ -303,7 +306,9 @@ class Generations:
             return replace(now, chunking_strategy=chunking)
 
         source = Source(self._root, settings_now, self._buffers)
-        indexer = Indexer(manifest, kept, embedder, source, self._parts, on_commit, slow=model.slow)
+        shared = self._parts.shared_vectors(settings)
+        team = TeamVectors(model.model_id, model.dimension, model.slow, shared)
+        indexer = Indexer(manifest, kept, embedder, source, self._parts, on_commit, team)
         return Writer(manifest, indexer, store_sync)
 
     def _check_versions(self, meta: Mapping[str, object]) -> None:

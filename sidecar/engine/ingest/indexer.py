@@ -20,6 +20,7 @@ from sidecar.engine.concurrency.stages import run_stages
 from sidecar.engine.ingest.in_hand import Forgotten
 from sidecar.engine.ingest.plan import Plan, batches
 from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, path_of
+from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_lock
@@ -102,8 +103,8 @@ class Source:
 class Indexer:
     """Writes one generation. Runs may overlap (a rebuild and a saved file): they take turns, commit by commit.
 
-    Set `slow` for a model that takes milliseconds per text rather than microseconds: it is given smaller batches.
-    `on_commit` is called after every commit.
+    A slow model (see `team`) takes milliseconds per text rather than microseconds: it is given smaller batches, and
+    only what the team does not have. `on_commit` is called after every commit.
     """
 
     def __init__(
@@ -114,10 +115,10 @@ class Indexer:
         source: Source,
         parts: Parts,
         on_commit: Callable[[], None],
-        *,
-        slow: bool = False,
+        team: TeamVectors,
     ) -> None:
-        self._embed_batch = _EMBED_BATCH_SLOW if slow else _EMBED_BATCH
+        self._embed_batch = _EMBED_BATCH_SLOW if team.slow else _EMBED_BATCH
+        self._team = team
         self._manifest = manifest
         self._kept = kept
         self._embedder = embedder
@@ -350,14 +351,16 @@ class Indexer:
         self, texts: Mapping[bytes, str], report: Callable[[int], None]
     ) -> tuple[dict[bytes, int], set[bytes]]:
         """Returns the vector ids of all texts by hash, and the hashes of those that the model had to embed: the texts
-        that are not in the embedding cache. `report` is called with the number of texts, counted from the first, that
-        have their vector."""
+        that neither the embedding cache nor the team has. `report` is called with the number of texts, counted from the
+        first, that have their vector."""
         with self._embedding:
             made = dict(self._kept.find(list(texts)))
+            made.update(self._team.take(self._kept, {h: text for h, text in texts.items() if h not in made}))
             missing = [(place, h) for place, h in enumerate(texts) if h not in made]
             for part in _parts(missing, self._embed_batch):
                 some = [h for _, h in part]
                 vectors = self._embedder().embed_documents([texts[h] for h in some])
+                self._team.give([texts[h] for h in some], vectors)
                 made.update(zip(some, self._kept.add(some, vectors), strict=True))
                 report(part[-1][0] + 1)
         return made, {h for _, h in missing}

@@ -2,16 +2,18 @@
 
 The store is open only while searches need it, that is, while the vectors do not all fit into memory, or while it is
 filled at rest (docs/decisions/0012). It makes no vectors. Whatever happens to the store, it is refilled from the
-embedding cache without the model.
+embedding cache without the model. A store on a server that does not answer is tried again, at growing intervals.
 """
 
 from __future__ import annotations
 
+import struct
 import threading
 import time
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sidecar import shown
 from sidecar.engine.ingest.chunk_vector import combine
@@ -19,7 +21,7 @@ from sidecar.engine.ports import EmbeddingCache, VectorStore
 from sidecar.errors import SidecarError, StoreFailed
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
-from sidecar.model import Collection, IsCancelled
+from sidecar.model import Collection, Ids, IsCancelled
 from sidecar.parts.manifest import COLLECTIONS
 from sidecar.parts.slots import PendingSlot, Slots
 
@@ -30,6 +32,30 @@ _LOOK_S = 0.1
 # for more, and for the end of the search that usually follows a change.
 _CALM_SECONDS = 0.4
 _LONGEST_WAIT = 3.0
+# Seconds until a server that did not answer is tried again: twice as long each time.
+_AGAIN_S, _LONGEST_AGAIN_S = 1.0, 60.0
+
+
+class AskedStore:
+    """A vector store as searches ask it. Announces a server that does not answer."""
+
+    def __init__(self, store: VectorStore, announce: Callable[[StoreFailed], None]) -> None:
+        self._store = store
+        self._announce = announce
+
+    @property
+    def elsewhere(self) -> bool:
+        """See `VectorStore.elsewhere`."""
+        return self._store.elsewhere
+
+    def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, NDArray[np.float32]]:
+        """See `VectorStore.query`."""
+        try:
+            return self._store.query(collection, vector, limit)
+        except StoreFailed as error:
+            if self._store.elsewhere and not error.facts.get("busy"):
+                self._announce(error)
+            raise
 
 
 class StoreSync:
@@ -60,6 +86,8 @@ class StoreSync:
         self._opened = False
         self._usable = False
         self._note = ""
+        self._away = False
+        self._again_at = 0.0
         self._may_start = False
         self._wanted = False
         self._wake = threading.Event()
@@ -92,7 +120,8 @@ class StoreSync:
             self._start_if_needed()
         with self._flags:
             if self._wanted:
-                self._idle.clear()
+                if not self._waits():
+                    self._idle.clear()
                 self._wake.set()
 
     def drain(self, timeout: float | None = None) -> bool:
@@ -114,8 +143,8 @@ class StoreSync:
 
     def fill(self, cancelled: IsCancelled) -> None:
         """Fills the store even if no search needs it; then closes it again. Waits for it, and ends early if
-        cancelled."""
-        if self._wanted or not self._is_incomplete():
+        cancelled. A server gets nothing that no search needs."""
+        if self._wanted or not self._is_incomplete() or self._made().elsewhere:
             return
         self.start()
         while not self.drain(_LOOK_S) and not cancelled():
@@ -126,6 +155,14 @@ class StoreSync:
     def store(self) -> VectorStore | None:
         """The store once it agrees with the manifest in all but pending slots; None until then and after a failure."""
         return self._store if self._usable else None
+
+    def asked(self) -> AskedStore | None:
+        """The store for a search; None while it cannot be used. Raises StoreFailed while it is on a server that does
+        not answer."""
+        store = self.store()
+        if store is None and self._away:
+            raise StoreFailed(self._note, away=True)
+        return AskedStore(store, self._announce_failure) if store is not None else None
 
     def is_unverified(self) -> bool:
         """Whether the store's contents must still be compared with the manifest before they can be trusted."""
@@ -155,7 +192,10 @@ class StoreSync:
         return self._check_first or self._is_fresh() or self._slots.any_pending()
 
     def _is_fresh(self) -> bool:
-        return (self._store or self._make_store()).is_fresh()
+        return self._made().is_fresh()
+
+    def _made(self) -> VectorStore:
+        return self._store or self._make_store()
 
     def _start_if_needed(self) -> None:
         if not self._wanted and self._is_needed():
@@ -174,7 +214,7 @@ class StoreSync:
     def _run(self) -> None:
         tries = 0
         while self._wait():
-            if self._wanted:
+            if self._wanted and not self._waits():
                 tries = self._try(tries)
             if not self._wanted:
                 self._close_store()
@@ -186,7 +226,8 @@ class StoreSync:
             self._open()
             self._feed()
         except StoreFailed as error:
-            failed += 1
+            reached = self._away and not error.facts.get("away")
+            failed = 1 if reached else failed + 1
             self._fail(error, failed)
         except SidecarError as error:
             failed = _TRIES
@@ -203,9 +244,25 @@ class StoreSync:
     def _wait(self) -> bool:
         # `close` sets `_stop`, then `_wake`; `_gather` may already have cleared that `_wake`.
         if not self._stop.is_set():
-            self._wake.wait()
+            again = self._again_at if self._wanted else 0.0
+            self._wake.wait(max(0.0, again - time.monotonic()) if again else None)
         self._wake.clear()
         return not self._stop.is_set()
+
+    def _waits(self) -> bool:
+        """Whether a server has not answered, and it is too early to try it again."""
+        return time.monotonic() < self._again_at
+
+    def _announce_failure(self, error: StoreFailed) -> None:
+        """Has the thread look after the store, because a search has found that it fails."""
+        with self._flags:
+            if not self._usable:
+                return
+            self._usable = self._opened = False
+            self._note = error.detail
+            self._away = bool(error.facts.get("away"))
+            self._idle.clear()
+            self._wake.set()
 
     def _open(self) -> None:
         if self._opened:
@@ -219,7 +276,7 @@ class StoreSync:
             self._reconcile(store)
         self._opened, self._check_first = True, False
         self._usable = not fresh
-        self._note = ""
+        self._note, self._away, self._again_at = "", False, 0.0
 
     def _reconcile(self, store: VectorStore) -> None:
         """Makes pending whatever the store lacks or has too much of."""
@@ -237,7 +294,7 @@ class StoreSync:
                 self._settle()
                 return
             for number, collection in enumerate(COLLECTIONS):
-                self._write(self._store, collection, [row for row in rows if row[1] == number])
+                self._write(self._store, collection, [row for row in rows if row.collection == number])
             self._slots.settle_pending(rows)
 
     def _settle(self) -> None:
@@ -258,30 +315,38 @@ class StoreSync:
             self._wake.clear()
 
     def _write(self, store: VectorStore, collection: Collection, rows: list[PendingSlot]) -> None:
-        gone = np.array([r[0] for r in rows if r[2] == 0], np.int64)
-        there = np.array([(r[0], r[2], r[3]) for r in rows if r[2]], np.int64).reshape(-1, 3)
+        gone = np.array([row.slot for row in rows if row.vector == 0], np.int64)
+        kept = [row for row in rows if row.vector]
+        there = np.array([(row.slot, row.vector, row.path_vector) for row in kept], np.int64).reshape(-1, 3)
         if len(gone):
             store.remove(collection, gone)
         if len(there):
             body, found = self._kept.get(there[:, 1])
             path, _ = self._kept.get(there[:, 2])
             vectors = combine(body, path, self._path_weight)
-            store.add(collection, there[found, 0], vectors[found])
+            weight = struct.pack("<d", self._path_weight)
+            texts = [row.text + weight for row, has in zip(kept, found, strict=True) if has]
+            store.add(collection, there[found, 0], vectors[found], texts)
 
     def _fail(self, error: StoreFailed, tries: int) -> None:
         self._usable = self._opened = False
         # If a refill is due, the problem is not a missing answer, so the error's standard sentence is left out.
-        refill = bool(error.facts.get("rebuild"))
-        self._note = error.detail if refill else error.message
-        self._log.warning("%s", self._note)
+        refill, away = bool(error.facts.get("rebuild")), bool(error.facts.get("away"))
+        note = error.detail if refill or away else error.message
+        if note != self._note:
+            self._log.warning("%s", note)
+        self._note, self._away = note, away
+        elsewhere = self._made().elsewhere
         if refill and self._store is not None:
             self._store.discard()
         else:
             self._close_store()
-        if tries < _TRIES and not self._stop.is_set():
+        if tries < _TRIES and not away and not self._stop.is_set():
             self._wake.set()
-        else:
-            self._idle.set()
+            return
+        if elsewhere:
+            self._again_at = time.monotonic() + min(_LONGEST_AGAIN_S, _AGAIN_S * 2.0 ** min(tries - 1, 10))
+        self._idle.set()
 
     def _close_store(self) -> None:
         store, self._store, self._opened = self._store, None, False

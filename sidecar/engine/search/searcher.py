@@ -193,7 +193,7 @@ class Searcher:
                 nearest, notice = _nearest(source, columns, query, alpha, cancelled)
             if nearest is not None:
                 with clock.stage("vector"):
-                    nearest.begin(source.store, request.collection, allowed)
+                    nearest.begin(source.store, request.collection, allowed, by_words=alpha < 1)
             alpha = alpha if nearest is not None else 0.0
         with clock.stage("lexical"):
             wanted = alpha < 1
@@ -208,7 +208,7 @@ class Searcher:
         if nearest is not None:
             with clock.stage("vector"):
                 closest = nearest.closest()
-            notice = _coverage_notice(snapshot, allowed, alpha)
+            notice = " ".join(filter(None, (nearest.notice, _coverage_notice(snapshot, allowed, alpha))))
             model = "" if notice else source.embedder().model_id
         mode: Mode = "fts" if alpha == 0 else "vector" if alpha == 1 else "hybrid"
         return _Found(match, symbols, nearest, closest, alpha, mode, notice, model)

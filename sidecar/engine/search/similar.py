@@ -124,11 +124,13 @@ def _answer(
     """The answer, and the similarity of the closest chunk that was compared, whether or not it is in the answer."""
     snapshot = source.snapshot
     near: list[tuple[float, int]] = []
+    notice = ""
     for number, collection in enumerate(COLLECTIONS):
         columns = columns_of(snapshot, number)
         nearest = VectorSearch(snapshot, columns, vector, cancelled)
         nearest.begin(source.store, collection, allowed & columns.in_collection)
         rows = nearest.closest()
+        notice = notice or nearest.notice
         near += zip(nearest.similarities.chunks[rows].tolist(), rows.tolist(), strict=True)
     closest = max((similarity_of(cosine) for cosine, _ in near), default=None)
     close = sorted((-similarity_of(cosine), row) for cosine, row in near if similarity_of(cosine) >= threshold)
@@ -149,9 +151,9 @@ def _answer(
         )
         for (row, similarity), stored in zip(page, shown_chunks(snapshot, [row for row, _ in page]), strict=True)
     ]
-    return SearchAnswer(
-        tuple(with_definitions(snapshot, hits)), len(close), "vector", (time.perf_counter() - start) * 1000
-    ), closest
+    named = tuple(with_definitions(snapshot, hits))
+    took = (time.perf_counter() - start) * 1000
+    return SearchAnswer(named, len(close), "vector", took, notice=notice), closest
 
 
 def _text_between(snapshot: SearchedSnapshot, rows: NDArray[np.int64], line: int, end_line: int) -> str:

@@ -41,9 +41,13 @@ class StoredText(Protocol):
 class NearestChunks(Protocol):
     """What a search asks of the vector store."""
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether it is on a server, whose similarities are computed again."""
+
     def query(self, collection: Collection, vector: NDArray[np.float32], limit: int) -> tuple[Ids, Floats]:
         """Slots and cosines (-1..1) of the `limit` chunks nearest to a vector of shape [dimension], best first. Raises
-        StoreFailed."""
+        StoreFailed, with `facts["away"]` true if it is on a server that does not answer now."""
 
 
 class Comparison(Protocol):
@@ -116,7 +120,8 @@ class SearchSource:
     """A snapshot, the model that made its vectors, and the store that holds them.
 
     `embedder` loads the model if necessary and raises ModelLoadFailed. `store` returns None while the vector store
-    cannot be used; it is called only if the vectors do not fit into memory.
+    cannot be used, and raises StoreFailed while the server that has it does not answer; it is called only if the
+    vectors do not fit into memory.
     """
 
     snapshot: SearchedSnapshot

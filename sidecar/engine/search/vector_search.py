@@ -39,12 +39,14 @@ compared exactly in addition to its answer."""
 @dataclass(frozen=True, slots=True)
 class _Question:
     """A search that has begun. `embedded` flags the allowed chunks that have a vector, `wanted` is their number,
-    `stale` are the rows that are out of date in the store, and `answer` is None if the store is not asked."""
+    `stale` are the rows that are out of date in the store, and `answer` is None if the store is not asked.
+    `trusted`: whether the similarities in its answer need not be computed again."""
 
     embedded: Flags
     wanted: int
     stale: Rows
     answer: Future[tuple[Ids, Floats]] | None
+    trusted: bool = True
 
 
 class _SlotTable(RowTable):
@@ -69,34 +71,45 @@ class VectorSearch:
         self._rough: Flags | None = None
         self._floor = 0.0
         self._question: _Question | None = None
+        self._by_words = False
+        self._away = ""
 
-    def begin(self, store: Callable[[], NearestChunks | None], collection: Collection, allowed: Flags) -> None:
+    def begin(
+        self,
+        store: Callable[[], NearestChunks | None],
+        collection: Collection,
+        allowed: Flags,
+        *,
+        by_words: bool = False,
+    ) -> None:
         """Starts the search among the `allowed` chunk rows. If their vectors do not fit into memory, it asks the store,
-        which works in a process of its own while the caller does something else.
+        which works in a process of its own while the caller does something else. `by_words`: words are searched too,
+        and answer alone if the store is on a server that does not answer.
 
         The store's graph misses many of the chunks that are closest to a question in words (docs/decisions/0010), so it
         is asked only where it must be. `store` is not even called otherwise.
         """
         embedded = allowed & (self._snapshot.chunk_vector > 0)
         wanted = int(embedded.sum())
-        asked = None if wanted <= EXACT or self._in_memory() else store()
+        self._by_words = by_words
+        asked = None if wanted <= EXACT or self._in_memory() else self._reached(store)
         stale = np.zeros(0, np.int32) if asked is None else self._stale()
         answer = None
         if asked is not None and len(stale) <= max(_STALE, wanted // 2):
             share = wanted / max(1, self._columns.chunk_count)
             limit = min(MOST, int(_ASKED / share) + len(stale))
             answer = beside(partial(asked.query, collection, self._vector, limit))
-        self._question = _Question(embedded, wanted, stale, answer)
+        self._question = _Question(embedded, wanted, stale, answer, asked is None or not asked.elsewhere)
 
     def closest(self) -> Rows:
         """At most `DEPTH` of the closest allowed chunk rows, best first, ties by row; empty if no allowed chunk has a
         vector. To be called once, after `begin`. Compares all vectors if the store was not asked or its answer is not
-        usable. Raises Cancelled."""
+        usable; if it is on a server that does not answer, and words are searched too, none. Raises Cancelled."""
         asked = self._question
         if asked is None or asked.wanted == 0:
             return np.zeros(0, np.int32)
         rows = np.flatnonzero(asked.embedded).astype(np.int32)
-        if not self._take_answer(asked):
+        if not self._take_answer(asked) and not (self._away and self._by_words):
             self._screen(rows)
         rows = rows[~np.isnan(self._cosines[rows])]
         order = _highest(rows, self._cosines[rows], DEPTH)
@@ -138,6 +151,14 @@ class VectorSearch:
             self._take(np.flatnonzero(there).astype(np.int32), rough=True)
 
     @property
+    def notice(self) -> str:
+        """One line if the store is on a server that does not answer; to be read after `closest`."""
+        if not self._away:
+            return ""
+        instead = "Searched by word only" if self._by_words else "All vectors were compared here, which takes longer"
+        return f"{instead}: {self._away}"
+
+    @property
     def similarities(self) -> Similarities:
         """The cosines of all chunk rows found so far, NaN where unknown."""
         return Similarities(self._cosines, self._floor)
@@ -148,6 +169,13 @@ class VectorSearch:
     def _check(self) -> None:
         if self._cancelled():
             raise Cancelled
+
+    def _reached(self, store: Callable[[], NearestChunks | None]) -> NearestChunks | None:
+        try:
+            return store()
+        except StoreFailed as error:
+            self._away = error.detail
+            return None
 
     def _stale(self) -> Rows:
         """Chunk rows whose slot in the store holds an older vector, or none."""
@@ -162,14 +190,18 @@ class VectorSearch:
             return False
         try:
             slots, cosines = asked.answer.result()
-        except StoreFailed:
+        except StoreFailed as error:
+            self._away = error.detail if error.facts.get("away") else ""
             return False
         rows = self._slots().rows(slots)
         keep = rows >= 0
         keep[keep] &= asked.embedded[rows[keep]] & ~np.isin(rows[keep], asked.stale)
         if keep.sum() < min(DEPTH, asked.wanted) // 4:
             return False
-        self._cosines[rows[keep]] = _steady(cosines[keep])
+        if asked.trusted:
+            self._cosines[rows[keep]] = _steady(cosines[keep])
+        else:
+            self.score(rows[keep])
         self.score(asked.stale[asked.embedded[asked.stale]])
         return True
 

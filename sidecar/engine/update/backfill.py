@@ -18,6 +18,7 @@ import numpy as np
 from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.concurrency.usage import Usage
 from sidecar.engine.index.snapshot import Snapshots
+from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
 from sidecar.model import Chunk, Embedder, IsCancelled, Vectors
@@ -77,8 +78,15 @@ class Backfill:
     """Fills the embedding cache of one model with the vectors that one generation lacks."""
 
     def __init__(
-        self, snapshots: Snapshots, kept: EmbeddingCache, embedder: Callable[[], Embedder], parts: Parts, pace: Pace
+        self,
+        snapshots: Snapshots,
+        kept: EmbeddingCache,
+        embedder: Callable[[], Embedder],
+        parts: Parts,
+        pace: Pace,
+        team: TeamVectors,
     ) -> None:
+        self._team = team
         self._snapshots = snapshots
         self._kept = kept
         self._embedder = embedder
@@ -108,9 +116,14 @@ class Backfill:
             with self._pace.fair_slots.taking(stop) as ask:
                 texts = self._texts({h: lacking.bodies[h] for h in some if h in lacking.bodies})
                 texts.update((h, self._parts.path_text(lacking.paths[h])) for h in some if h in lacking.paths)
-                self._kept.add(list(texts), self._embed(list(texts.values()), ask))
+                had = self._team.take(self._kept, texts)
+                made = {digest: text for digest, text in texts.items() if digest not in had}
+                vectors = self._embed(list(made.values()), ask) if made else None
+                if vectors is not None:
+                    self._kept.add(list(made), vectors)
+                    self._team.give(list(made.values()), vectors)
             new = [digest for digest in texts if digest in lacking.bodies]
-            embedded += len(new)
+            embedded += sum(digest in made for digest in new)
             done += sum(lacking.weights[digest] for digest in new)
             report(done, lacking.total)
         return embedded

@@ -19,6 +19,7 @@ from sidecar.engine.index.generation import Generation, Generations
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.model_selection import ModelChoice
 from sidecar.engine.index.relink import carry_over, changed_paths, missing_vectors
+from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import EmbeddingCache
@@ -272,7 +273,9 @@ class ModelUpgrade:
         return self._generations.open_vectors(model)
 
     def _backfill(self, generation: Generation, kept: EmbeddingCache, model: ModelFacts) -> Backfill:
-        return Backfill(generation.snapshots, kept, lambda: self._choice.embedder(model), self._parts, self._pace)
+        shared = self._parts.shared_vectors(self._choice.settings_for(model))
+        team = TeamVectors(model.model_id, model.dimension, model.slow, shared)
+        return Backfill(generation.snapshots, kept, lambda: self._choice.embedder(model), self._parts, self._pace, team)
 
     def _count(self, generation: Generation, model: ModelFacts) -> tuple[int, int]:
         """The progress, at most two seconds old: counting looks at every chunk."""

@@ -10,25 +10,22 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sidecar import shown
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, StoreFailed
-from sidecar.locks import Rank, make_condition
 from sidecar.model import Collection, Ids, Vectors
-from sidecar.parts.blocks import FrameError
-from sidecar.parts.child import start_child
 
-from .frames import Frame, read_frame, write_frame
+from .frames import Frame
 from .health import find_damage, find_waste
+from .worker import StoreWorker, Turns, damaged, to_be_refilled
 
 SCHEMA_VERSION = 1
 # Rows in one frame; a search waits for at most one.
@@ -49,6 +46,8 @@ class ChromaStore:
     folder is used twice, because a worker that is still dying may write into the old one.
     """
 
+    elsewhere = False
+
     def __init__(
         self,
         folder: Path,
@@ -65,8 +64,8 @@ class ChromaStore:
         self._python = python
         self._call_timeout = call_timeout
         self._open_timeout = open_timeout
-        self._fair_slots = _Turns()
-        self._worker: _Worker | None = None
+        self._fair_slots = Turns()
+        self._worker: StoreWorker | None = None
         self._searched = False
         self._closed = threading.Event()
 
@@ -97,7 +96,7 @@ class ChromaStore:
                 _remove(self._folder)
             self._number += 1
 
-    def add(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+    def add(self, collection: Collection, ids: Ids, vectors: Vectors, _: Sequence[bytes] = ()) -> None:
         """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed on another
         shape.
         """
@@ -173,7 +172,7 @@ class ChromaStore:
             worker = self._ready_worker()
             return worker.ask({"call": name, "collection": collection, **rest}, arrays or [], self._call_timeout)
 
-    def _ready_worker(self) -> _Worker:
+    def _ready_worker(self) -> StoreWorker:
         """The running worker, or a new one whose store has passed its checks. The caller must have the turn."""
         if self._closed.is_set():
             raise StoreFailed("It has been closed.")
@@ -182,23 +181,23 @@ class ChromaStore:
             self._check(self._worker)
         return self._worker
 
-    def _start(self) -> _Worker:
+    def _start(self) -> StoreWorker:
         """Starts a worker if the store's files look whole. Raises StoreFailed or PermissionDenied."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             damage = find_damage(self.directory, self._dimension)
             if damage:
-                raise _damaged(damage)
-            return _Worker(self._python, self.directory)
+                raise damaged(damage)
+            return StoreWorker(_WORKER, self.directory, self._python, _translated)
         except PermissionError as error:
             why = f"The vector store in {self._folder} cannot be opened: {error.strerror}."
             raise PermissionDenied(why) from error
         except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-            raise _damaged(f"{error.filename} is no longer what it was") from error
+            raise damaged(f"{error.filename} is no longer what it was") from error
         except OSError as error:
             raise StoreFailed(f"Its worker did not start: {shown.reason(error)}.") from error
 
-    def _check(self, worker: _Worker) -> None:
+    def _check(self, worker: StoreWorker) -> None:
         """Lets the worker open the store. Raises StoreFailed if that fails or if too much of the store is deleted
         vectors.
         """
@@ -206,129 +205,11 @@ class ChromaStore:
             header, _ = worker.ask({"made_for": self._made_for}, [], self._open_timeout)
             waste = find_waste(self.directory, self._dimension, sum(header["counts"].values()))
             if waste:
-                raise _to_be_refilled(f"'s files hold {waste}")
+                raise to_be_refilled(f"'s files hold {waste}")
         except SidecarError:
             worker.end(timeout=5.0)
             raise
         worker.opened = True
-
-
-class _Turns:
-    """A lock that urgent takers get before the others. After eight of them in a row one of the others gets it."""
-
-    _URGENT_IN_A_ROW = 8
-
-    def __init__(self) -> None:
-        self._condition = make_condition(Rank.VECTOR_STORE)
-        self._taken = False
-        self._waiting = {True: 0, False: 0}
-        self._row = 0
-
-    @contextlib.contextmanager
-    def take(self, urgent: bool, timeout: float | None = None) -> Iterator[bool]:
-        """Takes the lock and yields whether that succeeded, which it always does without a timeout."""
-        with self._condition:
-            self._waiting[urgent] += 1
-            try:
-                had = self._condition.wait_for(lambda: not self._taken and self._is_next(urgent), timeout)
-            finally:
-                self._waiting[urgent] -= 1
-            if had:
-                self._taken = True
-                self._row = self._row + 1 if urgent and self._waiting[False] else 0
-        try:
-            yield had
-        finally:
-            with self._condition:
-                self._taken = self._taken and not had
-                self._condition.notify_all()
-
-    def _is_next(self, urgent: bool) -> bool:
-        """Whether a taker of this urgency may go next."""
-        return not self._waiting[not urgent] or urgent is (self._row < self._URGENT_IN_A_ROW)
-
-
-class _Worker:
-    """One worker process and its pipes. Only one thread at a time may call `ask`."""
-
-    def __init__(self, python: str, directory: Path) -> None:
-        self.opened = False
-        self._log = directory / "worker.log"
-        with self._log.open("wb") as log:
-            self._process = start_child(_WORKER, str(directory.resolve()), directory=directory, log=log, python=python)
-        self._requests = cast(BinaryIO, self._process.stdin)
-        self._replies = cast(BinaryIO, self._process.stdout)
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process is running."""
-        return self._process.poll() is None
-
-    def ask(self, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float) -> Frame:
-        """Sends one request and returns the reply. Raises the error that the reply states.
-
-        A worker that dies, breaks the pipe or takes longer than `timeout` seconds is ended, and StoreFailed is raised.
-        """
-        late = threading.Event()
-        watchdog = threading.Timer(timeout, self._kill_late, (late,))
-        watchdog.daemon = True
-        watchdog.start()
-        try:
-            write_frame(self._requests, header, arrays)
-            frame = read_frame(self._replies)
-        except (OSError, FrameError, ValueError):
-            frame = None
-        finally:
-            watchdog.cancel()
-        if frame is None:
-            raise self._gone(timeout if late.is_set() else 0)
-        if "error" in frame[0]:
-            raise _translated(frame[0])
-        return frame
-
-    def end(self, timeout: float) -> None:
-        """Lets the worker finish and exit, and kills it after `timeout` seconds."""
-        with contextlib.suppress(OSError, ValueError):
-            self._requests.close()
-        try:
-            self._process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        with contextlib.suppress(OSError, ValueError):
-            self._replies.close()
-
-    def kill(self) -> None:
-        """Kills the worker at once."""
-        self._process.kill()
-
-    def _kill_late(self, late: threading.Event) -> None:
-        """Kills a worker that has taken too long."""
-        late.set()
-        self._process.kill()
-
-    def _gone(self, late_after: float) -> StoreFailed:
-        """Ends a worker that did not reply, and returns the error to raise."""
-        self._process.kill()
-        self.end(timeout=5.0)
-        if late_after:
-            return StoreFailed(f"It took longer than {late_after:g} s and was stopped; the next call starts it again.")
-        why = f"its process ended with status {self._process.returncode}{self._last_words()}"
-        if not self.opened:
-            return _damaged(f"{why}, while opening the store")
-        return StoreFailed(f"In the middle of a call {why}; the next call starts it again.")
-
-    def _last_words(self) -> str:
-        """The last line that the worker logged, in brackets; empty if it logged none."""
-        with contextlib.suppress(OSError):
-            lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            return f" ({lines[-1][:300]})" if lines else ""
-        return ""
 
 
 def _numbers(folder: Path) -> list[int]:
@@ -350,16 +231,6 @@ def _int64(ids: Ids) -> Ids:
     return ids.astype(np.int64, copy=False)
 
 
-def _damaged(why: str) -> StoreFailed:
-    """The error about a damaged store, which has to be filled again."""
-    return _to_be_refilled(f" was damaged: {why}")
-
-
-def _to_be_refilled(why: str) -> StoreFailed:
-    """The error about a store that has to be filled again."""
-    return StoreFailed(f"The vector store{why}. It is filled again from the kept vectors.", rebuild=True)
-
-
 def _translated(header: dict[str, Any]) -> SidecarError:
     """The error that a worker's reply states."""
     said, meaning = header["error"], header["meaning"]
@@ -368,7 +239,7 @@ def _translated(header: dict[str, Any]) -> SidecarError:
     if meaning == "denied":
         return PermissionDenied(f"The vector store says: {shown.reason(said)}.")
     if meaning == "damaged":
-        return _damaged(said)
+        return damaged(said)
     if meaning == "mismatch":
-        return _to_be_refilled(f" was {said}")
+        return to_be_refilled(f" was {said}")
     return StoreFailed(f"It says: {shown.reason(said)}.")

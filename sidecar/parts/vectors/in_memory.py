@@ -6,6 +6,8 @@ it, memory is what Chroma saves. Tests use it, and it shows what a store needs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,8 @@ class InMemoryStore:
 
     A search costs dimension x rows multiplications (about 15 ms for 100,000 rows of 384 numbers).
     """
+
+    elsewhere = False
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
@@ -41,7 +45,7 @@ class InMemoryStore:
         with self._lock:
             return np.sort(self._of(collection).content()[0])
 
-    def add(self, collection: Collection, ids: Ids, vectors: Vectors) -> None:
+    def add(self, collection: Collection, ids: Ids, vectors: Vectors, _: Sequence[bytes] = ()) -> None:
         """Stores `vectors` of shape [len(ids), dimension]; a known id is overwritten. Raises StoreFailed on another
         shape.
         """

@@ -1,0 +1,53 @@
+"""What a working tree is a checkout of, so that checkouts of the same repository can share what is kept elsewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sidecar.parts.git_places import MAX_CONFIG_BYTES, git_folder, read_note, repository_above
+from sidecar.small_files import TooLarge, read_small_file
+
+_SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:]+):(?!//)(?P<path>.+)")
+
+
+def repository_of(root: str) -> str:
+    """The place that the working tree around `root` was cloned from, as git's `origin` says, or else its folder.
+
+    One repository has one name, whether it was cloned by ssh or https, and with whose password.
+    """
+    try:
+        address = _origin(repository_above(root))
+    except (OSError, TooLarge):
+        address = ""
+    return _normal(address) if address else f"folder:{root}"
+
+
+def _origin(tree: str) -> str:
+    folder = git_folder(Path(tree)) if tree else None
+    if folder is None:
+        return ""
+    shared = folder / (read_note(folder / "commondir") or ".")
+    section, found = "", ""
+    for line in (read_small_file(shared / "config", MAX_CONFIG_BYTES) or b"").decode("utf-8", "replace").splitlines():
+        header = re.match(r"\s*\[\s*([^\]]*?)\s*\]", line)
+        setting = re.match(r"\s*url\s*=\s*(.*?)\s*$", line, re.IGNORECASE)
+        section = header[1] if header else section
+        if setting and section == 'remote "origin"':
+            found = found or setting[1].strip('"')
+    return found
+
+
+def _normal(address: str) -> str:
+    """`git@host:a/b.git` and `https://me@HOST/a/b` are both `host/a/b`."""
+    scp = _SCP.fullmatch(address)
+    if scp is not None and "://" not in address:
+        host, path = scp["host"], scp["path"]
+    else:
+        try:
+            found = urlsplit(address)
+            host, path = found.hostname or "", found.path
+        except ValueError:
+            host, path = "", address
+    return f"{host.lower()}/{path.strip('/').removesuffix('.git')}"

@@ -1,0 +1,153 @@
+"""Where sealed vectors are kept: on a server that takes GET and PUT, one file for each, or in a Chroma collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from sidecar import shown
+from sidecar.errors import StoreFailed
+from sidecar.locks import Rank, make_lock
+from sidecar.parts.network import Server, Way
+from sidecar.parts.vectors.server_link import ChromaServer, ServerLink
+
+T = TypeVar("T")
+
+_COLLECTION = "vectors"
+_NAME = "sidecar-shared-vectors"
+_PLACES = 3
+_ROWS = 300
+"""The most names in one call: what Chroma Cloud takes."""
+_AT_ONCE = 8
+_WORD = 8
+
+
+class VectorPlace(Protocol):
+    """Where sealed vectors are kept. Thread-safe; every method raises StoreFailed."""
+
+    def fetch(self, names: Sequence[bytes], size: int) -> dict[bytes, bytes]:
+        """What is kept under these names, as far as it is `size` bytes long."""
+
+    def keep(self, values: Mapping[bytes, bytes]) -> None:
+        """Keeps each value, of equal lengths, under its name, in place of an earlier one."""
+
+    def close(self) -> None:
+        """Ends connections and processes."""
+
+
+class NoPlace:
+    """A server that may not be asked; `why` completes a sentence that begins with its address."""
+
+    def __init__(self, url: str, why: str) -> None:
+        self._error = f"{shown.reason(url)} {why}."
+
+    def fetch(self, names: Sequence[bytes], size: int) -> dict[bytes, bytes]:
+        """See `VectorPlace.fetch`."""
+        raise StoreFailed(self._error)
+
+    def keep(self, values: Mapping[bytes, bytes]) -> None:
+        """See `VectorPlace.keep`."""
+        raise StoreFailed(self._error)
+
+    def close(self) -> None:
+        """See `VectorPlace.close`."""
+
+
+class WebPlace:
+    """A server that takes GET, and PUT from those who may write: each value is the file `ab/abcd...` below `url`."""
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._way = Way("sharedVectors", StoreFailed, headers=dict(headers))
+        self._lock = make_lock(Rank.VECTOR_STORE)
+        self._open = ExitStack()
+        self._server: Server | None = None
+
+    def fetch(self, names: Sequence[bytes], size: int) -> dict[bytes, bytes]:
+        """See `VectorPlace.fetch`."""
+        server = self._reached()
+
+        def get(name: bytes) -> tuple[bytes, bytes]:
+            found = server.find(self._place(name), size)
+            return name, found.content if found is not None else b""
+
+        return {name: value for name, value in _each(get, names) if len(value) == size}
+
+    def keep(self, values: Mapping[bytes, bytes]) -> None:
+        """See `VectorPlace.keep`."""
+        server = self._reached()
+
+        def put(name: bytes) -> None:
+            server.put(self._place(name), values[name])
+
+        _each(put, list(values))
+
+    def close(self) -> None:
+        """See `VectorPlace.close`."""
+        with self._lock:
+            self._server = None
+            self._open.close()
+
+    def _reached(self) -> Server:
+        with self._lock:
+            if self._server is None:
+                self._server = self._open.enter_context(Server(self._url, self._way))
+            return self._server
+
+    def _place(self, name: bytes) -> str:
+        digits = name.hex()
+        return f"{self._url}/{digits[:2]}/{digits}"
+
+
+class ChromaPlace:
+    """A collection of a Chroma server, whose rows are fetched by name."""
+
+    def __init__(self, server: ChromaServer) -> None:
+        self._link = ServerLink(server, {_COLLECTION: _NAME}, _PLACES)
+
+    def fetch(self, names: Sequence[bytes], size: int) -> dict[bytes, bytes]:
+        """See `VectorPlace.fetch`."""
+        self._reach()
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(names), _ROWS):
+            asked = _rows(names[start : start + _ROWS], 2 * _WORD)
+            _, (there, values) = self._link.ask("fetch", _COLLECTION, [asked], words=-(-size // _WORD))
+            found |= {n.tobytes(): v.tobytes()[:size] for n, v in zip(there, values, strict=True)}
+        return found
+
+    def keep(self, values: Mapping[bytes, bytes]) -> None:
+        """See `VectorPlace.keep`."""
+        self._reach()
+        names = list(values)
+        for start in range(0, len(names), _ROWS):
+            some = names[start : start + _ROWS]
+            length = _WORD * -(-len(values[some[0]]) // _WORD)
+            kept = _rows([values[name].ljust(length, b"\0") for name in some], length)
+            self._link.ask("keep", _COLLECTION, [_rows(some, 2 * _WORD), kept])
+
+    def close(self) -> None:
+        """See `VectorPlace.close`."""
+        self._link.close()
+
+    def _reach(self) -> None:
+        if not self._link.is_open:
+            self._link.open()
+
+
+def _each(work: Callable[[bytes], T], names: Sequence[bytes]) -> list[T]:
+    """What `work` returns for each name, some at once. The first failure ends it."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        try:
+            return list(pool.map(work, names))
+        except StoreFailed:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _rows(blobs: Sequence[bytes], length: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """The blobs, which are `length` bytes long, as int64, shape [n, length / 8]."""
+    return np.frombuffer(b"".join(blobs), np.int64).reshape(len(blobs), length // _WORD)

@@ -1,0 +1,219 @@
+"""The way to a Chroma server: a process that has Chroma's client in it, started, asked and ended.
+
+Every failure is told as StoreFailed. `facts["away"]` true: the server cannot be asked for the moment, whatever the
+cause. `facts["rebuild"]` true: it has lost what it held, or it can never be asked for it again.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from numpy.typing import NDArray
+
+from sidecar import shown
+from sidecar.errors import SidecarError, StoreFailed
+from sidecar.settings.address import ServerAddress
+
+from .frames import Frame
+from .worker import StoreWorker, Turns
+
+_WORKER = "sidecar.parts.vectors.server_worker"
+_TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+"""Variables that say how a network is reached. A server on this machine is reached without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChromaServer:
+    """A server that a user has named. Raises StoreFailed if it may not be asked: `forbidden` says why."""
+
+    address: ServerAddress
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    offline: bool = False
+
+    @property
+    def forbidden(self) -> str:
+        """Why nothing may be sent to it; empty if it may."""
+        if self.offline and not self.address.is_loopback:
+            return "is not on this machine, and the setting offline forbids to ask it"
+        if self.headers and not self.address.is_private:
+            return "is asked by http, so that others could read its headers: use https"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """What is asked of a server at most: seconds for a search, for another call and for opening, and rows of a call."""
+
+    search_s: float = 3.0
+    call_s: float = 60.0
+    open_s: float = 120.0
+    rows: int = 300
+    results: int = 2000
+
+
+USUAL = ServerLimits()
+CLOUD_RESULTS = 300
+"""The most results of one question to Chroma Cloud, which also takes no more than 300 rows at once."""
+
+
+class ServerLink:
+    """One process that asks one server. Thread-safe: calls are served one at a time, urgent ones first.
+
+    `collections` has the full name of each collection by its short one, and `dimension` is that of their vectors.
+    """
+
+    def __init__(
+        self, server: ChromaServer, collections: Mapping[str, str], dimension: int, limits: ServerLimits = USUAL
+    ) -> None:
+        self._server = server
+        self._collections = dict(collections)
+        self._dimension = dimension
+        self._limits = limits
+        self._turns = Turns()
+        self._worker: StoreWorker | None = None
+        self._folder: TemporaryDirectory[str] | None = None
+        self._condemned: set[str] = set()
+        self._closed = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has been reached and its process is running."""
+        worker = self._worker
+        return worker is not None and worker.opened and worker.alive
+
+    @property
+    def worker_pid(self) -> int | None:
+        """The id of the process, for diagnosis; None while none runs."""
+        worker = self._worker
+        return worker.pid if worker is not None and worker.alive else None
+
+    def open(self) -> dict[str, str]:
+        """Reaches the server, makes the collections that it lacks, and makes those anew that have failed for good.
+        Returns what identifies each. Raises StoreFailed."""
+        with self._turns.take(urgent=False):
+            if self._closed or self._server.forbidden:
+                raise self._away(self._server.forbidden or "was left", again=False)
+            self._end()
+            address = self._server.address
+            opening = {
+                "url": address.url,
+                "tenant": address.tenant,
+                "database": address.database,
+                "headers": dict(self._server.headers),
+                "cloud": address.is_cloud,
+                "dimension": self._dimension,
+                "collections": self._collections,
+                "condemned": sorted(self._condemned),
+            }
+            worker = self._start()
+            with self._ending_on_error():
+                header, _ = self._say(worker, opening, [], self._limits.open_s)
+            worker.opened = True
+            self._condemned.clear()
+            return dict(header["identities"])
+
+    def ask(self, call: str, collection: str, arrays: Sequence[NDArray[Any]], **rest: int) -> Frame:
+        """Makes one call of `server_worker.ServerCollections` once its turn comes. Raises StoreFailed."""
+        with self._turns.take(urgent=False):
+            return self._ask(call, collection, arrays, self._limits.call_s, rest)
+
+    def search(self, call: str, collection: str, arrays: Sequence[NDArray[Any]], **rest: int) -> Frame:
+        """Like `ask`, before others, and for a limited time. A server that is busy for longer is away."""
+        with self._turns.take(urgent=True, timeout=self._limits.search_s) as had:
+            if not had:
+                raise self._away("is still busy", busy=True)
+            return self._ask(call, collection, arrays, self._limits.search_s, rest)
+
+    def close(self) -> None:
+        """Ends the process within seconds, by force if necessary. Later calls raise StoreFailed."""
+        self._closed = True
+        worker = self._worker
+        with self._turns.take(urgent=True, timeout=1.0) as had:
+            if had:
+                self._end()
+            elif worker is not None:
+                worker.kill()
+
+    def _ask(
+        self, call: str, collection: str, arrays: Sequence[NDArray[Any]], timeout: float, rest: Mapping[str, int]
+    ) -> Frame:
+        worker = self._worker
+        if worker is None or not self.is_open:
+            raise self._away("has not been reached")
+        with self._ending_on_error():
+            return self._say(worker, {"call": call, "collection": collection, **rest}, list(arrays), timeout)
+
+    def _say(self, worker: StoreWorker, header: dict[str, Any], arrays: list[NDArray[Any]], timeout: float) -> Frame:
+        try:
+            return worker.ask(header, arrays, timeout)
+        except StoreFailed as error:
+            if error.facts.keys() & {"away", "rebuild"}:
+                raise
+            late = f"did not answer within {timeout:g} s"
+            raise self._away(late if "late" in error.facts else f"cannot be asked: {error.detail}") from error
+
+    @contextmanager
+    def _ending_on_error(self) -> Iterator[None]:
+        """Ends the process when the server failed: the next to open it starts from nothing."""
+        try:
+            yield
+        except SidecarError:
+            self._end()
+            raise
+
+    def _start(self) -> StoreWorker:
+        wanted = _TRUST if self._server.address.is_loopback else (*_TRUST, *_PROXIES)
+        variables = {name: value for name, value in os.environ.items() if name.upper() in wanted}
+        try:
+            self._folder = TemporaryDirectory(prefix="sidecar-server-")
+            folder = Path(self._folder.name)
+            self._worker = StoreWorker(_WORKER, folder, sys.executable, self._translated, self._died, variables)
+            return self._worker
+        except OSError as error:
+            raise self._away(f"cannot be asked: {shown.reason(error)}") from error
+
+    def _end(self) -> None:
+        worker, self._worker = self._worker, None
+        folder, self._folder = self._folder, None
+        if worker is not None:
+            worker.end(timeout=2.0)
+        if folder is not None:
+            with suppress(OSError):
+                folder.cleanup()
+
+    def _translated(self, header: dict[str, Any]) -> SidecarError:
+        """The error that a reply states."""
+        said, meaning = shown.reason(header["error"]), header["meaning"]
+        if meaning == "away":
+            return self._away(said)
+        if meaning != "lost":
+            self._condemned.update(header["identities"].values())
+        what = {
+            "damaged": f"can no longer read what it held for this index ({said}); that is made anew",
+            "mismatch": f"holds vectors of another dimension ({said}); they are made anew",
+            "lost": "has lost what it held for this index",
+        }[meaning]
+        return self.refilled(what)
+
+    def _died(self, why: str) -> StoreFailed:
+        return self._away(f"cannot be asked: {why}")
+
+    def refilled(self, what: str) -> StoreFailed:
+        """The error about a server that has to be filled again."""
+        where = shown.reason(self._server.address.url)
+        return StoreFailed(f"The Chroma server at {where} {what}. It is filled from the kept vectors.", rebuild=True)
+
+    def _away(self, why: str, *, again: bool = True, busy: bool = False) -> StoreFailed:
+        """The error about a server that cannot be asked now."""
+        hint = "; it is tried again by itself" if again and not busy else ""
+        where = shown.reason(self._server.address.url)
+        facts = {"away": True, **({"busy": True} if busy else {})}
+        return StoreFailed(f"The Chroma server at {where} {why.strip().rstrip('.')}{hint}.", **facts)
