@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidecar import __version__
-from sidecar.surfaces.cli.options import COMMANDS, COMPLETED
+from sidecar.surfaces.cli.options import COMMANDS, COMPLETED, build_parser
 from sidecar.surfaces.cli.tool_options import shell_facts
 from sidecar.surfaces.cli.version import version_text
 
@@ -72,3 +72,13 @@ def test_the_version_names_the_commit_of_a_wheel_and_the_models(tmp_path: Path) 
     (tmp_path / "_commit").write_text("0123456789ab\n")
     assert version_text(facts, tmp_path) == f"sidecar {__version__} (commit 0123456789ab)\nmodels: a (default), b"
     assert any("(default)" in name for name in shell_facts()["models"])
+
+
+@pytest.mark.process
+def test_the_version_is_data_and_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        build_parser().parse_args(["--version"])
+    printed = capsys.readouterr()
+    assert printed.out.startswith(f"sidecar {__version__}")
+    assert printed.err == ""
+    assert not ended.value.code

@@ -104,7 +104,8 @@ class _Version(argparse.Action):
         """Prints it and ends the program."""
         from sidecar.surfaces.cli.version import version_text
 
-        parser.exit(message=version_text(self._facts) + "\n")
+        print(version_text(self._facts))
+        parser.exit()
 
 
 _WRONG_CHOICE = re.compile(r"invalid choice: (\S+) \(choose from (.*)\)", re.DOTALL)
