@@ -9,13 +9,15 @@ BIN := $(VENV)/bin
 NODE_TOOLS := tests/e2e/node_modules/.installed
 EXTENSION_TOOLS := extension/node_modules/.installed
 EDITOR := extension/test/e2e/node_modules/.installed
-VSIX := extension/build/sidecar.vsix
+EXTENSION := extension/build/sidecar.vsix
+# `no` leaves the editor extension, which needs Node, out of what is released.
+VSIX ?= yes
 # The one place that says where the project is published; the extension's page names it.
 REPOSITORY ?= $(filter https://%,$(shell git remote get-url origin 2>/dev/null))
 WHEEL := extension/bundled/wheel.json
 
 .PHONY: help demo install check test test-python test-extension lint lint-python lint-extension lint-forge generated format \
-	extension dist constraints clean
+	extension dist named release-dry-run constraints clean
 .DELETE_ON_ERROR:
 # Where it is set, each of thousands of processes compiles its modules anew, and pytest every test file.
 unexport PYTHONDONTWRITEBYTECODE
@@ -25,8 +27,9 @@ help:
 	@echo "make check   the inner loop, about a minute: ruff, mypy, generated files, every test that starts no process"
 	@echo "make test    install what the tests need, then lint, types, generated files and every test"
 	@echo "make lint    ruff, mypy, the forge's files and the extension's lint and types only"
-	@echo "make extension   build the editor extension, $(VSIX)"
+	@echo "make extension   build the editor extension, $(EXTENSION)"
 	@echo "make dist    build what a release consists of: wheel, source archive, .vsix and their checksums, in dist/"
+	@echo "make release-dry-run   all of a release but publishing: dist, tried, with SBOM, notes and checksums (VSIX=no: without .vsix)"
 	@echo "make clean   remove what make has made"
 
 $(VENV)/.made:
@@ -40,6 +43,10 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group dev
+	@touch $@
+
+$(VENV)/.installed-release: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group release
 	@touch $@
 
 $(NODE_TOOLS): tests/e2e/package-lock.json
@@ -60,7 +67,7 @@ $(EDITOR): extension/test/e2e/package-lock.json extension/test/e2e/setup
 $(WHEEL): $(VENV)/.installed requirements.txt extension/environment.json $(shell find sidecar models -type f -not -path '*/__pycache__/*')
 	scripts/dev/build-extension wheel
 
-$(VSIX): $(WHEEL) $(EXTENSION_TOOLS) LICENSE CHANGELOG.md \
+$(EXTENSION): $(WHEEL) $(EXTENSION_TOOLS) LICENSE CHANGELOG.md \
 		$(shell find extension/src extension/media -type f) extension/package.json extension/README.md extension/esbuild.mjs \
 		extension/stage.mjs extension/packaging.mjs
 	scripts/dev/build-extension vsix
@@ -99,19 +106,29 @@ test-python: $(VENV)/.installed-dev $(NODE_TOOLS)
 	@# A file's tests stay together: they share programs that take seconds to start.
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(VSIX)
+test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(EXTENSION)
 	cd extension && npm run --silent test
 	cd extension && npm run --silent types:e2e && cd test/e2e && npx --no-install playwright test
 
-extension: $(VSIX)
+extension: $(EXTENSION)
 
-dist: $(VENV)/.installed-dev $(VSIX)
-	@test -n "$(REPOSITORY)" || { echo "Say where this is published: make dist REPOSITORY=https://..." >&2; exit 1; }
+dist: $(VENV)/.installed-dev $(if $(filter no,$(VSIX)),,named $(EXTENSION))
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist .
+ifneq ($(VSIX),no)
 	REPOSITORY="$(REPOSITORY)" scripts/dev/build-extension vsix
-	cp $(VSIX) dist/
-	cd dist && sha256sum * >SHA256SUMS
+	cp $(EXTENSION) dist/
+endif
+	$(BIN)/python scripts/dev/prepare-release sums dist
+
+named:
+	@test -n "$(REPOSITORY)" || { echo "Say where this is published: make dist REPOSITORY=https://..." >&2; exit 1; }
+
+# With TAG=v1.2.3 the files must say 1.2.3; without it the changelog may still begin with what is unreleased.
+release-dry-run: $(VENV)/.installed-release
+	@$(BIN)/python scripts/dev/prepare-release check --tag "$$TAG" --vsix $(VSIX)
+	@$(MAKE) --no-print-directory dist
+	@$(BIN)/python scripts/dev/prepare-release finish dist --tag "$$TAG" --vsix $(VSIX)
 
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .

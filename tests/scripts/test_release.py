@@ -1,0 +1,191 @@
+"""What a release says of itself: one version, notes from the changelog, checksums, and packages of the same content."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from scripts.suffixless import load_script
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "scripts/dev/prepare-release"
+release = load_script("dev/prepare-release")
+
+CHANGELOG = """# Changelog
+
+## [1.3.0] - 2026-02-01
+
+### Added
+
+- A new command:
+  ```
+  ## a comment in a shell
+  ```
+
+### Fixed
+
+- A fault.
+
+## 1.2.0 - 2026-01-01
+
+- The first release.
+
+## 1.1.0 - 2025-12-01
+
+## 1.0.0 - 2025-11-01
+
+- Old.
+"""
+
+
+def a_checkout(root: Path, version: str = "1.3.0", changelog: str = CHANGELOG) -> Path:
+    """The files of a checkout that name its version."""
+    packages = {"version": version, "packages": {"": {"version": version}, "node_modules/other": {"version": "9.9.9"}}}
+    files: dict[str, object] = {
+        "sidecar/__init__.py": f'"""A package."""\n\n__version__ = "{version}"\n',
+        "extension/package.json": {"version": version},
+        "extension/package-lock.json": packages,
+        "plugin/.claude-plugin/plugin.json": {"version": version},
+        "docs/openapi.json": {"info": {"version": version}},
+        "CHANGELOG.md": changelog,
+    }
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return root
+
+
+def a_zip(path: Path, files: Mapping[str, str], year: int = 2026) -> Path:
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, content in files.items():
+            packed.writestr(zipfile.ZipInfo(name, (year, 1, 1, 0, 0, 0)), content)
+    return path
+
+
+def test_the_files_of_this_checkout_name_one_version() -> None:
+    release.agreed_version(ROOT)
+
+
+def test_the_agreed_version_is_that_of_the_package(tmp_path: Path) -> None:
+    assert release.agreed_version(a_checkout(tmp_path)) == "1.3.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("extension/package.json", '{"version": "1.2.9"}'),
+        ("extension/package-lock.json", '{"version": "1.2.9", "packages": {"": {"version": "1.3.0"}}}'),
+        ("extension/package-lock.json", '{"version": "1.3.0", "packages": {"": {"version": "1.2.9"}}}'),
+        ("plugin/.claude-plugin/plugin.json", '{"version": "1.2.9"}'),
+        ("docs/openapi.json", '{"info": {"version": "1.2.9"}}'),
+        ("CHANGELOG.md", "# Changelog\n\n## 1.2.9 - 2026-01-01\n"),
+    ],
+)
+def test_a_file_that_names_another_version_is_named(tmp_path: Path, name: str, content: str) -> None:
+    root = a_checkout(tmp_path)
+    (root / name).write_text(content, "utf-8")
+    with pytest.raises(release.UnfitError) as raised:
+        release.agreed_version(root)
+    message = str(raised.value)
+    assert f"{name}: 1.2.9" in message
+    assert "sidecar/__init__.py says 1.3.0" in message
+    assert message.count("1.2.9") == 1, "files that agree are not named"
+
+
+def test_a_changelog_may_begin_with_what_is_unreleased_until_a_tag_is_set(tmp_path: Path) -> None:
+    root = a_checkout(tmp_path, changelog="# Changelog\n\n## Unreleased\n\n- New.\n")
+    assert release.agreed_version(root) == "1.3.0"
+    with pytest.raises(release.UnfitError, match=r"CHANGELOG\.md: Unreleased"):
+        release.agreed_version(root, tag="v1.3.0")
+
+
+def test_a_tag_names_the_version_that_the_files_name(tmp_path: Path) -> None:
+    root = a_checkout(tmp_path)
+    assert release.agreed_version(root, tag="v1.3.0") == "1.3.0"
+    for tag in ("v1.3.1", "1.3.0", "v1.3.0-rc1"):
+        with pytest.raises(release.UnfitError, match=f"tag {tag}"):
+            release.agreed_version(root, tag=tag)
+
+
+def test_the_notes_are_the_section_of_the_version_alone() -> None:
+    notes = release.release_notes(CHANGELOG, "1.3.0")
+    assert notes.startswith("### Added\n")
+    assert notes.endswith("- A fault.\n")
+    assert "## a comment in a shell" in notes, "a line of an example is no heading"
+    assert release.release_notes(CHANGELOG, "1.2.0") == "- The first release.\n"
+    assert release.release_notes(CHANGELOG, "1.0.0") == "- Old.\n"
+
+
+def test_a_version_without_a_section_is_an_error_that_says_which_there_are() -> None:
+    with pytest.raises(release.UnfitError) as raised:
+        release.release_notes(CHANGELOG, "1.3")
+    message = str(raised.value)
+    assert "no section for 1.3" in message
+    assert "1.3.0, 1.2.0, 1.1.0, 1.0.0" in message
+    assert "## 1.3 - YYYY-MM-DD" in message
+
+
+def test_a_section_without_text_is_an_error() -> None:
+    with pytest.raises(release.UnfitError, match=r"section 1\.1\.0 .* empty"):
+        release.release_notes(CHANGELOG, "1.1.0")
+
+
+def test_what_is_unreleased_stands_for_a_version_without_a_section_of_its_own_when_no_tag_is_set() -> None:
+    text = "## Unreleased\n\n- New.\n\n## 1.3.0 - 2026-02-01\n\n- Old.\n"
+    assert release.release_notes(text, "1.4.0", unreleased=True) == "- New.\n"
+    assert release.release_notes(text, "1.3.0", unreleased=True) == "- Old.\n"
+    with pytest.raises(release.UnfitError, match="no section"):
+        release.release_notes(text, "1.4.0")
+
+
+@pytest.mark.process
+@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="sha256sum checks what is written; Linux has it")
+def test_the_checksums_are_what_sha256sum_checks_and_name_every_file_but_their_own(tmp_path: Path) -> None:
+    for name in ("b.whl", "a.tar.gz", "c d.vsix"):
+        (tmp_path / name).write_bytes(name.encode() * 1000)
+    for _ in range(2):
+        release.write_checksums(tmp_path)
+        lines = (tmp_path / "SHA256SUMS").read_text("ascii").splitlines()
+        assert [line.split("  ", 1)[1] for line in lines] == ["a.tar.gz", "b.whl", "c d.vsix"]
+    check = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
+    assert subprocess.run(check, cwd=tmp_path, check=False).returncode == 0
+    (tmp_path / "b.whl").write_bytes(b"another")
+    assert subprocess.run(check, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+
+
+def test_wheels_are_compared_by_their_files_and_not_by_when_they_were_packed(tmp_path: Path) -> None:
+    files = {"sidecar/a.py": "1", "sidecar/b.py": "2", "sidecar-1.dist-info/RECORD": "x"}
+    one = a_zip(tmp_path / "one.whl", files)
+    later = a_zip(tmp_path / "later.whl", {**dict(reversed(files.items())), "sidecar-1.dist-info/RECORD": "y"}, 2027)
+    assert release.differing_files(one, later) == []
+    other = a_zip(tmp_path / "other.whl", {"sidecar/a.py": "1", "sidecar/b.py": "3", "sidecar/new.py": ""})
+    assert release.differing_files(one, other) == ["sidecar/b.py", "sidecar/new.py"]
+
+
+def test_an_extension_of_another_version_is_refused(tmp_path: Path) -> None:
+    packed = a_zip(tmp_path / "sidecar.vsix", {"extension/package.json": '{"version": "1.2.9"}'})
+    release.check_extension(packed, "1.2.9")
+    with pytest.raises(release.UnfitError, match=r"sidecar\.vsix: 1\.2\.9 instead of 1\.3\.0"):
+        release.check_extension(packed, "1.3.0")
+
+
+@pytest.mark.process
+def test_missing_programs_of_node_are_named_with_the_way_to_go_on_without_them(tmp_path: Path) -> None:
+    def check(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(PROGRAM), "check", *words]
+        env = {**os.environ, "PATH": str(tmp_path)}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+    without = check("--vsix", "yes")
+    assert without.returncode == 1
+    assert "node, npm" in without.stderr
+    assert "VSIX=no" in without.stderr
+    assert check("--vsix", "no").returncode == 0
