@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scripts.suffixless import load_script
 
@@ -68,10 +69,6 @@ def a_zip(path: Path, files: Mapping[str, str], year: int = 2026) -> Path:
         for name, content in files.items():
             packed.writestr(zipfile.ZipInfo(name, (year, 1, 1, 0, 0, 0)), content)
     return path
-
-
-def test_the_files_of_this_checkout_name_one_version() -> None:
-    release.agreed_version(ROOT)
 
 
 def test_the_agreed_version_is_that_of_the_package(tmp_path: Path) -> None:
@@ -170,6 +167,15 @@ def test_wheels_are_compared_by_their_files_and_not_by_when_they_were_packed(tmp
     assert release.differing_files(one, other) == ["sidecar/b.py", "sidecar/new.py"]
 
 
+def test_the_sbom_names_the_version_of_what_it_describes_and_keeps_the_rest() -> None:
+    numpy = {"name": "numpy", "version": "2.0"}
+    written = {"metadata": {"component": {"name": "sidecar-search"}}, "components": [numpy]}
+    completed = json.loads(release.with_version(json.dumps(written), "1.3.0"))
+    described = completed["metadata"]["component"]
+    assert described == {"name": "sidecar-search", "version": "1.3.0", "purl": "pkg:pypi/sidecar-search@1.3.0"}
+    assert completed["components"] == [numpy]
+
+
 def test_an_extension_of_another_version_is_refused(tmp_path: Path) -> None:
     packed = a_zip(tmp_path / "sidecar.vsix", {"extension/package.json": '{"version": "1.2.9"}'})
     release.check_extension(packed, "1.2.9")
@@ -189,3 +195,14 @@ def test_missing_programs_of_node_are_named_with_the_way_to_go_on_without_them(t
     assert "node, npm" in without.stderr
     assert "VSIX=no" in without.stderr
     assert check("--vsix", "no").returncode == 0
+
+
+def test_the_workflow_makes_everything_by_the_same_target_and_publishes_in_its_last_step_only() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
+    jobs = workflow["jobs"]
+    assert list(jobs) == ["build", "publish"]
+    assert jobs["publish"]["needs"] == "build"
+    assert "permissions" not in jobs["build"], "what builds may write nothing"
+    commands = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
+    assert "make release-dry-run" in commands
+    assert [("uv publish" in command) for command in commands] == [False] * (len(commands) - 1) + [True]
