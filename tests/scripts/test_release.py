@@ -27,9 +27,10 @@ CHANGELOG = """# Changelog
 ### Added
 
 - A new command:
-  ```
-  ## a comment in a shell
-  ```
+
+```
+## a comment in a shell
+```
 
 ### Fixed
 
@@ -146,15 +147,16 @@ def test_what_is_unreleased_stands_for_a_version_without_a_section_of_its_own_wh
 @pytest.mark.process
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="sha256sum checks what is written; Linux has it")
 def test_the_checksums_are_what_sha256sum_checks_and_name_every_file_but_their_own(tmp_path: Path) -> None:
-    for name in ("b.whl", "a.tar.gz", "c d.vsix"):
+    names = [f"{letter} {letter}.whl" for letter in "fbdeahgc"]
+    for name in names:
         (tmp_path / name).write_bytes(name.encode() * 1000)
     for _ in range(2):
         release.write_checksums(tmp_path)
         lines = (tmp_path / "SHA256SUMS").read_text("ascii").splitlines()
-        assert [line.split("  ", 1)[1] for line in lines] == ["a.tar.gz", "b.whl", "c d.vsix"]
+        assert [line.split("  ", 1)[1] for line in lines] == sorted(names)
     check = ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"]
     assert subprocess.run(check, cwd=tmp_path, check=False).returncode == 0
-    (tmp_path / "b.whl").write_bytes(b"another")
+    (tmp_path / names[0]).write_bytes(b"another")
     assert subprocess.run(check, cwd=tmp_path, capture_output=True, check=False).returncode == 1
 
 
