@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -167,6 +168,13 @@ def test_wheels_are_compared_by_their_files_and_not_by_when_they_were_packed(tmp
     assert release.differing_files(one, later) == []
     other = a_zip(tmp_path / "other.whl", {"sidecar/a.py": "1", "sidecar/b.py": "3", "sidecar/new.py": ""})
     assert release.differing_files(one, other) == ["sidecar/b.py", "sidecar/new.py"]
+
+
+def test_what_is_not_the_repositorys_is_seen_in_a_source_archive(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as packed:
+        for name in ("PKG-INFO", "build/_commit", "sidecar/a.py", "extension/bundled/a.whl"):
+            packed.addfile(tarfile.TarInfo(f"sidecar_search-1.3.0/{name}"))
+    assert release.strays(tmp_path / "a.tar.gz", {"sidecar/a.py", "README.md"}) == ["extension/bundled/a.whl"]
 
 
 def test_the_sbom_names_the_version_of_what_it_describes_and_keeps_the_rest() -> None:
