@@ -60,6 +60,9 @@ class Rule(StrEnum):
     DOCS_OFF = "documentation-not-indexed"
 
 
+CHARS_PER_TOKEN = 4
+"""By this estimate the length of a text becomes tokens of a language model."""
+
 COULD_NOT_BE = frozenset({Rule.NOT_READ, Rule.UNREADABLE, Rule.TOO_MANY_RULES})
 """Rules for what is left out because something went wrong, not because somebody excluded it."""
 

@@ -214,7 +214,7 @@ class SharedVectorsOpener:
 
 def open_shared_vectors(settings: Settings) -> SharedVectors:
     """The vectors that a team keeps for one another, at the address that the user has set."""
-    from sidecar.parts.shared_vectors.places import ChromaPlace, NoPlace, VectorPlace, WebPlace
+    from sidecar.parts.shared_vectors.places import ChromaPlace, NoPlace, VectorFiles, VectorPlace
     from sidecar.parts.shared_vectors.sealed_vectors import SealedVectors
     from sidecar.parts.vectors.server_link import ChromaServer
 
@@ -224,7 +224,7 @@ def open_shared_vectors(settings: Settings) -> SharedVectors:
     if server.forbidden or not settings.shared_vectors_key:
         place = NoPlace(address.url, server.forbidden or "is not asked, because sharedVectorsKey is not set")
     else:
-        place = ChromaPlace(server) if address.chroma else WebPlace(address.url, headers)
+        place = ChromaPlace(server) if address.chroma else VectorFiles(address.url, headers)
     return SealedVectors(place, settings.shared_vectors_key, writes=settings.shared_vectors_write)
 
 

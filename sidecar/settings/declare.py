@@ -337,8 +337,8 @@ DECLARATIONS: tuple[Declaration, ...] = (
         attribute="toolsets",
         kind="text",
         default="code",
-        description="Toolsets offered to agents and scripts: code, documents, inline, memory, semantic (with commas "
-        "between), or all; the shell has all.",
+        description="Toolsets offered to agents and scripts: code, documents, document-lists, inline, memory, "
+        "semantic (with commas between), or all; the shell has all.",
         effect="connect",
         decided_by="session",
         scope="user",

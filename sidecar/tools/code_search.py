@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictFloat
 
-from sidecar.engine.search.budget import CHARS_PER_TOKEN
 from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidPattern, InvalidQuery
-from sidecar.model import Collection, Mode, SearchAnswer, SearchRequest
+from sidecar.model import CHARS_PER_TOKEN, Collection, Mode, SearchAnswer, SearchRequest
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult

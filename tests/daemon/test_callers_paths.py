@@ -78,10 +78,11 @@ def test_an_empty_workspace_is_refused(there: DataFolder, work: Path) -> None:
 
 def test_a_relative_model_folder_is_the_callers(there: DataFolder, work: Path) -> None:
     (there.home / "mine").mkdir()  # the daemon works in the data folder
+    assert there.run("index", cwd=work).returncode == 0
     named = {"SIDECAR_MODEL": "./mine"}
-    assert "model is not ./mine here" in there.run("status", cwd=work, env=named).stderr
+    assert '"model": "./mine",' in there.run("config", "--json", cwd=work, env=named).stdout
     (work / "mine").mkdir()
-    assert f"model is not {work}/./mine here" in there.run("status", cwd=work, env=named).stderr
+    assert f'"model": "{work}/./mine",' in there.run("config", "--json", cwd=work, env=named).stdout
 
 
 class AnyRoot(Root):

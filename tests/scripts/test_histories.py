@@ -40,7 +40,12 @@ def test_the_newer_half_is_asked_of_the_tree_before_it_where_its_answers_are(tmp
         )
         title = f"Count the articles of the {name} once"
         rows.append(
-            {"revision": git(work, "rev-parse", "HEAD"), "title": title, "question": f"{title}\n\nThey are lost."}
+            {
+                "revision": git(work, "rev-parse", "HEAD"),
+                "commit": "",
+                "title": title,
+                "question": f"{title}\n\nThey are lost.",
+            }
         )
     changed = (["cart.py"], ["cart.py"], ["stock.py", "later.py"], ["later.py"])
     lines = [

@@ -24,7 +24,7 @@ class Caller:
 
     def __init__(self, root: Path, *, goes_on: bool = True) -> None:
         workspaces = FakeWorkspaces(FakeWorkspace({}, root=str(root)))
-        self.service = Service(workspaces, tools=tools_of("documents"), goes_on=goes_on)
+        self.service = Service(workspaces, tools=tools_of("documents,document-lists"), goes_on=goes_on)
         self.asked: list[Question] = []
         self.answer: Answer = "accept"
         self._root = str(root)

@@ -208,13 +208,13 @@ def _refused_by(session: Session, word: str) -> bool:
 
 
 def _in_force(key: str) -> Seen:
-    """For what is read at the moment of use and has no other trace in a result."""
+    """For what is read at the moment of use and has no other trace in a result. A secret's value is not shown."""
 
     def seen(session: Session) -> bool:
         found: Any = session("get_config")["config"]
         for part in key.split("."):
             found = found[part]
-        return bool(found == TABLE[key].value)
+        return bool(found if BY_KEY[key].secret else found == TABLE[key].value)
 
     return seen
 
@@ -244,6 +244,13 @@ TABLE: Mapping[str, Row] = {
     "snapshotSource": Row("/nowhere/of/a/team", lambda s: "There are no snapshots at /nowhere" in _start_refused(s)),
     "snapshotKey": Row("of-a-team", _in_force("snapshotKey")),
     "snapshotSignIn": Row("/home/of/mine", _in_force("snapshotSignIn")),
+    "vectorStore": Row("http://127.0.0.1:9", _in_force("vectorStore")),
+    "vectorStoreHeaders": Row(["Authorization: mine"], _in_force("vectorStoreHeaders")),
+    "vectorMemoryMegabytes": Row(20, _in_force("vectorMemoryMegabytes")),
+    "sharedVectors": Row("http://127.0.0.1:9", _in_force("sharedVectors")),
+    "sharedVectorsKey": Row("k" * 32, _in_force("sharedVectorsKey")),
+    "sharedVectorsHeaders": Row(["Authorization: mine"], _in_force("sharedVectorsHeaders")),
+    "sharedVectorsWrite": Row(True, _in_force("sharedVectorsWrite")),
     "toolsets": Row("memory", lambda s: s.again().service.tools[0].name == "memory_save"),
     "idleMinutes": Row(3, _in_force("idleMinutes")),
     "vectorsMegabytes": Row(20, _in_force("vectorsMegabytes")),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sidecar.model import Hit
+from sidecar.model import CHARS_PER_TOKEN, Hit
 
-CHARS_PER_TOKEN = 4
 LEAST_LINES = 3
 """A further hit is cut only if this many of its lines fit; fewer would tell nothing."""
 Ends = Callable[[Hit], Sequence[int]]

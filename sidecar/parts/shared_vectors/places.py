@@ -57,7 +57,7 @@ class NoPlace:
         """See `VectorPlace.close`."""
 
 
-class WebPlace:
+class VectorFiles:
     """A server that takes GET, and PUT from those who may write: each value is the file `ab/abcd...` below `url`."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar import shown
 from sidecar.errors import IndexCorrupt, StoreFailed, disk_error
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Ids
@@ -143,7 +144,8 @@ class SentRows:
                 yield
         except (IndexCorrupt, ValueError, TypeError) as error:
             raise StoreFailed(
-                f"What was noted about a Chroma server is damaged ({error}). It is noted again.", rebuild=True
+                f"What was noted about a Chroma server is damaged ({shown.reason(error)}). It is noted again.",
+                rebuild=True,
             ) from error
 
 

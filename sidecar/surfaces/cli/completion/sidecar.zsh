@@ -74,7 +74,7 @@ _shtab_sidecar_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -91,7 +91,7 @@ _shtab_sidecar_call_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the tool\'s name, for example search_code:"
   ":its parameters as one JSON object\; - reads them from stdin:"
 )
@@ -110,7 +110,7 @@ _shtab_sidecar_completion_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":one of bash, zsh, fish:(bash zsh fish)"
 )
 
@@ -128,7 +128,7 @@ _shtab_sidecar_config_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -146,7 +146,7 @@ _shtab_sidecar_daemon_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":start, stop, status, logs, or run (stays in the foreground):(start stop status logs run)"
 )
 
@@ -165,7 +165,7 @@ _shtab_sidecar_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -194,7 +194,7 @@ _shtab_sidecar_docs_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words or as an identifier\; a single - reads standard input:"
 )
 
@@ -212,7 +212,7 @@ _shtab_sidecar_doctor_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -238,7 +238,7 @@ _shtab_sidecar_documents_add_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":names the document\; the same id replaces it:"
   "(*)::the text to index\; a single - reads standard input:"
 )
@@ -259,7 +259,7 @@ _shtab_sidecar_documents_create_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":letters, digits, - and _:"
 )
 
@@ -278,7 +278,7 @@ _shtab_sidecar_documents_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the document\'s id:"
 )
 
@@ -296,7 +296,7 @@ _shtab_sidecar_documents_drop_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":which index:"
 )
 
@@ -314,7 +314,7 @@ _shtab_sidecar_documents_indexes_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -334,7 +334,7 @@ _shtab_sidecar_documents_list_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -353,7 +353,7 @@ _shtab_sidecar_documents_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::words\; \+must, -not and \"exact phrase\"\; a single - reads standard input:"
 )
 
@@ -371,7 +371,7 @@ _shtab_sidecar_explain_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":path relative to the workspace root:_files"
 )
 
@@ -389,7 +389,7 @@ _shtab_sidecar_index_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -406,7 +406,7 @@ _shtab_sidecar_indexes_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -427,7 +427,7 @@ _shtab_sidecar_install_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the agent, for example claude-code\; --list names them all:"
 )
 
@@ -445,7 +445,7 @@ _shtab_sidecar_mcp_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -469,7 +469,7 @@ _shtab_sidecar_memory_delete_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the memory\'s key:"
 )
 
@@ -487,7 +487,7 @@ _shtab_sidecar_memory_get_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":the memory\'s key:"
 )
 
@@ -509,7 +509,7 @@ _shtab_sidecar_memory_list_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -528,7 +528,7 @@ _shtab_sidecar_memory_save_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":its name\; a prefix groups memories:"
   "(*)::what to remember\; a single - reads standard input:"
 )
@@ -550,7 +550,7 @@ _shtab_sidecar_memory_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words\; a single - reads standard input:"
 )
 
@@ -572,7 +572,7 @@ _shtab_sidecar_memory_words_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::words or phrases\: a list, or one text, split at commas, else at spaces outside \"quotes\":"
 )
 
@@ -590,7 +590,7 @@ _shtab_sidecar_models_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":list, show, download:(list show download)"
   ":the model to show or to download:"
 )
@@ -611,7 +611,7 @@ _shtab_sidecar_paths_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":glob over indexed paths:"
 )
 
@@ -631,7 +631,7 @@ _shtab_sidecar_prune_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -649,7 +649,7 @@ _shtab_sidecar_reindex_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::path relative to the workspace root\; without any, everything:_files"
 )
 
@@ -679,7 +679,7 @@ _shtab_sidecar_search_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::what to look for, in words or as an identifier\; a single - reads standard input:"
 )
 
@@ -700,7 +700,7 @@ _shtab_sidecar_serve_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -720,7 +720,7 @@ _shtab_sidecar_similar_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":path relative to the workspace root:_files"
 )
 
@@ -741,7 +741,7 @@ _shtab_sidecar_snapshot_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   ":make, get, push:(make get push)"
   ":get and push\: an address (https\:\/\/...) or a folder:"
 )
@@ -760,7 +760,7 @@ _shtab_sidecar_status_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -779,7 +779,7 @@ _shtab_sidecar_symbols_options=(
   "--offline[never use the network\; sidecar models download then refuses, and sidecar snapshot where it would need one]"
   "--model[embedding model\: a name of the catalog, or a folder with model.onnx and tokenizer.json]:NAME:"
   "--device[device for bulk embedding\; auto uses a CUDA card if one works, else the processor (auto, cpu, cuda)]:D:"
-  "--toolsets[toolsets offered to agents and scripts\: code, documents, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
+  "--toolsets[toolsets offered to agents and scripts\: code, documents, document-lists, inline, memory, semantic (with commas between), or all\; the shell has all]:NAMES:"
   "(*)::a name, its beginning, or words of it\; Class.method narrows\; a single - reads standard input:"
 )
 
