@@ -90,7 +90,7 @@ export class Preview implements vscode.Disposable {
     // The editor itself knows where the file was scrolled to, unless a hit in it was shown.
     if (!this.touchedBefore) return;
     editor.selections = selections;
-    if (visible !== undefined) editor.revealRange(visible, vscode.TextEditorRevealType.AtTop);
+    if (visible !== undefined) scrollTo(editor, visible);
   }
 
   private unmark(): void {
@@ -102,4 +102,19 @@ function openTabs(): { tab: vscode.Tab; uri: string }[] {
   return vscode.window.tabGroups.all
     .flatMap((group) => group.tabs)
     .flatMap((tab) => (tab.input instanceof vscode.TabInputText ? [{ tab, uri: tab.input.uri.toString() }] : []));
+}
+
+/**
+ * Makes the first of these lines the first one in the editor. What is revealed at its top has lines above it: as many as
+ * sticky scroll may cover, or as are kept around the cursor, and at most half of those that are visible.
+ */
+function scrollTo(editor: vscode.TextEditor, visible: vscode.Range): void {
+  const settings = vscode.workspace.getConfiguration("editor", editor.document);
+  const sticky = settings.get<boolean>("stickyScroll.enabled", false)
+    ? settings.get<number>("stickyScroll.maxLineCount", 0)
+    : 0;
+  const above = Math.max(sticky, settings.get<number>("cursorSurroundingLines", 0));
+  const most = Math.floor((visible.end.line - visible.start.line) / 2);
+  const line = visible.start.line + Math.min(above, most);
+  editor.revealRange(new vscode.Range(line, 0, line, 0), vscode.TextEditorRevealType.AtTop);
 }

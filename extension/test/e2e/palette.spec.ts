@@ -7,6 +7,7 @@ import { expect, test, type Window } from "./test";
 test.use({ editorOptions: { files: 2000, user: { "explorer.autoReveal": false } } });
 
 const QUESTION = "compress the response body";
+const LINE_PX = 19;
 
 const STEPS = Array.from({ length: 160 }, (_, at) => `    step_${at + 1} = prepare(step_${at}, ${at})`).join("\n");
 const LONG = `def plan_the_voyage(step_0):\n${STEPS}\n    weigh_albatross_feathers(step_160)\n${STEPS}\n    return step_160\n`;
@@ -95,7 +96,10 @@ test("Escape brings back the editor, its scroll position and what was selected",
   await expect(window.tab("routing.py")).toHaveAttribute("aria-selected", "true");
   await expect(window.page.locator(".tabs-container").getByRole("tab")).toHaveCount(1);
   await expect(window.statusItem("selected")).toHaveText(selected ?? "");
-  await expect.poll(() => window.scrolledTo()).toBe(scrolled);
+  // A hit in this very file was shown, and an extension can scroll by whole lines only.
+  await expect
+    .poll(async () => Math.abs(parseFloat(await window.scrolledTo()) - parseFloat(scrolled)))
+    .toBeLessThan(LINE_PX);
 });
 
 test("Ctrl+P right after Escape stays open, while what was previewed goes", async ({ window }) => {

@@ -308,7 +308,11 @@ export class Window {
 
   async openFile(path: string): Promise<void> {
     const name = path.split("/").at(-1) ?? path;
+    let isFirst = true;
     await expect(async () => {
+      // While the list stays open, the editor does not look for files that have come since.
+      if (!isFirst) await this.page.keyboard.press("Escape");
+      isFirst = false;
       await this.page.keyboard.press("Control+P");
       await this.input.fill(path, { timeout: TRY_MS });
       await this.choose(name, TRY_MS);
