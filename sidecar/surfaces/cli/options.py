@@ -104,7 +104,7 @@ class _Version(argparse.Action):
         """Prints it and ends the program."""
         from sidecar.surfaces.cli.version import version_text
 
-        print(version_text(self._facts))
+        print(shown.visible(version_text(self._facts)))
         parser.exit()
 
 
