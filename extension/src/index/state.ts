@@ -101,7 +101,7 @@ const LOOKS: Readonly<Record<Condition, Look>> = {
     icon: "circle-large-outline",
     text: (facts) => `Partial ${percentHeld(facts)} %`,
     severity: "warning",
-    says: "Indexing has ended before the index was complete. Continue Indexing completes it.",
+    says: "The index does not hold everything yet: searches may miss something. Continue Indexing completes it.",
   },
   stale: {
     icon: "history",
