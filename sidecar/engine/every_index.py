@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sidecar.engine.index.layout import IndexLayout
+from sidecar.engine.index.layout import IndexLayout, bytes_below
 from sidecar.engine.index.vector_refs import named_texts
 from sidecar.engine.ports import EmbeddingCache
 from sidecar.errors import SidecarError, disk_error
@@ -69,6 +69,8 @@ class EveryIndex:
     def remove(self, folders: Sequence[IndexFolder], all_data: bool) -> Removed:
         """Deletes these indexes, and with `all_data` memories, documents and edited settings too; then the cached
         vectors that no index names. One that another process has open stays, with the reason."""
+        if not folders:
+            return Removed((), (), 0, 0)
         before = self._size()
         removed: list[IndexFolder] = []
         kept: list[tuple[IndexFolder, str]] = []
@@ -116,13 +118,13 @@ class EveryIndex:
             return 0
         cache = self._open_cache(path, *model)
         try:
-            return cache.release(lambda: named_texts(self._home / "indexes", without=path))
+            return cache.release(lambda: named_texts(self._home / "indexes"))
         finally:
             cache.close()
 
     def _size(self) -> int:
         indexes, vectors = self._home / "indexes", self._home / "vectors"
-        return sum(_bytes_below(folder) for folder in (indexes, vectors))
+        return bytes_below(indexes) + bytes_below(vectors)
 
 
 def _facts(layout: IndexLayout) -> tuple[str, int, int]:
@@ -156,11 +158,3 @@ def _last_change(path: Path) -> float:
         with contextlib.suppress(OSError):
             return one.stat().st_mtime
     return 0.0
-
-
-def _bytes_below(folder: Path) -> int:
-    total = 0
-    for one in folder.rglob("*") if folder.is_dir() else ():
-        with contextlib.suppress(OSError):
-            total += one.lstat().st_size
-    return total

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sidecar.gen import manifest, markdown, repeatable, shell, shells, typescript
-from sidecar.settings.values import DEFAULTS
 from sidecar.surfaces.http import openapi
-from sidecar.tools.models import ModelList
 from sidecar.tools.registry import ALL_TOOLS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,8 +36,7 @@ def generated() -> Mapping[str, str]:
 
 def models() -> Mapping[str, str]:
     """What each model with a name is for, by name: those that ship first."""
-    known = ModelList({"model": DEFAULTS["model"]}, "/", {"SIDECAR_HOME": "/"}).every().models
-    return {card.model.entry.id: card.model.entry.about for card in known}
+    return {card.model.entry.id: card.model.entry.about for card in shell.known_models()}
 
 
 def stale(root: Path) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.values import DEFAULTS
-from sidecar.tools.models import ModelList
+from sidecar.tools.models import ModelCard, ModelList
 from sidecar.tools.registry import ALL_SPECS
 from sidecar.tools.spec import ToolSpec
 
@@ -21,14 +21,18 @@ def facts() -> str:
     settings = {
         one.key: {"description": one.description, "enum": one.choices} for one in DECLARATIONS if one.key in SETTINGS
     }
-    known = ModelList({"model": DEFAULTS["model"]}, "/", {"SIDECAR_HOME": "/"}).every().models
     shipped = [
         f"{card.model.entry.id} (default)" if card.model.in_use else card.model.entry.id
-        for card in known
+        for card in known_models()
         if card.model.state == "ships"
     ]
     content = {"tools": tools, "settings": settings, "models": sorted(shipped, key=lambda name: "(" not in name)}
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def known_models() -> tuple[ModelCard, ...]:
+    """The models with a name, those that ship first, as a new installation has them."""
+    return ModelList({"model": DEFAULTS["model"]}, "/", {"SIDECAR_HOME": "/"}).every().models
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:

@@ -313,8 +313,7 @@ def _refusal(url: str, status: int) -> str:
         404: "there is no such file",
         429: "too many requests",
     }
-    known = reasons.get(status, "the server failed; try again later" if status >= 500 else "this is not a file")
-    return f"{shown.reason(url)} answers {status}: {known}."
+    return _answered(shown.reason(url), status, reasons, "this is not a file")
 
 
 def _put_refusal(url: str, status: int) -> str:
@@ -328,8 +327,12 @@ def _put_refusal(url: str, status: int) -> str:
         413: "the file is too large for the server",
         507: "the server's disk is full",
     }
-    known = reasons.get(status, "the server failed; try again later" if status >= 500 else "it did not take the file")
-    return f"PUT {shown.reason(url)} answers {status}: {known}."
+    return _answered(f"PUT {shown.reason(url)}", status, reasons, "it did not take the file")
+
+
+def _answered(request: str, status: int, reasons: Mapping[int, str], otherwise: str) -> str:
+    known = reasons.get(status, "the server failed; try again later" if status >= 500 else otherwise)
+    return f"{request} answers {status}: {known}."
 
 
 def _is_loopback(host: str) -> bool:

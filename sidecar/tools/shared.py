@@ -80,9 +80,8 @@ class SharedEngine:
 
         It is offline as soon as one session that uses it is.
         """
-        held = self._holder(config, latest)(config)
-        with self._lock:
-            claims = [*self._claims.get(config, ()), *filter(None, (latest,))]
+        claims = self._claims_of(config, latest)
+        held = next((claim.read for claim in claims if claim.sets), self._plain)(config)
         forbidden = not held.offline and any(claim.read(config).offline for claim in claims)
         return replace(held, offline=True) if forbidden else held
 
@@ -108,10 +107,9 @@ class SharedEngine:
             else:
                 self._claims.pop(config, None)
 
-    def _holder(self, config: Path, latest: _Claim | None) -> Callable[[Path], Settings]:
+    def _claims_of(self, config: Path, latest: _Claim | None) -> list[_Claim]:
         with self._lock:
-            claims = [*self._claims.get(config, ()), *([latest] if latest is not None else [])]
-        return next((claim.read for claim in claims if claim.sets), self._plain)
+            return [*self._claims.get(config, ()), *([latest] if latest is not None else [])]
 
     def _make(self) -> OpenWorkspaces:
         from sidecar.engine.wiring import real_parts

@@ -182,9 +182,14 @@ class IndexLayout:
 
     def size(self) -> int:
         """The size of the index's folder, in bytes."""
-        total = 0
-        for folder, _, names in os.walk(self.path):
-            for name in names:
-                with contextlib.suppress(OSError):
-                    total += (Path(folder) / name).stat().st_size
-        return total
+        return bytes_below(self.path)
+
+
+def bytes_below(folder: Path) -> int:
+    """The size of all files below a folder, in bytes; 0 if there is no such folder."""
+    total = 0
+    for inner, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(inner) / name).stat().st_size
+    return total

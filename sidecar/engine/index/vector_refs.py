@@ -28,13 +28,13 @@ def named_vectors(indexes: Path, store_uuid: str) -> Ids:
     return np.unique(np.concatenate(found))
 
 
-def named_texts(indexes: Path, without: Path) -> Iterator[bytes]:
-    """The hashes of the texts of all indexes but one, of whatever cache file and model; some more than once.
+def named_texts(indexes: Path, without: Path | None = None) -> Iterator[bytes]:
+    """The hashes of the texts of all indexes but the one in `without`, of any cache file and model, some twice.
 
     A damaged manifest counts as having none. Raises SidecarError if one cannot be read for another reason.
     """
     for manifest in indexes.glob("*/generations/*/manifest.sqlite"):
-        if not manifest.is_relative_to(without):
+        if without is None or not manifest.is_relative_to(without):
             with contextlib.suppress(IndexCorrupt):
                 yield from _texts_in(manifest)
 
