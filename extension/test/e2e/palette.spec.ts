@@ -202,11 +202,7 @@ test("Search in This Folder of the Explorer asks about that folder, and is typed
   const folder = window.items.filter({ hasText: /^services$/ });
   await expect(async () => {
     await window.page.keyboard.press("Escape");
-    await folder.click({ button: "right", timeout: 5000 });
-    await window.page
-      .locator(".monaco-menu")
-      .getByRole("menuitem", { name: /Search in This Folder/ })
-      .click({ timeout: 5000 });
+    await window.chooseFromMenuOf(folder, "Search in This Folder");
     await expect(window.input).toHaveValue("path:services ", { timeout: 5000 });
   }).toPass();
   await window.typesOn("refund");

@@ -150,6 +150,15 @@ export class Window {
     await expect(this.input).toHaveValue(before + text);
   }
 
+  /** Opens the menu of a row and chooses there. By Enter: the menu takes no mouse button in its first 100 ms. */
+  async chooseFromMenuOf(row: Locator, title: string | RegExp): Promise<void> {
+    await row.click({ button: "right", timeout: TRY_MS });
+    const entry = this.page.locator(".monaco-menu .action-item").filter({ hasText: title });
+    await entry.hover({ timeout: TRY_MS });
+    await expect(entry).toHaveClass(/\bfocused\b/, { timeout: TRY_MS });
+    await this.page.keyboard.press("Enter");
+  }
+
   /** As `search`, by the key: what is selected in the editor stays so. */
   async searchByKey(query: string): Promise<void> {
     await this.editorHasKeyboard();
