@@ -703,6 +703,9 @@ class MemoryPage:
     notice: str = ""
 
 
+NO_DOCUMENTS = "The index has no documents yet; `search_add_document` adds one."
+
+
 @dataclass(frozen=True, slots=True)
 class DocumentHit:
     """A document that matches. `score` has no upper bound; `highlights` are at most three excerpts."""

@@ -3,10 +3,8 @@ first."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from pydantic import Field
 
@@ -15,6 +13,7 @@ from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
 from sidecar.model import BuildReport, StatusAnswer
 from sidecar.settings.declare import DECLARATIONS, EFFECTS
 from sidecar.shown import count
+from sidecar.tools.asking import question, why_cancelled
 from sidecar.tools.code_search import FAMILY
 from sidecar.tools.context import Context
 from sidecar.tools.index_results import (
@@ -109,7 +108,8 @@ def question_to_create(context: Context, status: StatusAnswer) -> Question:
 
 
 def _first(context: Context) -> str:
-    """The beginning of a sentence on what is read, with where the user's settings have a new index start from."""
+    """The beginning of the sentence on what is read: names the snapshots that the user's settings let a new index start
+    from."""
     source = context.workspace.config().config.get("snapshotSource")
     if not source:
         return "Every"
@@ -330,49 +330,6 @@ def refuse_while_indexing(status: StatusAnswer) -> None:
         raise IndexingInProgress(
             f"{status.progress_done:,} of {count(status.progress_total, 'file')} are done; try again later."
         )
-
-
-def question(
-    context: Context,
-    tool: str,
-    *,
-    deed: str,
-    title: str,
-    detail: str,
-    accept: str,
-    decline: str = "Keep",
-    destructive: bool = False,
-    about: str = "",
-) -> Question:
-    """What a person is asked before `tool` does this deed to the workspace.
-
-    `about`: what else the question depends on; an answer to another one does not count.
-    """
-    root = context.workspace.root
-    asker = shown.named(context.asked_by) if context.asked_by else ""
-    names = hashlib.sha256("\0".join(filter(None, (root, about))).encode("utf-8", "backslashreplace"))
-    return Question(
-        id=f"{tool}-{names.hexdigest()[:12]}",
-        tool=tool,
-        message=f"{asker or 'A caller'} wants to {deed} {shown.named(root)}.",
-        detail=detail,
-        accept=accept,
-        decline=decline,
-        destructive=destructive,
-        title=f"{title} {shown.named(Path(root).name or root)}?",
-        asker=asker,
-    )
-
-
-def why_cancelled(answer: Answer, state: str) -> str:
-    """The message of a declined call: `state` (how things stand now), why the call was declined and how to allow it."""
-    if answer == "nobody":
-        return (
-            f"{state} Nobody could be asked. A person can run it from the editor or the terminal, or allow it with "
-            'confirm = "never" in their own settings file.'
-        )
-    reason = {"timeout": "The question was not answered in time.", "decline": "The answer was no."}
-    return f"{state} {reason.get(answer, 'The question was dismissed.')}"
 
 
 def _stats(report: BuildReport) -> BuildStats:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, JsonValue
 
 from sidecar import shown
 from sidecar.errors import DocumentIndexNotFound, DocumentNotFound
-from sidecar.tools.code_index import why_cancelled
+from sidecar.model import NO_DOCUMENTS
+from sidecar.tools.asking import question, why_cancelled
 from sidecar.tools.code_search import Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import DOCUMENTS, SnakeResult
@@ -20,7 +19,6 @@ from sidecar.tools.lines import ASIDE, STRONG, Line
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 
 DEFAULT = "default"
-_NO_DOCUMENTS = "The index has no documents yet; `search_add_document` adds one."
 
 
 class ListIndexesParams(Params):
@@ -166,7 +164,7 @@ def list_documents(context: Context, params: ListDocumentsParams) -> ListedDocum
     heads, total = context.workspace.documents.page(params.index_name, params.limit, params.offset)
     reason = None
     if not heads:
-        reason = f"There are only {shown.count(total, 'document')}." if total else _NO_DOCUMENTS
+        reason = f"There are only {shown.count(total, 'document')}." if total else NO_DOCUMENTS
     listed = [ListedDocument(doc_id=one.doc_id, characters=one.characters, metadata=one.metadata) for one in heads]
     return ListedDocuments(documents=listed, total=total, reason=reason)
 
@@ -175,13 +173,16 @@ def ask_to_delete_document(context: Context, params: DeleteDocumentParams) -> Qu
     """Raises `DocumentIndexNotFound` and `DocumentNotFound` instead of asking for nothing."""
     must_outlive_the_call(context, params.index_name)
     _must_exist(context, params)
-    return _question(
+    what = f"the document {shown.named(params.doc_id)} of the index {shown.named(params.index_name)}"
+    return question(
         context,
         "search_delete_document",
-        (params.index_name, params.doc_id),
-        f"the document {shown.named(params.doc_id)} of the index {shown.named(params.index_name)}",
-        "Its text and metadata are lost.",
-        "Delete document",
+        deed=f"delete {what}, in",
+        title=f"Delete {what}, in",
+        detail="Its text and metadata are lost. This cannot be undone.",
+        accept="Delete document",
+        destructive=True,
+        about="\0".join((params.index_name, params.doc_id)),
     )
 
 
@@ -202,13 +203,17 @@ def ask_to_delete_index(context: Context, params: DeleteDocumentIndexParams) -> 
     """Raises `DocumentIndexNotFound` instead of asking for nothing."""
     must_outlive_the_call(context, params.index_name)
     number = _size(context, params.index_name)
-    return _question(
+    what = f"the document index {shown.named(params.index_name)}"
+    lost = f"{shown.count(number, 'document')} with texts and metadata {'is' if number == 1 else 'are'} lost."
+    return question(
         context,
         "search_delete_index",
-        (params.index_name,),
-        f"the document index {shown.named(params.index_name)}",
-        f"{shown.count(number, 'document')} with texts and metadata {'is' if number == 1 else 'are'} lost.",
-        "Delete index",
+        deed=f"delete {what}, in",
+        title=f"Delete {what}, in",
+        detail=f"{lost} This cannot be undone.",
+        accept="Delete index",
+        destructive=True,
+        about=params.index_name,
     )
 
 
@@ -235,23 +240,6 @@ def _size(context: Context, index_name: str) -> int:
         if one.name == index_name:
             return one.documents
     raise DocumentIndexNotFound(index_name)
-
-
-def _question(context: Context, tool: str, about: tuple[str, ...], what: str, lost: str, accept: str) -> Question:
-    asker = shown.named(context.asked_by) if context.asked_by else ""
-    root = context.workspace.root
-    id_of = hashlib.sha256("\0".join((root, *about)).encode()).hexdigest()[:12]
-    return Question(
-        id=f"{tool}-{id_of}",
-        tool=tool,
-        message=f"{asker or 'A caller'} wants to delete {what}, in {shown.named(root)}.",
-        detail=f"{lost} This cannot be undone.",
-        accept=accept,
-        decline="Keep",
-        destructive=True,
-        title=f"Delete {what}, in {shown.named(Path(root).name)}?",
-        asker=asker,
-    )
 
 
 SEARCH_LIST_INDEXES = ToolSpec(

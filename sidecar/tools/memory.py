@@ -6,10 +6,8 @@ This module defines names, limits and shapes; the engine stores and finds memori
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -17,7 +15,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from sidecar import shown
 from sidecar.errors import InvalidParams, MemoryNotFound
 from sidecar.model import Memory, MemoryPage
-from sidecar.tools.code_index import why_cancelled
+from sidecar.tools.asking import question, why_cancelled
 from sidecar.tools.code_search import MAX_QUERY, Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import MEMORY, SnakeResult
@@ -339,19 +337,16 @@ def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
 def ask_to_delete(context: Context, params: KeyParams) -> Question:
     """Raises `MemoryNotFound` instead of asking when there is no such memory."""
     memory = _existing(context, params)
-    asker = shown.named(context.asked_by) if context.asked_by else ""
-    key, root = shown.named(memory.key), shown.named(context.workspace.root)
-    about = "\0".join((context.workspace.root, memory.key))
-    return Question(
-        id=f"memory_delete-{hashlib.sha256(about.encode()).hexdigest()[:12]}",
-        tool="memory_delete",
-        message=f"{asker or 'A caller'} wants to delete the memory {key} of {root}.",
+    key = shown.named(memory.key)
+    return question(
+        context,
+        "memory_delete",
+        deed=f"delete the memory {key} of",
+        title=f"Delete the memory {key} of",
         detail=f"It says: {shown.named(memory.summary)}. This cannot be undone.",
         accept="Delete memory",
-        decline="Keep",
         destructive=True,
-        title=f"Delete the memory {key} of {shown.named(Path(context.workspace.root).name)}?",
-        asker=asker,
+        about=memory.key,
     )
 
 

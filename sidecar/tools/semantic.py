@@ -16,7 +16,8 @@ from sidecar import shown
 from sidecar.errors import IndexNotFound, InvalidParams, InvalidPattern, InvalidQuery
 from sidecar.model import Hit, MarkedLine, SearchAnswer
 from sidecar.shown import count
-from sidecar.tools.code_index import patterns_in_words, question, refuse_while_indexing, unchanged, why_cancelled
+from sidecar.tools.asking import question, why_cancelled
+from sidecar.tools.code_index import patterns_in_words, refuse_while_indexing, unchanged
 from sidecar.tools.code_search import MAX_QUERY, Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult

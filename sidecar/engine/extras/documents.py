@@ -18,7 +18,7 @@ from sidecar.engine.extras.no_words import none_of, without_words
 from sidecar.engine.ports import DocumentStore, DocumentStores
 from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, UnknownBackend
 from sidecar.locks import Rank, make_lock, make_rlock
-from sidecar.model import DocumentHead, DocumentHit, DocumentIndexFacts, DocumentsAnswer, IsCancelled
+from sidecar.model import NO_DOCUMENTS, DocumentHead, DocumentHit, DocumentIndexFacts, DocumentsAnswer, IsCancelled
 from sidecar.parts.lexical.highlight import find_words, highlights
 from sidecar.parts.lexical.query import Clause, ParsedQuery, parse_query
 from sidecar.parts.lexical.tfidf import Tokenizer, tfidf_scores
@@ -241,7 +241,7 @@ class _DocumentSearch:
         """The reason why no document matches a query that is not empty, in one sentence."""
         size = self._store.size()
         if not size:
-            return "The index has no documents yet; `search_add_document` adds one."
+            return NO_DOCUMENTS
         required = [clause for clause in query.wanted if clause.required]
         everything = set(self._store.numbers())
         missing = [clause for clause in required if not self._holders(clause, everything)]

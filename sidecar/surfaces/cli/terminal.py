@@ -153,18 +153,11 @@ class Asker:
             return "nobody"
         if self._yes:
             return "accept"
-        with self._interruptible():
-            self._show(question, f"{question.accept}? [y/N] ")
-            return self._read()
+        return self._ask(question.title, question.detail, f"{question.accept}? [y/N] ")
 
     def asks(self, title: str, accept: str) -> bool:
         """Whether the person agrees; asks nothing of one who typed `--yes`."""
-        if self._yes:
-            return True
-        with self._interruptible():
-            self._stderr.write(shown.line(f"{title} {accept}? [y/N] "))
-            self._stderr.flush()
-            return self._read() == "accept"
+        return self._yes or self._ask(f"{title} {accept}? [y/N] ") == "accept"
 
     def beside(self, question: Question, places: Sequence[str], other: int) -> Answer | None:
         """The person's answer, while the clients `places` are asked too.
@@ -180,7 +173,8 @@ class Asker:
             return "nobody"
         try:
             with self._interruptible():
-                self._show(question, f"{where}, or answer here. {question.accept}? [y/N] ")
+                prompt = f"{where}, or answer here. {question.accept}? [y/N] "
+                self._show(question.title, question.detail, prompt)
                 self._open = self._stdin.fileno() not in _ready(self._stdin.fileno(), other)
                 return None if self._open else self._read()
         except KeyboardInterrupt:
@@ -193,10 +187,14 @@ class Asker:
             self._stderr.write("\n" + (shown.line(f"Answered in {shown.quoted(by)}.") + "\n" if by else ""))
             self._open = False
 
-    def _show(self, question: Question, prompt: str) -> None:
-        self._stderr.write(shown.line(question.title) + "\n")
-        self._stderr.write(shown.line(question.detail) + "\n")
-        self._stderr.write(shown.line(prompt))
+    def _ask(self, *lines: str) -> Answer:
+        with self._interruptible():
+            self._show(*lines)
+            return self._read()
+
+    def _show(self, *lines: str) -> None:
+        """The answer is typed at the end of the last line."""
+        self._stderr.write("\n".join(map(shown.line, lines)))
         self._stderr.flush()
 
     def _read(self) -> Answer:
