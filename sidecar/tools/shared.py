@@ -31,10 +31,11 @@ OF_THE_PROCESS = frozenset(one.key for one in DECLARATIONS if one.decided_by == 
 @dataclass(eq=False)
 class _Claim:
     """One session's settings. `read` returns the settings as they would be if it were alone; `sets` are the keys it
-    sets, without `OWN`."""
+    sets, without `OWN`; `offline` is its own `offline`, None if it leaves that to the settings files."""
 
     read: Callable[[Path], Settings]
     sets: frozenset[str]
+    offline: bool | None
 
 
 class SharedEngine:
@@ -55,10 +56,9 @@ class SharedEngine:
         """The workspaces as a session with these settings sees them. Closing the view leaves the engine open."""
         read = self._reader(flags, editor, env)
         alone = load_settings(None, None, env, editor, flags)
-        claim = _Claim(
-            read, frozenset(key for key, origin in alone.origins.items() if origin != "default") - OWN - OF_THE_PROCESS
-        )
-        return View(self, claim)
+        sets = frozenset(key for key, origin in alone.origins.items() if origin != "default")
+        offline = alone.offline if "offline" in sets else None
+        return View(self, _Claim(read, sets - OWN - OF_THE_PROCESS, offline))
 
     def get(self, root: str) -> Workspace:
         """As `Workspaces.get`; the first call builds the engine."""
@@ -78,11 +78,12 @@ class SharedEngine:
     def settings(self, config: Path, latest: _Claim | None = None) -> Settings:
         """The settings in force for the index with this config.json, once `latest` has claimed it too.
 
-        It is offline as soon as one session that uses it is.
+        It is offline as soon as one session that uses it is. Every search asks, so the files are looked at once, or
+        twice if sessions differ about `offline`, however many sessions there are.
         """
         claims = self._claims_of(config, latest)
         held = next((claim.read for claim in claims if claim.sets), self._plain)(config)
-        forbidden = not held.offline and any(claim.read(config).offline for claim in claims)
+        forbidden = not held.offline and self._is_offline(claims, config)
         return replace(held, offline=True) if forbidden else held
 
     def config_of(self, root: str) -> Path:
@@ -106,6 +107,10 @@ class SharedEngine:
                 self._claims[config] = claims
             else:
                 self._claims.pop(config, None)
+
+    def _is_offline(self, claims: list[_Claim], config: Path) -> bool:
+        own = {claim.offline for claim in claims}
+        return True in own or (None in own and self._plain(config).offline)
 
     def _claims_of(self, config: Path, latest: _Claim | None) -> list[_Claim]:
         with self._lock:
