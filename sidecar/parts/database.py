@@ -200,8 +200,13 @@ def blamed(path: Path) -> Iterator[None]:
 def readable_rows(connection: sqlite3.Connection, table: str, key: str, columns: str) -> Iterator[tuple[Any, ...]]:
     """Every row of a damaged table that can still be read, by its integer key.
 
-    Reads from both ends until an error, then one by one between them, up to `_PROBED` keys.
+    Reads from both ends until an error, then one by one between them, up to `_PROBED` keys. Yields nothing if the
+    table's definition cannot be read, as in a file that is no database.
     """
+    try:
+        connection.execute(f"EXPLAIN SELECT {key}, {columns} FROM {table}")
+    except sqlite3.Error:
+        return  # no key could be read either, and each attempt would read the file's first page again
     low = high = None
     for order in ("ASC", "DESC"):
         beyond = "" if low is None else f"WHERE {key} > {low}"

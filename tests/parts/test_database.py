@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sidecar.errors import IndexCorrupt, IndexLocked, PermissionDenied
-from sidecar.parts.database import blamed, connect, file_id, find_fault, translated
+from sidecar.parts.database import blamed, connect, file_id, find_fault, readable_rows, translated
 from tests.circumstances import as_somebody, without_descriptors
 
 
@@ -51,6 +52,26 @@ def test_what_a_damaged_file_makes_fail_is_blamed_on_the_file_and_nothing_else_i
     path.write_bytes(held[: 2 * 4096] + bytes(4096) + held[3 * 4096 :])
     with pytest.raises(IndexCorrupt, match=r"a\.sqlite.*Run `reindex_project`"), blamed(path):
         raise ZeroDivisionError
+
+
+class Counted(sqlite3.Connection):
+    """Counts what it is asked."""
+
+    asked = 0
+
+    def execute(self, *statement: Any) -> sqlite3.Cursor:
+        self.asked += 1
+        return super().execute(*statement)
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 1000], ids=["without the table", "no database"])
+def test_a_table_whose_definition_cannot_be_read_is_not_searched_key_by_key(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(content)
+    connection = sqlite3.connect(path, factory=Counted)
+    assert list(readable_rows(connection, "poems", "id", "text")) == []
+    assert connection.asked == 1
+    connection.close()
 
 
 def test_a_folder_that_is_not_there_is_no_damage(tmp_path: Path) -> None:
