@@ -31,6 +31,12 @@ _PROGRAM_FIXTURES = frozenset({"data_folder", "hostile", "seen", "served", "serv
 _STARTS_A_PROCESS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"})
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make check` does not import folders of which it would run no test: collecting takes each worker seconds."""
+    skipped = config.option.markexpr == "not process" and collection_path.parent == _TESTS
+    return True if skipped and collection_path.name in _PROGRAMS else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks what starts programs, and lets the files with slow tests begin: no worker is left with one at the end."""
     for item in items:

@@ -22,8 +22,8 @@ from sidecar.tools.index_results import (
 from sidecar.tools.lines import Line
 from sidecar.tools.semantic import PatternIndexResult
 from sidecar.tools.status_result import index_status
+from tests.sources import ROOT, modules, nodes_of
 
-ROOT = Path(__file__).resolve().parents[1]
 COUNTED = (
     "files|folders|chunks|results|workspaces|values|secrets|sessions|problems|documents|memories|matches|tools|editors"
     "|agents|vectors|changes|symbols|hits|models|places|paths|windows"
@@ -37,7 +37,7 @@ NO_COUNTS = re.compile(r"(is|are|names|does not|of the|takes|holds|leaves|has|sa
 
 def by_hand(path: Path) -> Iterator[str]:
     """The formatted texts of a module in which a number stands before a plural."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if not isinstance(node, ast.JoinedStr):
             continue
         for before, after in zip(node.values, node.values[1:], strict=False):
@@ -55,7 +55,7 @@ def by_hand(path: Path) -> Iterator[str]:
 
 
 def test_no_module_puts_a_count_into_words_itself() -> None:
-    found = [text for path in sorted((ROOT / "sidecar").rglob("*.py")) for text in by_hand(path)]
+    found = [text for path in modules() for text in by_hand(path)]
     assert [text for text in found if "semantic.py" not in text or "report.indexed" not in text] == []
 
 

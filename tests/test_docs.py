@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ BASES = [ROOT, *(ROOT / base for base in ("sidecar", "sidecar/engine", "sidecar/
 """Where the pages begin a path: `sidecar/tools/spec.py`, `engine/wiring.py`, `update/live.py` and `rank/signals.py`."""
 
 
+@cache
 def ours() -> set[str]:
     """The names of all modules, for names that stand without a folder."""
     return {path.name for folder in ("sidecar", "tests", "scripts") for path in (ROOT / folder).rglob("*.py")}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "sidecar"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from tests.sources import PACKAGE, ROOT, modules, nodes_of, text_of, tree_of
+
+MODULES = modules()
 
 VALUES = ("model", "errors", "locks", "lock_file", "logs", "processes", "shown", "small_files", "stdio")
 SETTINGS = ("settings",)
@@ -116,16 +117,20 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_of(path: Path) -> Iterator[tuple[str, bool]]:
+@cache
+def imports_of(path: Path) -> tuple[tuple[str, bool], ...]:
     """Our modules that `path` imports, and whether only for type checking."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return tuple(found_imports(path))
+
+
+def found_imports(path: Path) -> Iterator[tuple[str, bool]]:
     typing_only = {
         id(node)
-        for branch in ast.walk(tree)
+        for branch in nodes_of(path)
         if isinstance(branch, ast.If) and ast.unparse(branch.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
         for node in ast.walk(branch)
     }
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         for target in targets(node, path):
             if target == "sidecar" or target.startswith("sidecar."):
                 yield target.removeprefix("sidecar").lstrip("."), id(node) in typing_only
@@ -215,29 +220,33 @@ def test_the_layer_check_sees_a_forbidden_import_and_a_circle(tmp_path: Path) ->
 
 
 def test_a_module_is_at_most_600_lines_and_its_functions_60() -> None:
-    assert [flaw for name, text in texts().items() for flaw in too_long(name, text)] == []
+    found = [too_long(name, text_of(path), nodes_of(path)) for name, path in by_name().items()]
+    assert [flaw for flaws in found for flaw in flaws] == []
 
 
 def test_the_length_check_sees_a_long_module_and_a_long_function() -> None:
-    assert list(too_long("a.py", "x = 1\n" * MAX_MODULE_LINES)) == []
-    assert list(too_long("a.py", "x = 1\n" * (MAX_MODULE_LINES + 1))) == ["a.py"]
-    assert list(too_long("a.py", "def long():\n" + "    pass\n" * MAX_FUNCTION_LINES)) == ["a.py: long"]
+    def flaws(text: str) -> list[str]:
+        return list(too_long("a.py", text, ast.walk(ast.parse(text))))
+
+    assert flaws("x = 1\n" * MAX_MODULE_LINES) == []
+    assert flaws("x = 1\n" * (MAX_MODULE_LINES + 1)) == ["a.py"]
+    assert flaws("def long():\n" + "    pass\n" * MAX_FUNCTION_LINES) == ["a.py: long"]
 
 
 def test_a_module_says_what_it_is_for() -> None:
-    assert [name for name, text in texts().items() if text.strip() and not ast.get_docstring(ast.parse(text))] == []
+    assert [n for n, path in by_name().items() if text_of(path).strip() and not ast.get_docstring(tree_of(path))] == []
 
 
-def texts() -> dict[str, str]:
+def by_name() -> dict[str, Path]:
     """Every module of the package by its path in it."""
-    return {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in MODULES}
+    return {path.relative_to(PACKAGE).as_posix(): path for path in MODULES}
 
 
-def too_long(name: str, text: str) -> Iterator[str]:
+def too_long(name: str, text: str, nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The module's name if it is too long, and each of its functions that is."""
     if name not in PURE_TABLES and len(text.splitlines()) > MAX_MODULE_LINES:
         yield name
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and length(node) > MAX_FUNCTION_LINES:
             yield f"{name}: {node.name}"
 
@@ -252,7 +261,7 @@ def test_no_constructor_takes_more_than_seven_parameters() -> None:
     long = [
         f"{name_of(path)}.{node.name} takes {count}"
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.ClassDef) and (count := constructor_parameters(node)) > MAX_CONSTRUCTOR_PARAMETERS
     ]
     assert long == []

@@ -7,15 +7,13 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
 from sidecar import locks
 from sidecar.locks import LockOrderError, Rank, make_condition, make_lock, make_rlock
 from tests.patience import PATIENCE_S
-
-PACKAGE = Path(locks.__file__).parent
+from tests.sources import PACKAGE, modules, nodes_of
 
 
 def test_the_tests_check_the_order() -> None:
@@ -75,9 +73,9 @@ def test_without_the_tests_the_locks_are_the_standard_librarys_own() -> None:
 def test_no_module_makes_a_lock_of_its_own() -> None:
     made = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
-        for path in sorted(PACKAGE.rglob("*.py"))
+        for path in modules()
         if path.name != "locks.py"
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute)
         and ast.unparse(node) in {"threading.Lock", "threading.RLock", "threading.Condition", "threading.Semaphore"}
     ]

@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeGuard
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "sidecar"
+from tests.sources import PACKAGE, ROOT, modules, nodes_of, tree_of
+
 FOR_TESTS = {"worker_pid", "live_update"}
 """Used by tests alone, for a reason: they kill and stop the vector store's process, and wait for live update."""
 OURS = {"sidecar", "scripts", "tests"}
@@ -82,8 +82,8 @@ def is_judged(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
 
 
 def test_no_two_public_classes_have_one_name() -> None:
-    modules = {str(path.relative_to(PACKAGE)): ast.parse(path.read_bytes()) for path in PACKAGE.rglob("*.py")}
-    assert shared_names(modules) == {}
+    trees = {str(path.relative_to(PACKAGE)): tree_of(path) for path in modules()}
+    assert shared_names(trees) == {}
 
 
 def test_the_check_sees_a_protocol_and_its_implementation_with_one_name() -> None:
@@ -95,14 +95,14 @@ def test_the_check_sees_a_protocol_and_its_implementation_with_one_name() -> Non
 
 
 def test_what_is_public_is_used_by_the_package_or_a_script_and_not_by_tests_alone() -> None:
-    package = [ast.parse(path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py"))]
-    scripts = [ast.parse(path.read_bytes()) for path in (ROOT / "scripts").rglob("*") if is_python(path)]
+    package = [tree_of(path) for path in modules()]
+    scripts = [tree_of(path) for path in (ROOT / "scripts").rglob("*") if is_python(path)]
     assert set(unused(package, [*package, *scripts])) - FOR_TESTS == set()
 
 
-def private_imports(tree: ast.AST) -> Iterator[str]:
-    """The private names, and names out of private modules of ours, that this syntax tree imports."""
-    for node in ast.walk(tree):
+def private_imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The private names, and names out of private modules of ours, that these nodes of a syntax tree import."""
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in OURS:
             names = {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
@@ -115,7 +115,7 @@ def private_imports(tree: ast.AST) -> Iterator[str]:
 def test_tests_and_scripts_import_public_names_only() -> None:
     """That they reach into no private attribute either is held by ruff (SLF001)."""
     found = {
-        path.relative_to(ROOT).as_posix(): list(private_imports(ast.parse(path.read_bytes())))
+        path.relative_to(ROOT).as_posix(): list(private_imports(nodes_of(path)))
         for folder in ("tests", "scripts")
         for path in sorted((ROOT / folder).rglob("*"))
         if is_python(path) and not {"node_modules", "repository"} & set(path.parts)
@@ -126,8 +126,8 @@ def test_tests_and_scripts_import_public_names_only() -> None:
 
 def test_the_check_sees_a_private_name_and_a_name_of_a_private_module() -> None:
     tree = ast.parse("from sidecar.a import _B, c\nfrom sidecar._d import E\nimport sidecar._f\nfrom os import _exit")
-    assert list(private_imports(tree)) == ["sidecar.a._B", "sidecar._d.E", "sidecar._f"]
-    assert list(private_imports(ast.parse("from sidecar import __version__"))) == []
+    assert list(private_imports(ast.walk(tree))) == ["sidecar.a._B", "sidecar._d.E", "sidecar._f"]
+    assert list(private_imports(ast.walk(ast.parse("from sidecar import __version__")))) == []
 
 
 def test_the_check_sees_a_function_and_a_method_that_nothing_uses() -> None:

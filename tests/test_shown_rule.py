@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from sidecar import errors, shown
 from sidecar.errors import FileNotFound, SidecarError
+from tests.sources import PACKAGE, modules, nodes_of, text_of
 
-PACKAGE = Path(__file__).resolve().parents[1] / "sidecar"
 DOORS = sorted(path for project in ("surfaces", "daemon", "tools") for path in (PACKAGE / project).rglob("*.py"))
 STREAM = re.compile(r"(std)?(out|err)|_?stream")
 VISIBLE = re.compile(r"(shown|style)\.\w+\(")
@@ -57,7 +56,7 @@ def test_json_that_somebody_may_see_is_written_by_the_one_function_for_it() -> N
     wrong = [
         path.relative_to(PACKAGE).as_posix()
         for path in DOORS
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.keyword) and node.arg == "ensure_ascii"
     ]
     assert set(wrong) == EXACT
@@ -65,7 +64,7 @@ def test_json_that_somebody_may_see_is_written_by_the_one_function_for_it() -> N
 
 def test_every_log_handler_of_ours_has_the_formatter_that_shows() -> None:
     handlers = re.compile(r"logging\.(Formatter|StreamHandler|FileHandler|basicConfig)\(")
-    assert [p.name for p in PACKAGE.rglob("*.py") if handlers.search(p.read_text(encoding="utf-8"))] == []
+    assert [p.name for p in modules() if handlers.search(text_of(p))] == []
 
 
 def test_the_rule_sees_what_it_is_for() -> None:

@@ -19,6 +19,7 @@ from sidecar.tools.search_results import SearchResult
 from sidecar.tools.semantic import NOTHING_INDEXED
 from sidecar.tools.service import Done, Service
 from sidecar.tools.wording import PALETTE, SHELL, Door, Wording
+from tests.sources import nodes_of
 from tests.tools.conftest import OneWorkspace, RealTools
 
 ROOT = Path(__file__).parents[2]
@@ -86,9 +87,8 @@ def test_the_commands_are_those_of_tools() -> None:
 def texts(path: Path) -> Iterator[str]:
     """The texts of a module without its docstrings; parts of an f-string one by one. A name that is put into a sentence
     elsewhere is one too."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    bare = {id(node.value) for node in nodes_of(path) if isinstance(node, ast.Expr)}
+    for node in nodes_of(path):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare:
             yield node.value
 
