@@ -20,6 +20,7 @@ from sidecar.engine.search.rank.scores_on_demand import ScoresOnDemand, best_fil
 from sidecar.engine.search.rank.term_postings import RecentTerms, postings_of
 from sidecar.engine.search.searcher import Searcher
 from tests.engine.search_index import SmallIndex, small_index
+from tests.examples import examples
 
 WORDS = ("alpha", "beta", "gamma", "delta", "omega", "sigma", "tau", "kappa")
 
@@ -42,7 +43,7 @@ queries = st.lists(st.sampled_from((*WORDS, "value", "absent")), unique=True, ma
 
 
 @given(commits, st.sets(names, max_size=4), queries, queries, st.integers(1, 2), st.integers(0, 2**32), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_every_score_is_the_same_to_the_bit(
     written: list[dict[str, str]],
     removed: set[str],

@@ -237,7 +237,7 @@ def test_the_comment_of_a_definition_that_is_too_big_with_it_stays_with_its_head
 
 
 def test_parsing_a_file_again_and_again_keeps_none_of_it() -> None:
-    text = "def convert(value):\n    return value + 1\n\n\n" * 2500
+    text = "def convert(value):\n    return value + 1\n\n\n" * 800
     parse_file("a.py", text, "python")
     tracemalloc.start()
     try:
