@@ -19,9 +19,9 @@ _IN_FOLDER = ("--workspace", "${workspaceFolder}")
 class AgentFile(NamedTuple):
     """A settings file of an agent. `files`: patterns for `Machine.path`; the first that exists counts, else the last.
 
-    `shape` makes an entry of the words that start the server, of which `options` are the last; `way` leads to it.
-    `form` is json, toml, or own: a file of sidecar's alone, whose text `shape` gives under the key "text".
-    `elsewhere` has the files of platforms that differ.
+    `shape` makes the entry from the command line that starts the server, which ends with `options`. `way` are the keys
+    that lead to the entry. `form` is json, toml, or own: a file of sidecar's alone, whose text `shape` gives under the
+    key "text". `elsewhere` has the files of platforms that differ.
     """
 
     files: Sequence[str]

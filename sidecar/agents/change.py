@@ -65,7 +65,7 @@ def is_there(agent: Agent, machine: Machine) -> bool:
 
 
 def pasted(settings: AgentFile, words: Sequence[str]) -> str:
-    """The entry as a text that a person puts into the file."""
+    """The entry as text that a person can paste into the file."""
     entry = _entry(settings, words)
     if settings.form == "own":
         return str(entry["text"])

@@ -31,9 +31,9 @@ def read(path: Path) -> str | None:
 
 
 def write(path: Path, text: str) -> str:
-    """Replaces a file by another text, at once and whole; a link stays and what it leads to is replaced.
+    """Replaces the content of a file in one step. If the path is a link, it replaces the file that the link leads to.
 
-    Returns the outermost path that was made; empty if the file was there. Raises PermissionDenied.
+    Returns the outermost folder or file that it has created; empty if the file existed. Raises PermissionDenied.
     """
     real = Path(os.path.realpath(path))
     made = "" if real.exists() else str(_first_missing(real))

@@ -28,7 +28,7 @@ class _Token(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """A value and where it stands. `comma`: one follows its last member. `tail`: where a new member may begin."""
+    """A value and its position. `comma`: whether one follows its last member. `tail`: where a new member may begin."""
 
     value: Any
     start: int
@@ -53,7 +53,7 @@ def value_at(text: str, way: Sequence[str]) -> Any:
 
 
 def nest(way: Sequence[str], value: object) -> object:
-    """`{"a": {"b": value}}` for the way a, b."""
+    """Nests the value under these keys: `{"a": {"b": value}}` for the way (a, b)."""
     for key in reversed(way):
         value = {key: value}
     return value
@@ -68,7 +68,7 @@ def printed(value: object, unit: str = "  ") -> str:
 
 
 def with_value(text: str, way: Sequence[str], value: object) -> str:
-    """The text in which the value stands at the end of the way; what is missing of the way is added.
+    """The text with the value at the end of the way. Adds the objects of the way that are missing.
 
     Raises NotChanged.
     """

@@ -1,6 +1,6 @@
-"""Remembers what was written into which file, so that exactly that can be taken back.
+"""Remembers what was written into which file, so that exactly that can be undone.
 
-Kept are places and a hash, never a text: settings of other programs may hold passwords.
+It stores positions and a hash, never text: other programs' settings may contain passwords.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class WriteRecord:
         self._path = path
 
     def of(self, file: Path) -> Written | None:
-        """What was written into a file; None if that is not known."""
+        """The record of what was written into this file; None if there is none."""
         entry = self._all().get(str(file))
         if not isinstance(entry, dict):
             return None

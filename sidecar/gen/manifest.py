@@ -55,8 +55,8 @@ def _table() -> Iterator[str]:
 
 
 def _property(one: Declaration) -> dict[str, Any]:
-    """A setting of scope `user` has VS Code's scope `machine`, so that no workspace can set it. What is allowed is said
-    by the limits, which the editor checks and shows."""
+    """The setting as VS Code declares it. One of scope `user` gets the scope `machine`, so that no workspace can set
+    it. The editor checks and shows the limits."""
     default = list(one.default) if isinstance(one.default, tuple) else one.default
     schema: dict[str, Any] = {
         "type": _TYPES.get(one.kind, "string"),

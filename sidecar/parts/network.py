@@ -223,15 +223,15 @@ class Server:
             if done and not _goes_on(response, done):
                 out.truncate(0)
                 sums, done = _Sums(file), 0
-            began, before, told = time.monotonic(), done, done
+            began, before, reported = time.monotonic(), done, done
             for block in response.iter_bytes():  # as they arrive: larger ones would hide that a server is slow
                 done += len(block)
                 if done > file.size:
                     break
                 out.write(block)
                 sums.add(block)
-                if done - told >= _BLOCK or done == file.size:
-                    report(told := done)
+                if done - reported >= _BLOCK or done == file.size:
+                    report(reported := done)
                 self._check_pace(url, began, done - before)
             out.flush()
             os.fsync(out.fileno())

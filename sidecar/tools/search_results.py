@@ -112,7 +112,7 @@ class SearchHit(CamelResult):
 
     @classmethod
     def of(cls, hit: Hit, explain: bool = False) -> SearchHit:
-        """The hit as a result spells it."""
+        """The hit with the names and formats of a result."""
         return cls(
             path=hit.path,
             content=hit.content,
@@ -187,7 +187,7 @@ def fenced(content: str, first: int) -> Iterator[str]:
 
 
 def notice_of(answer: SearchAnswer) -> str | None:
-    """One line on what the reader of the results has to know; None if there is nothing."""
+    """What a reader of these results must know, in one line; None if there is nothing."""
     weak = _NO_STRONG_MATCH if answer.weak and answer.hits else ""
     hidden = hidden_notice(hit.path for hit in answer.hits if hit.hidden)
     return " ".join(filter(None, (answer.notice, weak, hidden))) or None
@@ -382,7 +382,7 @@ def _telling_line(hit: Hit) -> tuple[int, str]:
 
 
 class FurtherCompact(CamelResult):
-    """The compact answer to one of `queries`; `q` is the question, the other fields as in `CompactResult`."""
+    """The compact answer to one of `queries`. `q` is the question; the other fields are those of `CompactResult`."""
 
     q: str
     r: list[CompactHit]

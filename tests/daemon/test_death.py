@@ -1,4 +1,4 @@
-"""Daemons that die or are told to leave, and clients that do: what goes on, and what is told to whom."""
+"""Daemons and clients that die or are told to leave: what goes on, and what each of the others learns."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def damage_index(data_folder: DataFolder) -> None:
         connection.execute("DROP TABLE files")
 
 
-def test_what_is_wrong_with_one_workspace_is_told_to_its_own_editor_only(
+def test_what_is_wrong_with_one_workspace_is_shown_in_its_own_editor_only(
     data_folder: DataFolder, tmp_path: Path
 ) -> None:
     damaged, sound = (write_workspace(tmp_path / name) for name in ("damaged", "sound"))
@@ -53,7 +53,7 @@ def test_what_is_wrong_with_one_workspace_is_told_to_its_own_editor_only(
         assert heard_until_the_stranger(other) == []
 
 
-def test_what_is_wrong_with_one_editors_settings_is_told_to_no_other_on_the_same_workspace(
+def test_what_is_wrong_with_one_editors_settings_is_shown_in_no_other_on_the_same_workspace(
     data_folder: DataFolder, work: Path
 ) -> None:
     with data_folder.lsp() as other, data_folder.lsp() as one:

@@ -163,7 +163,7 @@ def opening_of(replay: Replay) -> list[dict[str, Any]]:
     return frames
 
 
-def test_a_search_is_asked_again_once_and_a_second_death_is_told() -> None:
+def test_a_search_is_asked_again_once_and_a_second_death_is_reported() -> None:
     replay = agent()
     said(replay, call(2, "search_code"))
     assert replay.lost() == []

@@ -122,7 +122,7 @@ def test_a_shell_that_is_killed_leaves_nothing_running_in_the_daemon(data_folder
     assert eventually(lambda: data_folder.status()["sessions"] == [])
 
 
-def test_an_option_that_cannot_hold_is_refused_and_a_variable_is_told(served: DataFolder, work: Path) -> None:
+def test_an_option_that_cannot_hold_is_refused_and_a_variable_is_named(served: DataFolder, work: Path) -> None:
     with served.lsp() as editor:
         editor.start(work, initializationOptions={"maxFiles": 10})
         editor.request("sidecar/getIndexStatus")

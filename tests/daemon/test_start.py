@@ -263,7 +263,7 @@ def test_a_home_without_file_locks_is_one_sentence_and_the_session_goes_on(data_
     assert data_folder.processes() == {}
 
 
-def test_a_daemon_that_hangs_is_told_by_name_and_ended_by_stop(data_folder: DataFolder, work: Path) -> None:
+def test_a_daemon_that_hangs_is_reported_by_its_process_and_ended_by_stop(data_folder: DataFolder, work: Path) -> None:
     data_folder.run("daemon", "start")
     pid = data_folder.pid()
     os.kill(pid, signal.SIGSTOP)

@@ -54,13 +54,13 @@ def test_the_watcher_of_a_process_that_stays_does_not_go_on_with_it(large: Proje
     large.watcher = True
     workspace = large.open()
     done = cancel_a_creation(workspace)
-    told: queue.Queue[StatusAnswer] = queue.Queue()
-    workspace.on_change(told.put)
+    announced: queue.Queue[StatusAnswer] = queue.Queue()
+    workspace.on_change(announced.put)
     said_by_search(workspace)
-    while not told.get(timeout=30).watcher_active:
+    while not announced.get(timeout=30).watcher_active:
         pass
     large.write("src/heron.py", "def count_the_herons():\n    return 3\n")
-    while told.get(timeout=30).files == done:
+    while announced.get(timeout=30).files == done:
         pass
     assert workspace.status().files == done + 1
     assert find(workspace, "count the herons")[0] == "src/heron.py"

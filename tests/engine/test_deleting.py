@@ -33,17 +33,17 @@ def beside(project: Project, name: str) -> Project:
 def test_an_index_whose_folder_somebody_removed_is_not_there_and_is_made_anew_by_the_same_process(
     project: Project,
 ) -> None:
-    workspace, told = project.open(stay=0.0), list[str]()
+    workspace, announced = project.open(stay=0.0), list[str]()
     index(workspace)
-    workspace.on_change(lambda status: told.append(status.status))
+    workspace.on_change(lambda status: announced.append(status.status))
     assert find(workspace, "cookies")
     shutil.rmtree(project.home / "indexes")
     with pytest.raises(IndexNotFound):
         find(workspace, "cookies")
-    assert [workspace.status().status, told[-1]] == ["not_found"] * 2
+    assert [workspace.status().status, announced[-1]] == ["not_found"] * 2
     index(workspace)
     assert find(workspace, "cookies")[0] == "src/cookies.py"
-    assert [workspace.status().status, told[-1]] == ["ready"] * 2
+    assert [workspace.status().status, announced[-1]] == ["ready"] * 2
 
 
 def vectors_file(project: Project) -> Path:

@@ -49,7 +49,7 @@ def test_nothing_is_said_to_exist_behind_a_link(project: Project) -> None:
     assert not workspace.explain("system/hostname").exists
 
 
-def test_a_link_is_told_by_where_it_leads(project: Project) -> None:
+def test_a_link_is_explained_by_where_it_leads(project: Project) -> None:
     (project.root / "again.py").symlink_to("src/retry.py")
     (project.root / "passwords").symlink_to("/etc/hostname")
     workspace = project.open()

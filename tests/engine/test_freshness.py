@@ -79,7 +79,7 @@ def kept_by(apply: Callable[[Pending, IsCancelled], Pending], queue: ChangeQueue
     return applier
 
 
-def test_what_failed_stays_pending_is_told_with_its_reason_and_tried_again() -> None:
+def test_what_failed_stays_pending_is_reported_with_its_reason_and_tried_again() -> None:
     broken = threading.Event()
     broken.set()
     applied: list[Pending] = []
@@ -130,7 +130,7 @@ def test_what_is_noted_again_while_a_search_waits_does_not_make_its_answer_stale
         applier.stop()
 
 
-def test_what_is_still_pending_after_the_time_that_a_search_waits_is_told() -> None:
+def test_what_is_still_pending_after_the_time_that_a_search_waits_is_reported() -> None:
     go_on = threading.Event()
 
     def apply(pending: Pending, cancelled: IsCancelled) -> Pending:
@@ -186,7 +186,9 @@ def test_a_process_that_may_not_write_says_that_unsaved_text_is_not_searched(pro
         second.set_buffer("src/cookies.py", NEW)
 
 
-def test_text_that_came_before_the_index_was_found_to_be_held_elsewhere_is_told_in_the_answer(project: Project) -> None:
+def test_text_that_came_before_the_index_was_found_to_be_held_elsewhere_is_named(
+    project: Project,
+) -> None:
     holder = project.open()
     index(holder)
     second = project.open()

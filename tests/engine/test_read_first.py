@@ -100,16 +100,16 @@ def test_documentation_that_has_not_been_read_yet_is_not_said_to_be_missing(larg
 
 
 def test_while_code_is_read_first_an_answer_says_so_from_a_second_process_too(large: Project) -> None:
-    builder, told = large.open(), list[str]()
+    builder, notices = large.open(), list[str]()
     whole = 3 * OF_A_KIND + len(FILES)
 
     def look(done: int, total: int, message: str) -> None:
-        if 0 < done < total and not told:
-            told.append(builder.search(SearchRequest("function_7", mode="fts"), never_cancelled).notice)
-            told.append(large.open().search(SearchRequest("function_7", mode="fts"), never_cancelled).notice)
+        if 0 < done < total and not notices:
+            notices.append(builder.search(SearchRequest("function_7", mode="fts"), never_cancelled).notice)
+            notices.append(large.open().search(SearchRequest("function_7", mode="fts"), never_cancelled).notice)
 
     builder.refresh(look, never_cancelled)
-    assert [re.sub(r"\([\d,]+ ", "(N ", said) for said in told] == [
+    assert [re.sub(r"\([\d,]+ ", "(N ", said) for said in notices] == [
         f"The index is being built (N of {whole:,} files so far, code first); results are partial.",
         f"The index is being built by another process (N of {whole:,} files so far, code first); results are partial.",
     ]

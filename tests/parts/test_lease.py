@@ -201,7 +201,7 @@ def test_a_read_only_directory_is_permission_denied(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_a_file_system_without_locks_is_told_so_and_not_taken_for_another_process(tmp_path: Path) -> None:
+def test_a_file_system_without_locks_is_named_and_not_taken_for_another_process(tmp_path: Path) -> None:
     command = [sys.executable, str(PROJECT / "tests" / "without_locks.py"), sys.executable, "-c", HOLD, str(tmp_path)]
     ended = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False

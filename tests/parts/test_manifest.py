@@ -223,7 +223,7 @@ def test_a_transaction_that_fails_leaves_nothing(manifest: Manifest, slots: Slot
     assert not manifest.connection.in_transaction
 
 
-def test_a_database_error_inside_leaves_nothing_either_and_is_told(manifest: Manifest) -> None:
+def test_a_database_error_inside_leaves_nothing_either_and_is_raised(manifest: Manifest) -> None:
     before = everything(manifest)
     with pytest.raises(IndexCorrupt), manifest.transaction() as connection:
         manifest.put_file(new_file("a.py", ["x"]), [11], 1)

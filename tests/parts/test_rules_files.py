@@ -125,7 +125,9 @@ LONG_APART = "".join(f"{'[a-z]*' * 600}q{number}\n" for number in range(500))
     "text", [ALIKE, LONG, LONG_APART, "a" * 1000 + "\n" + "secret.txt\n" * (MAX_RULES_BYTES // 11)]
 )
 @pytest.mark.parametrize("name", [".gitignore", ".sidecarignore"])
-def test_a_folder_with_more_rules_than_are_gone_by_is_left_out_and_told(tmp_path: Path, name: str, text: str) -> None:
+def test_a_folder_with_more_rules_than_are_applied_is_left_out_and_reported(
+    tmp_path: Path, name: str, text: str
+) -> None:
     for path in ("a.py", "sub/secret.txt", "sub/b.py", "sub/inner/c.py"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("x = 1\n")

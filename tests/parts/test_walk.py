@@ -392,20 +392,20 @@ def test_a_limit_keeps_what_matters_most_and_not_what_comes_first_in_the_alphabe
     ]
     assert kept(walker(tmp_path, max_files=len(MANY_KINDS))) == sorted(MANY_KINDS)
     judge = walker(tmp_path, max_files=3)
-    told = judge.walk()
-    assert told.first_beyond == "tools/testing/test_slab.c"
-    for item in told.skipped:
+    result = judge.walk()
+    assert result.first_beyond == "tools/testing/test_slab.c"
+    for item in result.skipped:
         assert judge.decide(item.path) == item.decision == judge.subtree(item.path).skipped[0].decision
         assert judge.found(item.path) == item
-    assert all(judge.decide(found.path).indexed for found in told.files)
+    assert all(judge.decide(found.path).indexed for found in result.files)
 
 
 def test_a_later_walker_applies_the_limit_as_the_whole_walk_did_and_keeps_what_is_kept(tmp_path: Path) -> None:
     for path in MANY_KINDS:
         write(tmp_path, path)
-    told = walker(tmp_path, max_files=2).walk()
+    result = walker(tmp_path, max_files=2).walk()
     later = walker(tmp_path, max_files=2)
-    later.leave_out_from(told.first_beyond, lambda path: path == "aaa.json")
+    later.leave_out_from(result.first_beyond, lambda path: path == "aaa.json")
     write(tmp_path, "mm/new.c")
     write(tmp_path, "mm/very/deep/down/in/new.c")
     assert later.decide("mm/new.c").indexed

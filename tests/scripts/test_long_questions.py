@@ -50,8 +50,8 @@ def test_trailers_are_not_asked() -> None:
 
 
 def test_what_only_looks_like_a_trailer_is_asked() -> None:
-    told = "Note: the state is kept by\nError: unexpected end of line"
-    assert text(f"Forget the state\n\n{told}\n\n{PROSE}").startswith(f"Forget the state\n\n{told}")
+    block = "Note: the state is kept by\nError: unexpected end of line"
+    assert text(f"Forget the state\n\n{block}\n\n{PROSE}").startswith(f"Forget the state\n\n{block}")
     fixed = "Fixes #12, where a comment was read as a string."
     assert fixed in text(f"Forget the state\n\n{fixed}\n{PROSE}")
 
@@ -78,8 +78,8 @@ def test_a_merge_that_was_squashed_with_its_commits_listed_is_left_out() -> None
 
 
 def test_a_list_that_somebody_wrote_is_asked() -> None:
-    told = "* strings that are continued\n* comments after them\n* what follows a comment"
-    assert told in text(f"Forget the state\n\n{PROSE}\n\n{told}")
+    block = "* strings that are continued\n* comments after them\n* what follows a comment"
+    assert block in text(f"Forget the state\n\n{PROSE}\n\n{block}")
 
 
 def test_a_bump_by_a_bot_is_left_out() -> None:

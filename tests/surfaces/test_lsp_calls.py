@@ -387,7 +387,7 @@ def test_requests_are_answered_while_an_index_is_made(client: LspClient, folder:
     assert failed.value.number == -32800
 
 
-def test_status_is_told_at_the_start_and_at_every_change(client: LspClient, folder: Path) -> None:
+def test_status_is_sent_at_the_start_and_at_every_change(client: LspClient, folder: Path) -> None:
     client.start(folder)
     first = client.expect_method("sidecar/status")
     assert (first["workspace"], first["uri"], first["status"]) == (str(folder), folder.as_uri(), "not_found")

@@ -1,9 +1,9 @@
-"""Arrays in one file, which is derived from something else and can be made again: written whole, read whole, and not
-believed if a single bit has changed.
+"""Arrays in one file that can be made again at any time. It is written and read as a whole, and refused if a single bit
+has changed.
 
-It is read into memory and not mapped: a mapped file that somebody cuts off ends the process, and reading 60 MB takes
-30 ms. The layout: 64 hexadecimal digits of SHA-256 over all that follows, a line of JSON, the arrays one after the
-other; each begins at a multiple of 64 bytes, because numpy copies what is not aligned before it computes.
+It is read into memory and not mapped: a mapped file that somebody cuts off ends the process, and reading 60 MB takes 30
+ms. The layout: 64 hexadecimal digits of SHA-256 over all that follows, a line of JSON, then the arrays; each begins at
+a multiple of 64 bytes, because numpy copies what is not aligned before it computes.
 """
 
 from __future__ import annotations

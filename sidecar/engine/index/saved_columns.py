@@ -53,7 +53,7 @@ class SavedColumns:
             self._writing = beside(lambda: write_arrays(self._path, _content_of(arrays, identity)))
 
     def finish(self, arrays: Arrays | None, identity: Identity, *, keep: bool) -> None:
-        """Waits until what is being written has been, and saves these arrays if they are newer and `keep` says so."""
+        """Waits for the write in progress, then saves these arrays if they are newer and `keep` says so."""
         if self._writing is not None:
             self._writing.result()
         if keep and arrays is not None and arrays.revision != self._revision:

@@ -21,7 +21,7 @@ _FORMAT = 1
 
 
 class SealedFiles:
-    """The files of one manifest: block n is in the file n. Not thread-safe."""
+    """The sealed files of one manifest: file n contains block n. Not thread-safe."""
 
     def __init__(self, folder: Path, identity: Mapping[str, object], highest_id: Callable[[], int]) -> None:
         """`identity`, values of JSON, says which manifest and which model the vectors are of; `highest_id` is the

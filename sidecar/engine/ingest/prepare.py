@@ -72,8 +72,8 @@ class ExpectedChunk:
 class Recall:
     """A file that was indexed elsewhere, to be compared with the one on disk. `size` is in bytes.
 
-    `blob` is the id that git has for its content; empty if `sha256` says what the content has to be. `chunks` are those
-    whose texts are wanted.
+    Its content must have git's blob id `blob` or, if that is empty, the hash `sha256`. `chunks` are those whose texts
+    are wanted.
     """
 
     path: str

@@ -250,11 +250,11 @@ class StoreSync:
         return not self._stop.is_set()
 
     def _waits(self) -> bool:
-        """Whether a server has not answered, and it is too early to try it again."""
+        """Whether the server did not answer and it is too early to try again."""
         return time.monotonic() < self._again_at
 
     def _announce_failure(self, error: StoreFailed) -> None:
-        """Has the thread look after the store, because a search has found that it fails."""
+        """Wakes the thread to repair the store, because a search has found that it fails."""
         with self._flags:
             if not self._usable:
                 return

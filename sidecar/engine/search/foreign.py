@@ -143,7 +143,7 @@ def _is_compound(folded: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _from_german(word: str) -> str:
-    """The English words for a German one, or for the words that it is made of; empty if they are unknown."""
+    """The English words for a German word, or for the words that a compound consists of; empty if unknown."""
     if len(word) > _LONGEST_WORD:
         return ""
     folded = fold_accents(word).casefold()
@@ -170,7 +170,7 @@ def _german_key(folded: str) -> str:
 
 
 def _known(german: str) -> str:
-    """The English words for a folded German one, as it is listed or in another of its forms; empty if it is unknown."""
+    """The English words for a German word without diacritics, in its listed form or another one; empty if unknown."""
     english = _dictionary("german").english
     return english.get(german) or english.get(_german_key(german), "")
 

@@ -43,8 +43,9 @@ class TextSpan(NamedTuple):
 class FileMention:
     """A file or a dotted module as the text names it. `path` has slashes and no drive.
 
-    `depth` is 0 if no traceback has it; else its position among the frames, from 1 for the place of the failure.
-    `dotted` is true for a module, a class or a function that is written with dots, whose last parts may be no file.
+    `depth` is its position among the traceback's frames, 1 for the place of the failure; 0 if it is in no traceback.
+    `dotted` is true for a module, class or function written with dots; its last parts need not be part of the file's
+    path.
     """
 
     path: str
@@ -73,7 +74,7 @@ class LongText:
 
     @property
     def prose(self) -> str:
-        """What is neither code nor a frame."""
+        """The text without its code and its traceback frames."""
         kept, last = [], 0
         for start, end in sorted((*self.code, *self.frames)):
             if start >= last:
@@ -308,7 +309,8 @@ _GOES_ON = re.compile(r"[./]\w")
 
 
 def _written(text: str) -> Iterator[str]:
-    """Words with inner capitals or underscores, called, or the last of those that dots join."""
+    """Words that look like identifiers: with inner capitals or underscores, followed by a call, or last in a dotted
+    name."""
     for match in _WORD.finditer(text):
         word, start, end = match.group(), match.start(), match.end()
         called = text.startswith("(", end) and not text.startswith("(s)", end)
@@ -336,7 +338,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w++(?:\.[A-Za-z_]\w++)++")
 
 
 def _files(text: str, frames: list[_Frame]) -> tuple[FileMention, ...]:
-    """Those of frames, innermost first, then the others in the order of the text, each path once."""
+    """The files of traceback frames, innermost first, then the other files in the order of the text; each path once."""
     found: dict[str, FileMention] = {}
     for depth, frame in enumerate(_innermost_first(frames), 1):
         found.setdefault(frame.path, FileMention(frame.path, frame.at, depth))

@@ -48,8 +48,8 @@ def message_words(text: str) -> tuple[str, ...]:
 
 
 def said_in(code: str, message: Sequence[str]) -> float:
-    """The largest share of the message's words that two neighbouring lines with literals have in its order, 0-1; 0 for
-    two words and fewer."""
+    """The largest share of the message's words, 0-1, that two neighbouring lines with literals contain in the message's
+    order; 0 for a message of at most two words."""
     told_in = _finder(tuple(message)).findall
     lines = [told_in(line.lower()) if _LITERAL.search(line) else [] for line in code.split("\n")]
     most = 0

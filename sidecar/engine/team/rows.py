@@ -121,7 +121,7 @@ def read_files(folder: Path, chunks: int) -> FileRows:
 
 
 def _is_inside(path: str) -> bool:
-    """Whether this is a relative path in its normal form, which leads nowhere else on any system."""
+    """Whether this is a relative path in normal form, so that it stays inside the workspace on every system."""
     parts = path.split("/")
     return all(part not in ("", ".", "..") for part in parts) and "\\" not in path and not re.match("[A-Za-z]:", path)
 

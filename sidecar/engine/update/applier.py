@@ -117,8 +117,8 @@ class ChangeApplier:
         self._on_change()
 
     def note(self, changes: Changes) -> None:
-        """Notes what a watcher has noticed; see `add`. Under git, what no commit has brought waits for one, save where
-        nobody knows what has changed."""
+        """Notes changes that a watcher has reported; see `add`. Under the strategy git, changed files wait for the next
+        commit, unless it is unknown which files have changed."""
         if self.strategy == "git" and not changes.head_moved and EVERYTHING not in changes.rescan:
             self._await_commit(Pending(set(changes.paths), set(changes.rescan)))
             self._on_change()

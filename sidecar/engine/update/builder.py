@@ -292,7 +292,7 @@ def _is_as_known(found: FoundFile, known: KnownFile | None) -> bool:
 
 
 def _notice(generation: Generation) -> str:
-    """Why nothing is indexed, or what a limit of the settings left out, in one line; empty if neither.
+    """One line that says why nothing is indexed, or what a limit in the settings has left out; else empty.
 
     The report counts everything else.
     """

@@ -301,7 +301,7 @@ class LiveUpdate:
     def awaiting_commit(self) -> Collection[str]:
         """The paths whose saved changes waited for the next commit, checkout or merge when they were reported.
 
-        A job may have brought them in since.
+        A job may have indexed them since.
         """
         applier = self._applier
         return applier.awaiting.pending().paths if applier is not None and applier.strategy == "git" else ()
@@ -318,8 +318,8 @@ class LiveUpdate:
         return Staleness(looks_over=True) if moved else None
 
     def pending(self) -> int:
-        """How many paths and folders are known to have changed, save those that wait for a commit; 0 while it does not
-        run."""
+        """The number of paths and folders that are known to have changed, without those that wait for a commit; 0 while
+        live update does not run."""
         return self._queue.pending().count() if self.running else 0
 
     def shortfall(self) -> Staleness:

@@ -43,7 +43,7 @@ class WholeLengths:
 
 
 def take_out(connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids) -> Iterator[TermBlock]:
-    """The postings of these chunks and files, in blocks. Both arrays ascend; the one at position i becomes i + 1."""
+    """The postings of these chunks and files, in blocks. Both arrays ascend; the id at position i becomes i + 1."""
     terms = [t for (t,) in connection.execute("SELECT DISTINCT term FROM lexical_postings ORDER BY term")]
     segments = [s for (s,) in connection.execute("SELECT segment FROM lexical_segments")]
     marks = ",".join(map(str, segments))
@@ -64,7 +64,7 @@ def take_out(connection: sqlite3.Connection, chunk_ids: Ids, file_ids: Ids) -> I
 
 
 def _numbered(blobs: Sequence[tuple[int, bytes]], ids: Ids, step: int) -> dict[int, bytes]:
-    """The postings by the place of their term, of those keys whose id (key // step) is in `ids`."""
+    """The postings whose id (key // step) is in `ids`, grouped by their term's position."""
     if not blobs or not len(ids):
         return {}
     keys, tfs, sizes = decode_all([blob for _, blob in blobs])

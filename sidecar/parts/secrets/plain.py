@@ -1,7 +1,7 @@
 """Values that a name calls a password, a token or a key, although nothing in the value itself looks like a secret.
 
-The index keeps such values: its rules (`places.py`) ask for more, because a file loses words by them. A result shows
-them as asterisks. Judges single passages of a file by line. Cheap to import.
+The index keeps such values, because masking them would cost a file words; its own rules (`places.py`) are stricter. A
+result shows them as asterisks. Works line by line on single passages. Cheap to import.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _lines_with_words(text: str) -> Iterator[int]:
 
 
 def _telling_lines(text: str, lines: Sequence[int], telling: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Where to look: from a little before the first such name of a line to the end of the next line, but not further
-    than `_EXAMINED`, so that no text takes long."""
+    """The pieces to examine: each begins a little before the first such name of a line and ends with the next line, or
+    after `_EXAMINED` characters, so that no text takes long."""
     for start in lines:
         end: int = start - 1
         for _ in range(_PAIR_LINES):

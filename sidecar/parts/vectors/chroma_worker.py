@@ -188,8 +188,8 @@ def _serve(directory: str, opening: dict[str, Any], requests: BinaryIO, replies:
 
 
 def _identity(directory: Path) -> str:
-    """What distinguishes this directory from all others: random, kept in a file of its own, and moved along with it. A
-    Chroma file of another index, put in place of this one's, was made for another. Raises OSError."""
+    """This directory's random identity, which is stored in a file in it and moves with it. A Chroma file of another
+    index, put in place of this one's, was made for another. Raises OSError."""
     file = directory / "identity"
     if not file.exists():
         file.write_text(uuid.uuid4().hex, "ascii")

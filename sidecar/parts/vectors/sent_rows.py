@@ -114,7 +114,7 @@ class SentRows:
         return _names([row[0] for row in rows])
 
     def pages(self, collection: str, rows: int) -> Iterator[tuple[Ids, Names]]:
-        """All slots with their names, in the order of slots, so many at a time."""
+        """Yields all slots with their names, ascending by slot, in pages of the given size."""
         after = -(2**63)
         while True:
             with self._reading() as read:

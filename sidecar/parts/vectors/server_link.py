@@ -1,6 +1,6 @@
 """The way to a Chroma server: a process that has Chroma's client in it, started, asked and ended.
 
-Every failure is told as StoreFailed. `facts["away"]` true: the server cannot be asked for the moment, whatever the
+Every failure is raised as StoreFailed. `facts["away"]` true: the server cannot be asked for the moment, whatever the
 cause. `facts["rebuild"]` true: it has lost what it held, or it can never be asked for it again.
 """
 

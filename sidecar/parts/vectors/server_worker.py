@@ -1,10 +1,10 @@
 """The process that talks to a Chroma server: `python -I -m sidecar.parts.vectors.server_worker FOLDER`.
 
-`server_link.py` starts it. It uses Chroma's own client, which takes half a second to import and knows no timeout: who
-has waited long enough ends the process. What it is told first (the address, the headers, the collections) arrives on
-stdin, because other programs can read arguments.
+`server_link.py` starts it. It uses Chroma's own client, which takes half a second to import and has no timeout: a
+caller that has waited long enough ends the process. The address, the headers and the collections arrive on stdin,
+because other programs can read a process's arguments.
 
-Rows are named by 16 bytes, given as two int64, which a server knows as 32 hexadecimal digits.
+A row's name is 16 bytes, passed as two int64; the server stores it as 32 hexadecimal digits.
 """
 
 from __future__ import annotations

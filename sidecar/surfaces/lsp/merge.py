@@ -60,7 +60,7 @@ def _slowest(answers: Answered, field: str) -> dict[str, float]:
 
 
 def _further(answers: Answered, field: str, offset: int, page: int) -> dict[str, list[dict[str, Any]]]:
-    """The merged answers to the further questions, which every folder was asked in the same order."""
+    """The merged answers to all questions but the first. Every folder was asked them in the same order."""
     questions = zip(*([(folder, one) for one in answer.get(field, ())] for folder, answer in answers), strict=True)
     merged = [merge_searches(question, offset, page) for question in questions]
     return {field: merged} if merged else {}

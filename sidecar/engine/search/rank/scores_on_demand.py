@@ -231,7 +231,7 @@ def best_files(bounds: Floats, score: Callable[[Rows], Floats], limit: int) -> F
 def score_on_demand(
     snapshot: SearchedSnapshot, columns: IndexColumns, terms: Sequence[str], title: Sequence[str]
 ) -> WordScores:
-    """The scores of a query's terms. Those of a long question count half, and those of its title half."""
+    """The scores of a query's terms. Of a long question, the text and the title count half each."""
     whole = ScoresOnDemand(snapshot, columns, terms)
     return MixedScores(ScoresOnDemand(snapshot, columns, title), whole, columns) if title else whole
 
