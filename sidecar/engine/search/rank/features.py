@@ -40,8 +40,8 @@ def best_chunk(e: Signals) -> Floats:
 
 
 def defines_sought(e: Signals) -> Floats:
-    """The weight of the file's definition of an identifier in the query: an identifier is looked for where it is
-    defined."""
+    """The weight of the file's definition of an identifier in the query: who names an identifier usually wants its
+    definition."""
     return e.sought
 
 
@@ -57,7 +57,7 @@ def defines_word(e: Signals) -> Floats:
 
 
 def named_so(e: Signals) -> Floats:
-    """Whether the file itself bears a name in the query; a share if it bears one plain word of several."""
+    """1 if the file's own name is a name in the query; a share of 1 if it is one of several plain words."""
     return e.stems
 
 
@@ -67,25 +67,25 @@ def similarity(e: Signals) -> Floats:
 
 
 def is_test(e: Signals) -> Floats:
-    """Tests repeat the words of what they test. 0 if the query asks for tests."""
+    """1 for a test, because tests repeat the words of what they test. 0 if the query asks for tests."""
     return _unlike_others(e.paths[:, 0]) * np.float32(not e.query.wants_tests)
 
 
 def is_example(e: Signals) -> Floats:
-    """Examples and benchmarks use what other files define. 0 if the query asks for them."""
+    """1 for examples and benchmarks, because they use what other files define. 0 if the query asks for them."""
     return _unlike_others(e.paths[:, 1]) * np.float32(not e.query.wants_examples)
 
 
 def is_foreign(e: Signals) -> Floats:
-    """Vendored, generated, kept for compatibility, or for a rarer platform, and so rarely the code that is meant. The
-    platform does not count if the query names one."""
+    """How surely the file is vendored, generated, kept for compatibility or made for a rarer platform, 0-1: such code
+    is rarely meant. The platform does not count if the query names one."""
     platform = e.paths[:, 3] * np.float32(not e.query.wants_platform)
     return _unlike_others(np.maximum(e.paths[:, 2], platform))
 
 
 def is_prose(e: Signals) -> Floats:
-    """Manuals, changelogs, settings and data use the words of the code that they are about. 0 if the query asks for
-    them, and for records if it asks for those."""
+    """1 for manuals, changelogs, settings and data, because they use the words of the code that they describe. 0 if the
+    query asks for them; 0 for records if it asks for those."""
     prose = e.path_table.prose[e.files]
     if e.query.wants_records:
         prose = prose * (1 - e.paths[:, 4])
@@ -93,14 +93,14 @@ def is_prose(e: Signals) -> Floats:
 
 
 def is_record(e: Signals) -> Floats:
-    """Catalogues of translations, lists of changes, lock files and fixtures have the words of the code and of questions
-    about it. 0 if the query asks for them."""
+    """1 for translations, lists of changes, lock files and fixtures, because they contain the words of the code and of
+    questions about it. 0 if the query asks for them."""
     return _unlike_others(e.paths[:, 4]) * np.float32(not e.query.wants_records)
 
 
 def tests_others(e: Signals) -> Floats:
-    """Like `is_test`, but 0 for a test that bears the name of one of the three likeliest files: what a change to these
-    touches next."""
+    """Like `is_test`, but 0 for a test that is named after one of the three likeliest files: who changes such a file
+    needs its test next."""
     return is_test(e) * (1 - e.tests_of_likely)
 
 
@@ -110,7 +110,8 @@ def named_in_text(e: Signals) -> Floats:
 
 
 def says_message(e: Signals) -> Floats:
-    """How much of an error message one of the file's literals says: what is pasted is looked for where it is built."""
+    """How much of an error message one of the file's literals contains: who pastes a message looks for the place that
+    builds it."""
     return e.groups.best(e.message)
 
 
