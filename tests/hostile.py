@@ -52,6 +52,23 @@ def hostile_files(
             yield HostileFile(language, pattern, name, PATTERNS[pattern](size))
 
 
+RULES_FILES = (".gitignore", ".sidecarignore", ".gitattributes")
+RULES = (
+    *("secret-{}.txt", "/dir{}/x", "*.x{}", "pre{}*", "d/*.x{}", "**/x{}/*", "a{}*b", "*w{}v*", "x{}/**", "[a-f]x{}"),
+    *("!{}.py", "?{}?", "module_{}.p", "src/part1/module_{}.pyx", "**/part{}*/**"),
+)
+"""Lines, of which each has a number of its own."""
+
+
+def hostile_rules(lines: int = 100_000) -> Iterator[HostileFile]:
+    """Files of rules of that many lines; `language` is the name that makes one a file of rules."""
+    for name in RULES_FILES:
+        end = " linguist-generated\n" if name == ".gitattributes" else "\n"
+        for rule in RULES:
+            text = "".join(rule.format(number) + end for number in range(lines))
+            yield HostileFile(name, rule, rule, text.encode())
+
+
 def _filled(unit: str, size: int, end: str = "\n") -> bytes:
     """The unit over and over on lines of some `_WIDTH` characters."""
     line = unit * max(1, _WIDTH // len(unit)) + end

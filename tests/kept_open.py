@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -68,9 +70,11 @@ class Door:
         assert done.returncode == 0, f"{line}: {done.stdout!r} {done.stderr!r}"
 
     @contextmanager
-    def started(self) -> Iterator[subprocess.Popen[bytes]]:
+    def started(self, stderr: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
         pipe = subprocess.PIPE
-        with subprocess.Popen(self._command, cwd=self.work, env=self._env, stdin=pipe, stdout=pipe) as process:
+        with subprocess.Popen(
+            self._command, cwd=self.work, env=self._env, stdin=pipe, stdout=pipe, stderr=stderr
+        ) as process:
             try:
                 yield process
                 assert process.poll() is None, f"{self._command} ended with {process.returncode}"
@@ -98,6 +102,33 @@ def editor(door: Door) -> Iterator[Search]:
     with door.started() as process:
         exchange(process, framed(first) + framed(ready) + framed(create), until=b'"create"')
         yield lambda: exchange(process, framed(search), until=MARK)
+
+
+@contextmanager
+def remote_editor(door: Door) -> Iterator[Search]:
+    """One that connects to a port."""
+    create = {"jsonrpc": "2.0", "id": "create", "method": "sidecar/createIndex", "params": {}}
+    (first, ready, search), _ = lsp(door.work)
+    with door.started(subprocess.PIPE) as process:
+        assert process.stderr is not None
+        announced = re.fullmatch(
+            r"sidecar: LSP on (.+):(\d+); the token is in (.+)\n", process.stderr.readline().decode()
+        )
+        assert announced is not None
+        host, port, token_file = announced.groups()
+        first["params"]["initializationOptions"] = {"token": Path(token_file).read_text("utf-8").strip()}
+        with socket.create_connection((host, int(port))) as connection:
+
+            def say(said: bytes, until: bytes) -> None:
+                connection.sendall(said)
+                seen = b""
+                while until not in seen:
+                    block = connection.recv(1 << 16)
+                    assert block, seen
+                    seen += block
+
+            say(framed(first) + framed(ready) + framed(create), b'"create"')
+            yield lambda: say(framed(search), MARK)
 
 
 @contextmanager
@@ -176,6 +207,7 @@ def main() -> None:
             shell(Door(work, homes / "shell")),
             editor(Door(work, None, "--stdio")),
             editor(Door(work, homes / "editor", "--stdio", "--offline")),
+            remote_editor(Door(work, homes / "port", "--tcp", "127.0.0.1:0")),
             agent(Door(work, None, "mcp")),
             agent(Door(work, homes / "agent", "mcp", "--offline")),
             script(Door(work, None, "serve", "--json")),

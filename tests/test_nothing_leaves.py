@@ -78,6 +78,7 @@ def test_every_door_and_every_worker_is_watched(kept_open: tuple[Path, Trace]) -
     doors = (
         "--stdio",
         "--stdio --offline --standalone",
+        "--tcp 127.0.0.1:0 --standalone",
         "mcp",
         "mcp --offline --standalone",
         "serve --json",

@@ -6,6 +6,7 @@ of a hostile workspace. The protocol between the two processes is not part of th
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -25,6 +26,14 @@ _BOOTSTRAP = (
     "sys.exit(import_module(sys.argv[2]).main(*sys.argv[3:]))"
 )
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
+
+
+def waited_for_processor_s(pid: int) -> float:
+    """For how many seconds in all this process was ready to run while others ran. 0 where the system does not count
+    that (only Linux does), or if there is no such process."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    return 0.0
 
 
 def start_child(

@@ -22,7 +22,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from sidecar.model import Decision, Rule
 from sidecar.parts.git_places import info_exclude, repository_above, user_ignore_file
-from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, TooManyRules, piece_of
+from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, TooManyRules, in_slices, piece_of
 from sidecar.small_files import TooLarge, read_small_file, stat_if_there
 
 GITIGNORE = ".gitignore"
@@ -94,7 +94,7 @@ class RuleFile:
 def parse_patterns(text: str) -> tuple[Pattern, ...]:
     """The patterns of an ignore file. A malformed pattern matches nothing and does not affect the others."""
     lines = unicodedata.normalize("NFC", text.removeprefix("\ufeff")).split("\n")
-    parsed = (_parse_line(number, line.removesuffix("\r")) for number, line in enumerate(lines, 1))
+    parsed = (_parse_line(number, line.removesuffix("\r")) for number, line in enumerate(in_slices(lines), 1))
     return tuple(pattern for pattern in parsed if pattern is not None)
 
 

@@ -10,11 +10,13 @@ The others are tried as regular expressions, and only on paths that have the pie
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
+T = TypeVar("T")
 Kind: TypeAlias = Literal["name", "path", "suffix", "prefix", "within", "folder", "any"]
 
 MAX_RULES_BYTES = 4 * 1024 * 1024
@@ -35,6 +37,22 @@ _LITERAL_AND_STAR = re.compile(r"([^*?\[\\]+)\*")
 _WITHIN = 4
 """The maximum length of a piece from the middle of a name."""
 _NEVER = re.compile(r"(?!)")
+
+
+_SLICE = 64
+_PAUSE_S = 0.0005
+
+
+def in_slices(items: Iterable[T]) -> Iterator[T]:
+    """The items. After every few of them, other threads of this process run, if they want to.
+
+    Many lines take a second of Python, and a search that another thread makes meanwhile would wait for the interpreter
+    for 5 ms at each of its steps.
+    """
+    for number, item in enumerate(items, 1):
+        if number % _SLICE == 0:
+            time.sleep(_PAUSE_S)
+        yield item
 
 
 class TooManyRules(ValueError):
@@ -165,7 +183,7 @@ class PatternIndex:
     def __init__(self, globs: Sequence[Glob]) -> None:
         self._globs = globs
         self._filed: dict[Kind, _Filed] = {}
-        for number, glob in enumerate(within_bounds(globs)):
+        for number, glob in enumerate(within_bounds(in_slices(globs))):
             self._filed.setdefault(glob.piece.kind, _Filed()).add(number, glob)
         self._lengths = {kind: filed.lengths() for kind, filed in self._filed.items()}
 

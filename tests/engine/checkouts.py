@@ -16,7 +16,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -116,13 +116,13 @@ class Switcher:
         self._processes = multiprocessing.get_context("forkserver")
         self._processes.set_forkserver_preload(["tests.engine.checkouts"])
 
-    def run(self, runs: int) -> Outcome:
+    def run(self, numbers: Iterable[int]) -> Outcome:
         outcome = Outcome()
         with contextlib.ExitStack() as stack:
             talk = stack.enter_context(self._child())
             talk("refresh")
             talk("join")
-            for number in range(runs):
+            for number in numbers:
                 job, end = self._random.choice(JOBS), self._random.choice(ENDS)
                 outcome.by_kind[f"{job} {end}"] += 1
                 talk("until", "README.md")

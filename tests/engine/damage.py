@@ -22,7 +22,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -224,9 +224,10 @@ class Breaker:
         self._images = {root: self._image(asked, root) for root in (self._work, self._other)}
         asked.end()
 
-    def run(self, cases: int, only: int | None = None, tell: Callable[[str], None] = lambda _: None) -> Outcome:
+    def run(self, numbers: Iterable[int], tell: Callable[[str], None] = lambda _: None) -> Outcome:
+        """Each number is a case of its own; `tell` gets each fault at once."""
         outcome = Outcome()
-        for number in [only] if only is not None else range(cases):
+        for number in numbers:
             chance = random.Random(f"{self._seed}/{number}")
             case = self._choose(number, chance)
             outcome.cases += 1

@@ -11,7 +11,7 @@ import random
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -123,9 +123,9 @@ class Killer:
         for number in range(files):
             self._write(number)
 
-    def run(self, kills: int) -> Outcome:
+    def run(self, kills: Iterable[int]) -> Outcome:
         outcome = Outcome()
-        for _ in range(kills):
+        for _ in kills:
             action = self._random.choice(ACTIONS)
             outcome.by_action[action] += 1
             in_flight = self._kill_one(action, outcome)

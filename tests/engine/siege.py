@@ -13,14 +13,15 @@ import shutil
 import signal
 import statistics
 import subprocess
-import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from sidecar.engine.ingest.worker_pool import WorkerPool
 from sidecar.engine.ingest.worker_process import start_worker
@@ -31,7 +32,11 @@ from sidecar.model import SearchRequest, Workspace, never_cancelled, no_progress
 from tests.hostile import HostileFile
 
 QUERIES = ("parse json decoder", "open a connection", "raise an error", "encode unicode string")
-HEARTBEAT_S = 0.02
+_PAUSE_S = 0.05
+"""Between two searches: a delay of 150 ms cannot fall between them, and they leave the processor to the files."""
+RULED = 300
+Started: TypeAlias = Iterable[subprocess.Popen[bytes]]
+Attack: TypeAlias = Callable[[Workspace, Path, "Siege", Started], None]
 _ENDED_BY_US = (None, 0, -signal.SIGKILL)
 """What `poll` says of a process that lives, or that had nothing more to do."""
 
@@ -53,30 +58,46 @@ class Fate:
         return self.outcome.startswith("lines: ")
 
 
+@dataclass(frozen=True)
+class Search:
+    """`queued_ms` of its `took_ms` its thread, or the one that indexes, was ready to run and other programs ran."""
+
+    took_ms: float
+    queued_ms: float
+
+    @property
+    def own_ms(self) -> float:
+        return max(0.0, self.took_ms - self.queued_ms)
+
+
 @dataclass
 class Siege:
-    """What came of it. Times in ms; a delay is what a search took above the median of the undisturbed ones, less what
-    a process that only sleeps was held up meanwhile."""
+    """What came of it. `undisturbed` are ms of searches, without what they waited for a processor."""
 
     fates: list[Fate] = field(default_factory=list)
     undisturbed: list[float] = field(default_factory=list)
-    searches: list[tuple[float, float]] = field(default_factory=list)
-    held_up: list[tuple[float, float]] = field(default_factory=list)
+    searches: list[Search] = field(default_factory=list)
     ended: int = 0
     largest_mb: float = 0.0
     own_mb: float = 0.0
 
     def delays(self) -> list[float]:
+        """What each search took, in ms, above the median of the undisturbed ones; without waits for a processor."""
         usual = statistics.median(self.undisturbed)
-        return [max(0.0, took - usual - self._machine(at, took)) for at, took in self.searches]
-
-    def _machine(self, at: float, took: float) -> float:
-        """The longest that the machine held anybody up during this search."""
-        return max((late for when, late in self.held_up if at - 0.1 <= when <= at + took / 1000 + 0.1), default=0.0)
+        return [max(0.0, search.own_ms - usual) for search in self.searches]
 
 
 def besiege(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3.0) -> Siege:
     """Into `folder`, which is empty. A language's files are gone before the next one's come."""
+    return _besiege(folder, partial(_index_all, files), undisturbed_s)
+
+
+def besiege_by_rules(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3.0) -> Siege:
+    """The same with files of rules, each in its place above `RULED` files, which are walked and indexed by it."""
+    return _besiege(folder, partial(_obey_all, files), undisturbed_s)
+
+
+def _besiege(folder: Path, attack: Attack, undisturbed_s: float) -> Siege:
     siege = Siege()
     hostile, peaceful = folder / "hostile", folder / "peaceful"
     hostile.mkdir(parents=True)
@@ -97,9 +118,9 @@ def besiege(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3
     try:
         beside = workspaces.get(str(peaceful))
         beside.refresh(no_progress, never_cancelled)
-        siege.undisturbed = [took for _, took in _searches_for(beside, undisturbed_s)]
-        with _heartbeat(siege), _searching(beside, siege):
-            _index_all(workspaces.get(str(hostile)), hostile, files, siege, started)
+        siege.undisturbed = [search.own_ms for search in _searches_for(beside, undisturbed_s)]
+        with _searching(beside, siege):
+            attack(workspaces.get(str(hostile)), hostile, siege, started)
         siege.ended = sum(process.poll() not in _ENDED_BY_US for process in started)
         siege.own_mb = _peak_mb(os.getpid())
         siege.largest_mb = max(siege.own_mb, *(_peak_mb(pid) for pid in _children()))
@@ -110,13 +131,7 @@ def besiege(folder: Path, files: Iterable[HostileFile], undisturbed_s: float = 3
     return siege
 
 
-def _index_all(
-    workspace: Workspace,
-    root: Path,
-    files: Iterable[HostileFile],
-    siege: Siege,
-    started: Iterable[subprocess.Popen[bytes]],
-) -> None:
+def _index_all(files: Iterable[HostileFile], workspace: Workspace, root: Path, siege: Siege, started: Started) -> None:
     workspace.refresh(no_progress, never_cancelled)
     language = ""
     for file in files:
@@ -130,7 +145,34 @@ def _index_all(
         siege.fates.append(_index(workspace, f"{language}/{file.name}", file, started))
 
 
-def _index(workspace: Workspace, path: str, file: HostileFile, started: Iterable[subprocess.Popen[bytes]]) -> Fate:
+def _obey_all(files: Iterable[HostileFile], workspace: Workspace, root: Path, siege: Siege, started: Started) -> None:
+    for number in range(RULED):
+        place = root / f"src/part{number % 9}/module_{number}.py"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"def one_of_many_{number}():\n    return {number}\n")
+    workspace.refresh(no_progress, never_cancelled)
+    for file in files:
+        rules = root / file.language
+        rules.write_bytes(file.content)
+        begun, computed = time.perf_counter(), _computed(started)
+        workspace.refresh(no_progress, never_cancelled)
+        indexed, computed = time.perf_counter(), _computed(started) - computed
+        workspace.search(SearchRequest("word function a"), never_cancelled)
+        searched = time.perf_counter()
+        left = workspace.status()
+        siege.fates.append(
+            Fate(
+                replace(file, content=b""),
+                f"{left.files} files indexed; {left.warning or 'no warning'}",
+                indexed - begun,
+                computed,
+                searched - indexed,
+            )
+        )
+        rules.unlink()
+
+
+def _index(workspace: Workspace, path: str, file: HostileFile, started: Started) -> Fate:
     begun, computed = time.perf_counter(), _computed(started)
     outcome = ""
     try:
@@ -147,7 +189,7 @@ def _index(workspace: Workspace, path: str, file: HostileFile, started: Iterable
     return Fate(kept, outcome or workspace.explain(path).parser, indexed - begun, computed, searched - indexed)
 
 
-def _computed(started: Iterable[subprocess.Popen[bytes]]) -> float:
+def _computed(started: Started) -> float:
     """Seconds of this thread, of the living processes and of all that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = time.thread_time() + ended.ru_utime + ended.ru_stime
@@ -158,20 +200,29 @@ def _computed(started: Iterable[subprocess.Popen[bytes]]) -> float:
     return seconds
 
 
-def _search(workspace: Workspace, number: int) -> tuple[float, float]:
-    at = time.perf_counter()
+def _search(workspace: Workspace, number: int) -> Search:
+    at, queued = time.perf_counter(), _queued_ms()
     workspace.search(SearchRequest(QUERIES[number % len(QUERIES)]), never_cancelled)
-    return at, (time.perf_counter() - at) * 1000
+    return Search((time.perf_counter() - at) * 1000, _queued_ms() - queued)
 
 
-def _searches_for(workspace: Workspace, seconds: float) -> list[tuple[float, float]]:
+def _queued_ms() -> float:
+    """How long this thread and the main one, which indexes, have waited for a processor; 0 where nobody counts it."""
+    waited = 0.0
+    for thread in {threading.get_native_id(), os.getpid()}:
+        with contextlib.suppress(OSError):
+            waited += int(Path(f"/proc/self/task/{thread}/schedstat").read_text().split()[1]) / 1e6
+    return waited
+
+
+def _searches_for(workspace: Workspace, seconds: float) -> list[Search]:
     end = time.perf_counter() + seconds
     for number in range(len(QUERIES)):
         _search(workspace, number)  # what the first ones load
-    made: list[tuple[float, float]] = []
+    made: list[Search] = []
     while time.perf_counter() < end or not made:
         made.append(_search(workspace, len(made)))
-        threading.Event().wait(HEARTBEAT_S)
+        threading.Event().wait(_PAUSE_S)
     return made
 
 
@@ -180,7 +231,7 @@ def _searching(workspace: Workspace, siege: Siege) -> Iterator[None]:
     over = threading.Event()
 
     def search() -> None:
-        while not over.wait(HEARTBEAT_S):
+        while not over.wait(_PAUSE_S):
             siege.searches.append(_search(workspace, len(siege.searches)))
 
     thread = threading.Thread(target=search)
@@ -190,35 +241,6 @@ def _searching(workspace: Workspace, siege: Siege) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
-
-
-_SLEEPER = """
-import sys, time
-while True:
-    at = time.perf_counter()
-    time.sleep(0.02)
-    late = time.perf_counter() - at - 0.02
-    if late > 0.005:
-        print(at, late * 1000, flush=True)
-"""
-
-
-@contextmanager
-def _heartbeat(siege: Siege) -> Iterator[None]:
-    """A process that only sleeps: how late it wakes is the machine's doing."""
-    sleeper = subprocess.Popen([sys.executable, "-c", _SLEEPER], stdout=subprocess.PIPE, text=True)
-    assert sleeper.stdout is not None
-    lines: list[str] = []
-    reader = threading.Thread(target=lambda: lines.extend(sleeper.stdout or ()))
-    reader.start()
-    try:
-        yield
-    finally:
-        sleeper.kill()
-        reader.join()
-        sleeper.wait()
-        sleeper.stdout.close()
-        siege.held_up = [(float(at), float(late)) for at, _, late in (line.partition(" ") for line in lines) if late]
 
 
 def _children() -> list[int]:

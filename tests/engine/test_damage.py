@@ -31,7 +31,7 @@ CASES = 20
 
 @pytest.mark.slow
 def test_every_one_of_twenty_damages_has_a_way_out_that_ends_with_a_whole_index(tmp_path: Path) -> None:
-    outcome = Breaker(tmp_path, seed=20_26).run(CASES)
+    outcome = Breaker(tmp_path, seed=20_26).run(range(CASES))
     assert outcome.faults == []
     assert outcome.cases == CASES
     assert outcome.advised > 0, "some damage must be met by a search"

@@ -98,7 +98,7 @@ def test_what_is_saved_or_typed_amid_a_rebuild_after_a_checkout_is_found_before_
 @pytest.mark.process
 @pytest.mark.slow
 def test_checkouts_amid_jobs_that_end_are_cancelled_or_die_leave_no_index_stale(tmp_path: Path, models: Models) -> None:
-    outcome = Switcher(tmp_path, seed=3, models=models).run(12)
+    outcome = Switcher(tmp_path, seed=3, models=models).run(range(12))
     assert outcome.stale == []
     assert {kind.split()[1] for kind in outcome.by_kind} == {"finish", "cancel", "kill"}
 

@@ -33,11 +33,12 @@ from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import real_parts
 from sidecar.errors import Cancelled, Internal
 from sidecar.model import FoundFile, Rule, Stat, no_progress
-from sidecar.parts.child import start_child
+from sidecar.parts.child import start_child, waited_for_processor_s
 from sidecar.settings.load import Settings
 from tests.engine.preparers_here import PreparersHere
 from tests.engine.projects import Project, find, image, index
 from tests.hostile import PATTERNS, SIZE
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.process
 
@@ -192,6 +193,40 @@ def test_a_file_that_never_ends_is_given_up() -> None:
     answered = [path_of(o) for _, outcomes in pool.prepare_all("/", Settings(), pieces) for o in outcomes]
     assert answered == ["a", "hang gave no answer within 3 s", "b"]
     pool.rest()
+
+
+def test_a_process_that_waits_for_a_processor_is_not_late_and_one_that_hangs_is() -> None:
+    waits: list[float] = []
+    looked = threading.Event()
+
+    def waits_longer(_: int) -> float:
+        waits.append(1000.0 * len(waits))
+        if waits[-1]:
+            looked.set()
+        return waits[-1]
+
+    process = start_child("tests.engine.fragile_worker")
+    busy_machine = Patience(waits_longer)
+    busy_machine.expect(process, 0.0)
+    assert looked.wait(PATIENCE_S)
+    assert not busy_machine.lost(process)
+    assert process.poll() is None
+    calm_machine = Patience(lambda _: 7.0)
+    calm_machine.expect(process, 0.0)
+    process.communicate(timeout=PATIENCE_S)
+    assert calm_machine.lost(process)
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this system does not count it")
+def test_what_a_process_waits_for_a_processor_is_counted() -> None:
+    one = min(os.sched_getaffinity(0))
+    busy = [sys.executable, "-c", f"import os\nos.sched_setaffinity(0, [{one}])\nwhile True: pass"]
+    with subprocess.Popen(busy) as first, subprocess.Popen(busy) as second:
+        while waited_for_processor_s(first.pid) < 0.05:
+            assert first.poll() is None
+        first.kill()
+        second.kill()
+    assert waited_for_processor_s(first.pid) == 0.0
 
 
 def test_a_process_that_has_grown_is_followed_by_another_one_and_no_file_is_blamed() -> None:

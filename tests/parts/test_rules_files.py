@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -181,6 +182,25 @@ def test_of_the_longest_lines_a_path_has_few_characters_tried(unit: str, end: st
     assert sum(map(len, asked)) <= 3 * MAX_ALIKE_CHARS
     with pytest.raises(TooManyRules):
         PatternIndex([Glob(piece_of(line), False, line, regex) for line in lines])
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".sidecarignore"])
+def test_whoever_searches_gets_the_interpreter_again_and_again_while_many_lines_are_read(
+    tmp_path: Path, name: str
+) -> None:
+    """No thread is interrupted here, so another one gets what this one gives."""
+    (tmp_path / name).write_text("".join(f"secret-{number}.txt\n" for number in range(20_000)))
+    reading = threading.Thread(target=DiskWalker(str(tmp_path), WalkOptions(global_ignore="")).walk)
+    turns, usual = 0, sys.getswitchinterval()
+    sys.setswitchinterval(PATIENCE_S)
+    try:
+        reading.start()
+        while reading.is_alive():
+            reading.join(0.0001)
+            turns += 1
+    finally:
+        sys.setswitchinterval(usual)
+    assert turns > 30
 
 
 FORMS = ["secret-{}.txt", "/dir{}/x", "*.x{}", "pre{}*", "d/*.x{}", "**/x{}/*", "a{}*b", "*w{}v*", "x{}/**", "[a-f]x{}"]

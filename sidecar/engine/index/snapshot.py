@@ -23,7 +23,7 @@ from sidecar.engine.index.arrays import Arrays, Flags, Int32s, ints, load_arrays
 from sidecar.engine.index.saved_columns import SAVED_FROM, Identity, SavedColumns
 from sidecar.engine.index.vector_cache import Compared, VectorCache
 from sidecar.engine.ingest.chunk_vector import combine
-from sidecar.engine.ingest.embedding_text import body_text
+from sidecar.engine.ingest.embedding_text import has_body
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.errors import IndexCorrupt
 from sidecar.locks import Rank, make_lock
@@ -96,7 +96,7 @@ class Snapshot(Arrays):
                 f"SELECT id, text, kind, names, enclosing, body_hash FROM chunks WHERE id IN ({marks})", some
             ):
                 found[i] = chunk = StoredChunk(text, kind, unpack_names(names), unpack_names(enclosing))
-                if checked and text_hash(body_text(chunk)) != digest:
+                if checked and not has_body(chunk, digest, text_hash):
                     raise _ChangedText(f"A stored text has been changed. {REBUILD}")
         return [found[i] for i in wanted]
 

@@ -6,6 +6,7 @@ separately, so renaming a file embeds none of its bodies again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -27,7 +28,16 @@ class WithBody(Protocol):
 
 def body_text(chunk: WithBody) -> str:
     """The chunk's text without encoded data, below a line of its enclosing names if it has any."""
-    text = without_encoded(chunk.text)
+    return _below_names(without_encoded(chunk.text), chunk)
+
+
+def has_body(chunk: WithBody, digest: bytes, hash_of: Callable[[str], bytes]) -> bool:
+    """Whether `digest` is the hash of the chunk's `body_text`."""
+    # Few texts hold encoded data, and looking for it takes six times as long as a hash.
+    return hash_of(_below_names(chunk.text, chunk)) == digest or hash_of(body_text(chunk)) == digest
+
+
+def _below_names(text: str, chunk: WithBody) -> str:
     return f"{' '.join(chunk.enclosing)}\n{text}" if chunk.enclosing else text
 
 

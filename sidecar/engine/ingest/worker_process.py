@@ -20,7 +20,7 @@ from sidecar.engine.ingest.prepare import Hopeless, Job, Look, Recall
 from sidecar.errors import Internal
 from sidecar.locks import Rank, make_condition
 from sidecar.parts.blocks import FrameError, read_block, write_block
-from sidecar.parts.child import start_child
+from sidecar.parts.child import start_child, waited_for_processor_s
 from sidecar.settings.load import Settings
 
 Task: TypeAlias = Job | Look | Recall
@@ -44,7 +44,8 @@ class Limits:
 
     The file's computing time, in seconds, is `seconds` plus `seconds_per_mb` for each megabyte; a dense megabyte of
     ordinary code takes about one second. `memory_mb` is what the file may use beyond what the process itself needs.
-    `patience_s` is how long the parent waits for an answer beyond the computing time, in seconds of real time.
+    `patience_s` is how long the parent waits for an answer beyond the computing time, in seconds of real time. What the
+    process waits for a processor, while other programs run, is not counted where the system reports it.
     """
 
     seconds: float = 0.8
@@ -205,11 +206,24 @@ def _deed(status: int, seconds: float) -> str:
     return f"crashed (signal {number})"
 
 
-class Patience:
-    """Kills processes that do not answer in time. One thread watches them all. Thread-safe."""
+@dataclass(slots=True)
+class _Deadline:
+    """`waited_s` is what the process had waited for a processor when the deadline was set."""
 
-    def __init__(self) -> None:
-        self._until: dict[subprocess.Popen[bytes], float] = {}
+    at: float
+    waited_s: float
+
+
+class Patience:
+    """Kills processes that do not answer in time. One thread watches them all. Thread-safe.
+
+    `waited_s` says how long a process has waited for a processor in its life: on a busy machine a deadline moves by
+    that, because a file that is given up is not parsed again.
+    """
+
+    def __init__(self, waited_s: Callable[[int], float] = waited_for_processor_s) -> None:
+        self._waited_s = waited_s
+        self._until: dict[subprocess.Popen[bytes], _Deadline] = {}
         self._overdue: set[subprocess.Popen[bytes]] = set()
         self._changed = make_condition(Rank.PATIENCE)
         self._watching = False
@@ -217,7 +231,7 @@ class Patience:
     def expect(self, process: subprocess.Popen[bytes], within_s: float) -> None:
         """Expects an answer of this process within so many seconds."""
         with self._changed:
-            self._until[process] = time.monotonic() + within_s
+            self._until[process] = _Deadline(time.monotonic() + within_s, self._waited_s(process.pid))
             if not self._watching:
                 self._watching = True
                 threading.Thread(target=self._watch, name="sidecar-patience", daemon=True).start()
@@ -241,8 +255,19 @@ class Patience:
         with self._changed:
             while True:
                 now = time.monotonic()
-                for process in [process for process, until in self._until.items() if until < now]:
+                for process in [
+                    process for process, until in self._until.items() if self._is_late(process, until, now)
+                ]:
                     del self._until[process]
                     self._overdue.add(process)
                     process.kill()
                 self._changed.wait(_LOOK_S if self._until else None)
+
+    def _is_late(self, process: subprocess.Popen[bytes], deadline: _Deadline, now: float) -> bool:
+        """Whether its time is over; moves the deadline by what the process has waited for a processor."""
+        if deadline.at >= now:
+            return False
+        waited_s = self._waited_s(process.pid)
+        deadline.at += waited_s - deadline.waited_s
+        deadline.waited_s = waited_s
+        return deadline.at < now
