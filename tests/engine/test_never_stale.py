@@ -284,7 +284,9 @@ def polled(project: Project) -> IndexedWorkspace:
 
     def make(root: str, settings: Settings) -> Watcher:
         strategy: Literal["files", "git"] = "git" if settings.indexing_strategy == "git" else "files"
-        return Watcher(root, lambda _: False, strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse)
+        return Watcher(
+            root, lambda _: False, f"{root}-mark", strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse
+        )
 
     project.watcher, project.make_watcher = True, make
     workspace = project.open()

@@ -40,6 +40,10 @@ class Reading:
         assert not self._thread.is_alive()
 
 
+def mark_of(root: Path) -> str:
+    return str(root.parent / "mark")
+
+
 class Listening:
     """Watchers over one root, and everything they have reported so far."""
 
@@ -64,6 +68,7 @@ class Listening:
         watcher = Watcher(
             str(self.root),
             is_ignored,
+            mark_of(self.root),
             strategy,
             WatchTimes(poll_seconds=0.05),
             each_folder=each_folder,
@@ -238,7 +243,7 @@ def test_a_new_folder_does_not_make_it_ask_about_all_the_others_again(root: Path
         asked.append(folder)
         return folder == "node_modules"
 
-    reading = Reading(Watcher(str(root), is_ignored, each_folder=True), calls.put)
+    reading = Reading(Watcher(str(root), is_ignored, mark_of(root), each_folder=True), calls.put)
     assert sorted(asked) == ["node_modules", "src", "src/inner"]
     (root / "src" / "new").mkdir()
     assert calls.get(timeout=PATIENCE_S).rescan == {"src/new"}
@@ -335,7 +340,9 @@ def test_where_it_only_looks_around_now_and_then_it_can_be_asked_to_look_now(roo
         raise OSError("OS file watch limit reached")
 
     for make_notifier, expected in ((refuse, WatchedChanges(rescan=frozenset({""}))), (None, WatchedChanges())):
-        watcher = Watcher(str(root), lambda _: False, times=WatchTimes(poll_seconds=3600), make_notifier=make_notifier)
+        watcher = Watcher(
+            str(root), lambda _: False, mark_of(root), times=WatchTimes(poll_seconds=3600), make_notifier=make_notifier
+        )
         watcher.start()
         assert watcher.look() == expected
         watcher.stop()
@@ -353,7 +360,7 @@ def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
             raise RuntimeError(fault)
         return False
 
-    watcher = Watcher(str(root), is_ignored, times=WatchTimes(poll_seconds=0.05))
+    watcher = Watcher(str(root), is_ignored, mark_of(root), times=WatchTimes(poll_seconds=0.05))
     watcher.start()
     assert "at the start" in watcher.note
     reading = Reading(watcher, changes.put)
@@ -416,7 +423,7 @@ def test_in_git_strategy_a_repository_that_is_cloned_anew_is_watched_again(heard
 
 def test_stopping_ends_the_wait_and_starting_again_works(root: Path) -> None:
     changes: queue.Queue[WatchedChanges] = queue.Queue()
-    watcher = Watcher(str(root), lambda _: False)
+    watcher = Watcher(str(root), lambda _: False, mark_of(root))
     assert not watcher.active
     reading = Reading(watcher, changes.put)
     assert watcher.active
@@ -430,7 +437,7 @@ def test_stopping_ends_the_wait_and_starting_again_works(root: Path) -> None:
 
 
 def test_who_takes_the_changes_may_stop_the_watcher(root: Path) -> None:
-    watcher = Watcher(str(root), lambda _: False)
+    watcher = Watcher(str(root), lambda _: False, mark_of(root))
     reading = Reading(watcher, lambda _: watcher.stop())
     (root / "x").write_text("x")
     reading.join()
