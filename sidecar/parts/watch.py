@@ -202,7 +202,7 @@ class Watcher:
     def _step_s(self) -> float:
         """How long to wait before the next look."""
         if self._notifier is not None:
-            return self._times.quiet_ms / 1000
+            return self._times.quiet_ms * (1 if self._events else 2) / 1000
         gone, poll_seconds = not os.path.isdir(self._root), self._times.poll_seconds  # noqa: PTH112
         return min(_RULES_S, poll_seconds) if gone else poll_seconds
 

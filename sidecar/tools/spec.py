@@ -143,8 +143,8 @@ class ToolSpec:
 
     @cached_property
     def listed_schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The schemas that an agent is shown, computed once: `input_schema()` and `output_schema()`. The tools that every
-        agent gets leave out what goes without saying. Do not modify them."""
+        """The schemas that an agent is shown, computed once: `input_schema()`, of the tools that every agent gets
+        without what goes without saying, and `output_schema()`. Do not modify them."""
         parameters = self.input_schema()
         return thrifty(parameters) if self.family == CODE_SEARCH.name else parameters, self.output_schema()
 
