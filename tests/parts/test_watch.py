@@ -335,6 +335,88 @@ def test_where_the_system_refuses_everything_is_looked_through_again_and_the_not
     assert "every 0.05 s" in watcher.note
 
 
+class LateEvents:
+    """A notifier whose events have not arrived yet, those of the mark included."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def take(self) -> set[tuple[int, str]]:
+        return set()
+
+    def close(self) -> None: ...
+
+
+def watching(root: Path, make_notifier: Callable[[Sequence[str], bool], Notifier] | None = None) -> Watcher:
+    """A watcher that reports nothing of its own accord for an hour."""
+    times = WatchTimes(quiet_ms=3_600_000, look_seconds=0.05 if make_notifier else PATIENCE_S)
+    return Watcher(str(root), lambda _: False, mark_of(root), times=times, make_notifier=make_notifier)
+
+
+def test_who_asks_gets_what_has_happened_until_now_once(root: Path) -> None:
+    watcher = watching(root)
+    watcher.start()
+    (root / "src" / "a.py").write_text("changed")
+    (root / "src" / "inner" / "b.py").unlink()
+    assert watcher.look() == WatchedChanges(frozenset({"src/a.py", "src/inner/b.py"}))
+    assert watcher.look() == WatchedChanges()
+    (root / "src" / "new" / "inner").mkdir(parents=True)
+    (root / "src" / "new" / "inner" / "c.py").write_text("c")
+    changes = watcher.look()
+    assert changes is not None
+    assert changes.rescan == {"src/new"}
+    (root / "src" / "new" / "inner" / "c.py").write_text("changed")
+    assert watcher.look() == WatchedChanges(frozenset({"src/new/inner/c.py"}))
+    watcher.stop()
+
+
+def test_asking_leaves_nothing_behind(root: Path) -> None:
+    watcher = watching(root)
+    watcher.start()
+    for _ in range(3):
+        assert watcher.look() == WatchedChanges()
+    watcher.stop()
+    assert list(Path(mark_of(root)).iterdir()) == []
+
+
+def test_where_the_system_is_late_who_asks_is_told_that_nothing_can_be_known(root: Path) -> None:
+    watcher = watching(root, LateEvents)
+    watcher.start()
+    (root / "src" / "a.py").write_text("changed")
+    assert watcher.look() is None
+    watcher.stop()
+
+
+def test_where_the_mark_cannot_be_made_who_asks_is_told_that_nothing_can_be_known(root: Path) -> None:
+    Path(mark_of(root)).write_text("in the way")
+    watcher = watching(root)
+    watcher.start()
+    assert watcher.look() is None
+    watcher.stop()
+
+
+def test_who_asks_waits_until_what_was_reported_is_noted(root: Path) -> None:
+    """Else its changes are in nobody's hands: not in the index, and not in what this call returns."""
+    reported, may_note, noted = threading.Event(), threading.Event(), threading.Event()
+
+    def note(_: WatchedChanges) -> None:
+        reported.set()
+        assert may_note.wait(PATIENCE_S)
+        noted.set()
+
+    watcher = Watcher(str(root), lambda _: False, mark_of(root), times=WatchTimes(look_seconds=PATIENCE_S))
+    reading = Reading(watcher, note)
+    (root / "src" / "a.py").write_text("changed")
+    assert reported.wait(PATIENCE_S)
+    asking = threading.Thread(target=watcher.look)
+    asking.start()
+    assert asking.is_alive()
+    assert not noted.is_set()
+    may_note.set()
+    asking.join(PATIENCE_S)
+    assert noted.is_set()
+    reading.stop()
+
+
 def test_where_it_only_looks_around_now_and_then_it_can_be_asked_to_look_now(root: Path) -> None:
     def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
         raise OSError("OS file watch limit reached")
