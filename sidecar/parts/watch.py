@@ -175,10 +175,11 @@ class Watcher:
         self._stale.set()
 
     def look(self) -> WatchedChanges | None:
-        """The changes until now that `next` has not returned, and will not. Where the system reports no changes, what
-        the next periodic report would contain.
+        """The changes until now that `next` has not returned, and will not. Where the system reports no changes, the
+        whole tree.
 
-        Waits until the changes that `next` has returned are noted. None if what has happened cannot be known in time.
+        Waits until the changes that `next` has returned are noted. None if what has happened cannot be known: the
+        system takes too long, or it reports no changes and the strategy is "git".
         """
         if not self.active:
             return WatchedChanges()
@@ -188,7 +189,9 @@ class Watcher:
         try:
             if not self._taking.wait_for(lambda: not self._reporting, deadline - time.monotonic()):
                 return None
-            return self._try(self._everything if self._notifier is None else lambda: self._until_now(deadline))
+            if self._notifier is not None:
+                return self._try(lambda: self._until_now(deadline))
+            return self._try(self._everything) if self._strategy == "files" else None
         finally:
             self._taking.release()
 
