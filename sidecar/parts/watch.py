@@ -233,7 +233,8 @@ class Watcher:
         if not self._pass_mark(deadline):
             self._stale.set()
             return None
-        return self._understand()
+        quiet = not (self._events or self._stale.is_set() or self._tree.missed)
+        return WatchedChanges() if quiet else self._understand()
 
     def _understand(self) -> WatchedChanges:
         """What the events taken so far say."""
