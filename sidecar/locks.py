@@ -42,12 +42,16 @@ class Rank(IntEnum):
     """The table of open workspaces."""
     USAGE = auto()
     """How many calls use a workspace; held while the workspace goes to sleep."""
+    LOOKING = auto()
+    """Asking the watcher what has happened until now, until that is noted."""
     INDEX_GATE = auto()
     """Opening, swapping and closing a generation."""
     GENERATION_WRITERS = auto()
     """Whether writers use a generation or a swap has it to itself (RwLock)."""
     LIVE_UPDATE = auto()
     """The parts of live update: queue, watcher, timer."""
+    WATCHER = auto()
+    """The events of a watcher, while they are taken and understood."""
     CHANGE_APPLIER = auto()
     """Whether the applier's thread has work."""
     CHANGE_QUEUE = auto()

@@ -287,6 +287,7 @@ export interface IndexStatus {
   missing?: Record<string, number>;
   notice?: string;
   behind?: boolean;
+  unfinished?: boolean;
   wordsOnly?: boolean;
   origin?: StatusOrigin;
 }
@@ -867,6 +868,7 @@ export interface FolderStatus {
   missing?: Record<string, number>;
   notice?: string;
   behind?: boolean;
+  unfinished?: boolean;
   wordsOnly?: boolean;
   origin?: StatusOrigin;
   workspace: string;

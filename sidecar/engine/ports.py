@@ -211,7 +211,8 @@ class Watching(Protocol):
         """Starts watching: `next` returns every change from now on. Raises nothing; see `active` and `note`."""
 
     def next(self) -> Changes | None:
-        """Waits for the next changes; None once it has been stopped. Raises nothing. Only one thread calls it."""
+        """Waits for the next changes; None once it has been stopped. Raises nothing. Only one thread calls it, when it
+        has noted the changes of the last call."""
 
     def stop(self) -> None:
         """Has `next` return None, at once if it is waiting."""
@@ -224,8 +225,11 @@ class Watching(Protocol):
     def note(self) -> str:
         """One line on why it sees nothing or only polls; else empty."""
 
-    def look(self) -> Changes:
-        """What it finds by polling, if it only polls. Otherwise no changes."""
+    def look(self) -> Changes | None:
+        """The changes until now that `next` has not returned and will not, once those that it has returned are noted.
+
+        None if they cannot be known within a bounded time.
+        """
 
 
 class Lexical(Protocol):

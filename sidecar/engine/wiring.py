@@ -75,7 +75,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         make_store=make_store,
         shared_vectors=SharedVectorsOpener(),
         make_searcher=lambda: make_searcher(env.get("SIDECAR_RANKER", "")),
-        make_watcher=make_watcher,
+        make_watcher=partial(make_watcher, home=data_home(env)),
         read_checkout=read_checkout,
         open_memories=MemoryFile,
         open_documents=lambda path: DocumentFile(path, count_words),
@@ -243,8 +243,9 @@ def make_searcher(ranker: str = "") -> Searcher:
     return Searcher(choose(ranker))
 
 
-def make_watcher(root: str, settings: Settings) -> Watching:
-    """A watcher of a workspace's files and of git's HEAD."""
+def make_watcher(root: str, settings: Settings, home: Path) -> Watching:
+    """A watcher of a workspace's files and of git's HEAD. Its mark is in the folder of the workspace's index."""
+    from sidecar.engine.index.layout import IndexLayout
     from sidecar.parts.watch import Watcher
 
     walker = make_walker(root, settings)
@@ -252,7 +253,8 @@ def make_watcher(root: str, settings: Settings) -> Watching:
     def is_ignored(folder: str) -> bool:
         return walker.decide(folder).rule not in (Rule.INDEXED, Rule.NOT_READ)
 
-    return Watcher(root, is_ignored, "git" if settings.indexing_strategy == "git" else "files")
+    mark = str(IndexLayout(home, root).watch_mark)
+    return Watcher(root, is_ignored, mark, "git" if settings.indexing_strategy == "git" else "files")
 
 
 def read_checkout(root: str) -> Checkout:

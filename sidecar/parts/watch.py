@@ -7,28 +7,37 @@ is watched.
 On Linux every watched folder uses up one of a limited number of watches, so only folders that are not ignored are
 watched, one by one and without following links; other systems watch a whole tree at once. When the system refuses, the
 whole tree is reported every few seconds instead, and `note` says why.
+
+What happens is gathered for a moment before it is reported. Who cannot wait that long asks with `look`: it makes a file
+in a folder of sidecar's own, which is watched too. The system reports in order, so once it has reported that file,
+everything that happened before is known.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import sys
 import threading
+import time
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
+from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
 from sidecar.parts.git_head import GitHead
 
 Strategy: TypeAlias = Literal["files", "git"]
 Events: TypeAlias = set[tuple[int, str]]
 
-_DELETED, _MODIFIED = 3, 2
+_ADDED, _MODIFIED, _DELETED = 1, 2, 3
 _IGNORE_FILES = frozenset({".gitignore", ".sidecarignore"})
-_LOOK_MS = 1000  # how often a quiet watcher checks whether it has to watch other folders
+_RULES_S = 1.0  # how often a watcher checks whether it has to watch other folders
+_MARK_STEP_S = 0.0002
+_MARKS = itertools.count()
 _EVENTS_LIMIT = 8000  # half of Linux's queue; with more events, some may have been lost
 _ATTEMPTS = 5
 _NO_GIT = "There is no git repository here, so there are no commits or checkouts to watch for."
@@ -51,13 +60,10 @@ class WatchedChanges:
 
 
 class Notifier(Protocol):
-    """Reports the system's events for a fixed set of folders; watchfiles' RustNotify."""
+    """Gathers the system's events for a fixed set of folders."""
 
-    def watch(self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event) -> Events | str:
-        """Waits for events; returns them, or a word when there are none ("timeout", "stop", "signal").
-
-        See watchfiles.RustNotify.watch. Raises OSError or RuntimeError when watching fails.
-        """
+    def take(self) -> Events:
+        """The events since the last call. Waits for nothing. Raises OSError or RuntimeError when watching fails."""
 
     def close(self) -> None:
         """Stops watching. May raise RuntimeError."""
@@ -74,12 +80,14 @@ Raises OSError or RuntimeError when the system refuses.
 class WatchTimes:
     """When changes are reported: `quiet_ms` after the last one, or `longest_ms` after the first.
 
-    Where the system does not report changes, the whole tree is reported every `poll_seconds`.
+    Where the system does not report changes, the whole tree is reported every `poll_seconds`. `look` waits at most
+    `look_seconds`.
     """
 
     quiet_ms: int = 50
     longest_ms: int = 500
     poll_seconds: float = 15.0
+    look_seconds: float = 1.0
 
 
 class Watcher:
@@ -87,13 +95,15 @@ class Watcher:
 
     `note` is one line that says why it reports the whole tree every few seconds, or cannot notice anything; else empty.
     `is_ignored_dir` is called with a relative folder path, once per folder until `refresh()`. Under the strategy "git"
-    it needs a repository, and where the system reports no changes, only `head_moved` is reported.
+    it needs a repository, and where the system reports no changes, only `head_moved` is reported. `mark` is a folder
+    for files that exist for an instant; it is made if it is missing.
     """
 
     def __init__(
         self,
         root: str,
         is_ignored_dir: Callable[[str], bool],
+        mark: str,
         strategy: Strategy = "files",
         times: WatchTimes | None = None,
         each_folder: bool = sys.platform == "linux",
@@ -104,10 +114,16 @@ class Watcher:
         self._strategy = strategy
         self._times = times or WatchTimes()
         self._each_folder = each_folder
-        self._make_notifier = make_notifier or _notifier
+        self._make_notifier = make_notifier or _SystemEvents
+        self._mark = os.path.realpath(mark)
         self._tree = FolderTree(self._root, is_ignored_dir)
         self._head = GitHead(self._root)
         self._notifier: Notifier | None = None
+        self._taking = make_condition(Rank.WATCHER)
+        """Held while events are taken and understood."""
+        self._events: Events = set()
+        self._since = self._checked = 0.0
+        self._reporting = False
         self._stopping = threading.Event()
         self._stopping.set()
         self._stale = threading.Event()
@@ -122,28 +138,32 @@ class Watcher:
         """Starts watching: `next` returns every change from now on. Raises nothing; see `active` and `note`."""
         if self.active:
             return
-        self._stopping.clear()
-        self._stale.clear()
-        self._head.moved()
-        try:
-            self._watch()
-        except Exception as error:
-            self._fail(error)
+        with self._taking:
+            self._stopping.clear()
+            self._stale.clear()
+            self._events.clear()
+            self._reporting = False
+            self._head.moved()
+            try:
+                self._watch()
+            except Exception as error:
+                self._fail(error)
 
     def next(self) -> WatchedChanges | None:
         """Waits for the next changes. Returns None, and stops watching, once `stop` has been called.
 
-        Raises nothing. Only one thread may call it.
+        Raises nothing. Only one thread may call it, and by calling it that thread says that it has noted the changes
+        of the last call.
         """
-        while not self._stopping.is_set():
-            try:
-                changes = self._look_around() if self._notifier is None else self._wait(self._notifier)
-            except Exception as error:
-                self._fail(error)
-                continue
-            if changes and not self._stopping.is_set():
-                return changes
-        self._close()
+        self._set_reporting(None)
+        while not self._stopping.wait(self._step_s()):
+            with self._taking:
+                changes = self._try(self._look_around if self._notifier is None else self._gather)
+                if changes and not self._stopping.is_set():
+                    self._set_reporting(changes)
+                    return changes
+        with self._taking:
+            self._close()
         return None
 
     def stop(self) -> None:
@@ -154,21 +174,76 @@ class Watcher:
         """Asks again, within a second, which folders are ignored. For when the rules have changed."""
         self._stale.set()
 
-    def look(self) -> WatchedChanges:
-        """What the next periodic report would contain; nothing while the system itself reports changes."""
-        return self._everything() if self.active and self._notifier is None else WatchedChanges()
+    def look(self) -> WatchedChanges | None:
+        """The changes until now that `next` has not returned, and will not. Where the system reports no changes, the
+        whole tree.
+
+        Waits until the changes that `next` has returned are noted. None if what has happened cannot be known: the
+        system takes too long, or it reports no changes and the strategy is "git".
+        """
+        if not self.active:
+            return WatchedChanges()
+        deadline = time.monotonic() + self._times.look_seconds
+        if not self._taking.acquire(timeout=self._times.look_seconds):
+            return None
+        try:
+            if not self._taking.wait_for(lambda: not self._reporting, deadline - time.monotonic()):
+                return None
+            if self._notifier is not None:
+                return self._try(lambda: self._until_now(deadline))
+            return self._try(self._everything) if self._strategy == "files" else None
+        finally:
+            self._taking.release()
 
     # ------------------------------------------------------------ watching
 
-    def _wait(self, notifier: Notifier) -> WatchedChanges:
-        """Waits for events, at most a second, and returns what they say."""
-        events = self._take(notifier, self._times.longest_ms, _LOOK_MS)
+    def _set_reporting(self, changes: WatchedChanges | None) -> None:
+        with self._taking:
+            self._reporting = changes is not None
+            self._taking.notify_all()
+
+    def _step_s(self) -> float:
+        """How long to wait before the next look."""
+        if self._notifier is not None:
+            return self._times.quiet_ms * (1 if self._events else 2) / 1000
+        gone, poll_seconds = not os.path.isdir(self._root), self._times.poll_seconds  # noqa: PTH112
+        return min(_RULES_S, poll_seconds) if gone else poll_seconds
+
+    def _try(self, find: Callable[[], WatchedChanges | None]) -> WatchedChanges | None:
+        """What it finds. None if it fails: from then on the whole tree is reported, until watching works again."""
+        try:
+            return find()
+        except Exception as error:
+            self._fail(error)
+            return None
+
+    def _gather(self) -> WatchedChanges:
+        """Takes events; returns what they say once no more are added, or after a while."""
+        now, before = time.monotonic(), len(self._events)
+        self._take(self._notifier)
+        if not before:
+            self._since = now
+        due = bool(self._events) and (len(self._events) == before or now - self._since >= self._times.longest_ms / 1000)
+        if now - self._checked >= _RULES_S:
+            self._checked = now
+            due = due or self._stale.is_set() or self._tree.missed or self._head.folders() != self._head.watched
+        return self._understand() if due else WatchedChanges()
+
+    def _until_now(self, deadline: float) -> WatchedChanges | None:
+        if not self._pass_mark(deadline):
+            self._stale.set()
+            return None
+        quiet = not (self._events or self._stale.is_set() or self._tree.missed)
+        return WatchedChanges() if quiet else self._understand()
+
+    def _understand(self) -> WatchedChanges:
+        """What the events taken so far say."""
         found = _Sorted(folders_changed=self._stale.is_set() or self._tree.missed)
         if found.folders_changed:
             self._stale.clear()
             self._tree.forget({""})
-        self._sort(events, found)
-        return self._report(found) if events or found.folders_changed else WatchedChanges()
+        self._sort(found)
+        return self._report(found)
 
     def _report(self, found: _Sorted) -> WatchedChanges:
         """Watches new folders before it reports them, so that the caller finds what appeared in between."""
@@ -178,7 +253,8 @@ class Watcher:
                 break
             found.folders_changed = False
             self._tree.forget(found.rescan)
-            self._sort(self._watch(), found)
+            self._watch()
+            self._sort(found)
         else:
             self._stale.set()  # folders keep appearing and disappearing: try again in a second
         found.rescan.update(self._tree.relative(folder) for folder in self._tree.listed - before)
@@ -187,9 +263,6 @@ class Watcher:
         return WatchedChanges(frozenset(found.paths), _outermost(found.rescan), self._head.moved())
 
     def _look_around(self) -> WatchedChanges:
-        gone, poll_seconds = not os.path.isdir(self._root), self._times.poll_seconds  # noqa: PTH112
-        if self._stopping.wait(min(_LOOK_MS / 1000, poll_seconds) if gone else poll_seconds):
-            return WatchedChanges()
         if self._retry:
             self._watch()
         return self._everything()
@@ -200,41 +273,62 @@ class Watcher:
             return WatchedChanges()
         return WatchedChanges(frozenset(), frozenset({""} if self._strategy == "files" else ()), self._head.moved())
 
-    def _watch(self) -> Events:
+    def _watch(self) -> None:
         """Watches the folders that exist now.
 
-        Returns the last events of the old notifier, which is closed only after the new one exists.
+        The old notifier is closed only after the new one exists and the old one's last events are taken.
         """
-        left: Events = set()
         failure: Exception = FileNotFoundError(f"{self._root} is gone")
         for _ in range(_ATTEMPTS):
             folders = self._folders()
             try:
-                notifier = self._make_notifier(folders, not self._each_folder)
+                notifier = self._make_notifier([*folders, *self._mark_folder()], not self._each_folder)
             except FileNotFoundError as error:  # a folder disappeared after it was listed
                 failure = error
                 continue
             except (OSError, RuntimeError) as error:
                 self._give_up(error, retry=False)
-                return left
-            if self._notifier is not None:
-                left |= self._take(self._notifier, self._times.quiet_ms, self._times.quiet_ms)
+                return
+            if self._notifier is not None and not self._pass_mark(time.monotonic() + self._times.look_seconds):
+                self._events.add((_ADDED, self._root))  # has the whole tree looked over
             self._close()
             self._notifier = notifier
             self._retry, self.note = False, "" if self._strategy == "files" or self._head.watched else _NO_GIT
             if folders == self._folders():
-                return left
+                return
         if self._notifier is None or not os.path.isdir(self._root):  # noqa: PTH112  its watches are dead then
             self._give_up(failure, retry=True)
-        return left
 
-    def _take(self, notifier: Notifier, longest_ms: int, timeout_ms: int) -> Events:
+    def _pass_mark(self, deadline: float) -> bool:
+        """Takes everything that happened before this call. False if the system does not report the mark in time."""
+        path = f"{self._mark}{os.sep}{os.getpid()}-{next(_MARKS)}"
         try:
-            events = notifier.watch(longest_ms, self._times.quiet_ms, timeout_ms, self._stopping)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.unlink(path)  # noqa: PTH108
+        except OSError:
+            self._take(self._notifier)
+            return False
+        while not any(where == path for _, where in self._take(self._notifier)):
+            if self._notifier is None or time.monotonic() > deadline:
+                return False
+            time.sleep(_MARK_STEP_S)
+        return True
+
+    def _take(self, notifier: Notifier | None) -> Events:
+        """Adds what the system has reported to the events, save marks; returns all that it has reported."""
+        try:
+            new = notifier.take() if notifier is not None else set()
         except (OSError, RuntimeError) as error:
             self._give_up(error, retry=False)
             return set()
-        return events if isinstance(events, set) else set()
+        self._events.update(event for event in new if not event[1].startswith(self._mark))
+        return new
+
+    def _mark_folder(self) -> list[str]:
+        with contextlib.suppress(OSError):
+            os.makedirs(self._mark, 0o700, exist_ok=True)  # noqa: PTH103
+            return [self._mark]
+        return []
 
     def _folders(self) -> list[str]:
         self._head.watched = self._head.folders()
@@ -268,8 +362,9 @@ class Watcher:
 
     # ------------------------------------------------------------ what the events mean
 
-    def _sort(self, events: Events, found: _Sorted) -> None:
+    def _sort(self, found: _Sorted) -> None:
         """Adds to `found` what the events say about the tree. Events in git's folders only cause a look at HEAD."""
+        events, self._events = self._events, set()
         found.folders_changed |= any(what == _DELETED and path in self._head.watched for what, path in events)
         if len(events) > _EVENTS_LIMIT:
             found.rescan.add("")
@@ -388,10 +483,42 @@ def _outermost(folders: set[str]) -> frozenset[str]:
     return frozenset(f for f in folders if not f or folders.isdisjoint(_lineage(f.rpartition("/")[0])))
 
 
-def _notifier(folders: Sequence[str], with_all_below: bool) -> Notifier:
-    from watchfiles._rust_notify import RustNotify
+class _SystemEvents:
+    """Notifier. Asks watchfiles' RustNotify, whose own waiting would take as long as it gathers."""
 
-    for folder in folders if with_all_below else ():  # RustNotify ignores a missing folder then
-        os.stat(folder)  # noqa: PTH116
-    made: Notifier = RustNotify(list(folders), False, False, 0, with_all_below, with_all_below)
-    return made
+    def __init__(self, folders: Sequence[str], with_all_below: bool) -> None:
+        from watchfiles._rust_notify import RustNotify
+
+        for folder in folders if with_all_below else ():  # RustNotify ignores a missing folder then
+            os.stat(folder)  # noqa: PTH116
+        self._system = RustNotify(list(folders), False, False, 0, with_all_below, with_all_below)
+
+    def take(self) -> Events:
+        try:
+            events = self._system.watch(0, 0, 0, _SecondLook())
+        except _NothingNew:
+            return set()
+        if isinstance(events, set):
+            return events
+        raise KeyboardInterrupt  # RustNotify has taken the signal, and says so in a word
+
+    def close(self) -> None:
+        self._system.close()
+
+
+class _NothingNew(Exception):
+    """Ends a wait of RustNotify's without loss. It forgets what arrives while a wait ends by time or is stopped."""
+
+
+class _SecondLook:
+    """A stop event. RustNotify asks it before each of its looks, and returns events at the second look that finds
+    some."""
+
+    def __init__(self) -> None:
+        self._looks = 0
+
+    def is_set(self) -> bool:
+        self._looks += 1
+        if self._looks > 2:
+            raise _NothingNew
+        return False

@@ -143,9 +143,10 @@ class ToolSpec:
 
     @cached_property
     def listed_schemas(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The schemas that an agent is shown, computed once: `input_schema()` without what goes without saying, and
-        `output_schema()`. Do not modify them."""
-        return thrifty(self.input_schema(), with_examples=self.family != CODE_SEARCH.name), self.output_schema()
+        """The schemas that an agent is shown, computed once: `input_schema()`, of the tools that every agent gets
+        without what goes without saying, and `output_schema()`. Do not modify them."""
+        parameters = self.input_schema()
+        return thrifty(parameters) if self.family == CODE_SEARCH.name else parameters, self.output_schema()
 
     def input_schema(self) -> dict[str, Any]:
         """JSON schema of the parameters, without references; `additionalProperties` is false."""
@@ -197,23 +198,22 @@ def _plain(node: Any) -> Any:
     return node
 
 
-def thrifty(schema: dict[str, Any], *, with_examples: bool) -> dict[str, Any]:
+def thrifty(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema of parameters for an agent, which pays for every word.
 
     Left out are defaults that are the same as nothing, how long texts and lists may be, and bounds that no honest call
-    meets: a call beyond them is refused with a sentence that names them. `with_examples`: each parameter keeps its
-    example. The code search tools do without, since the description of each has one that shows several parameters.
+    meets: a call beyond them is refused with a sentence that names them. So are examples: the description of the tool
+    has one that shows several parameters.
     """
-    properties = {name: _thrifty(field, with_examples) for name, field in schema.get("properties", {}).items()}
+    properties = {name: _thrifty(field) for name, field in schema.get("properties", {}).items()}
     return {**schema, "properties": properties}
 
 
-def _thrifty(field: dict[str, Any], with_examples: bool) -> dict[str, Any]:
-    left_out = _LENGTHS | (_BOUNDS if field.get("maximum", 0) >= _NO_LIMIT else set())
+def _thrifty(field: dict[str, Any]) -> dict[str, Any]:
+    left_out = {"examples"} | _LENGTHS | (_BOUNDS if field.get("maximum", 0) >= _NO_LIMIT else set())
     left_out |= {"default"} if not field.get("default") else set()
-    left_out |= set() if with_examples else {"examples"}
     kept = {key: value for key, value in field.items() if key not in left_out}
-    return {**kept, "items": _thrifty(kept["items"], with_examples)} if "items" in kept else kept
+    return {**kept, "items": _thrifty(kept["items"])} if "items" in kept else kept
 
 
 def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:

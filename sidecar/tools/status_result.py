@@ -105,7 +105,8 @@ class IndexStatus(CamelResult):
     `incomplete`: some of it has not been read, and nobody is at it. `failed`: it cannot be read, or searches fail.
     `not_found`: there is none. `notice` is what a search would say of its answer now; null if it would say nothing.
     `behind`: files have changed since, or may have, and the index does not have that yet. `workspace_files`: how many
-    files belong in the index; `missing` counts, by reason, those that are not in it.
+    files belong in the index; `missing` counts, by reason, those that are not in it. `unfinished`: it is incomplete and
+    has never been complete, and `create_index` goes on with it; one that was complete completes itself.
 
     `words_only`: the index is whole, but no model can be loaded, so only words are found; `warning` says why.
 
@@ -154,6 +155,7 @@ class IndexStatus(CamelResult):
     missing: dict[Lack, int] | None = None
     notice: str | None = None
     behind: bool | None = None
+    unfinished: bool | None = None
     words_only: bool | None = None
     origin: StatusOrigin | None = None
 
@@ -306,6 +308,7 @@ def _facts(answer: StatusAnswer) -> dict[str, object]:
         "missing": dict(answer.holds.missing) or None,
         "notice": answer.notice or None,
         "behind": answer.behind,
+        "unfinished": (answer.status == "incomplete" and not answer.holds.complete) or None,
         "words_only": answer.words_only or None,
         "origin": StatusOrigin(**asdict(answer.origin)) if answer.origin is not None else None,
     }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
+from dataclasses import replace
 
 import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
-from sidecar.model import SearchRequest, StatusAnswer, never_cancelled, no_progress
+from sidecar.model import Coverage, SearchRequest, StatusAnswer, never_cancelled, no_progress
+from sidecar.tools.status_result import index_status
 from tests.engine.projects import FILES, Project, find
 
 MANY = 600
@@ -111,3 +113,14 @@ def test_a_whole_index_is_brought_up_to_date_although_a_pass_over_it_was_cancell
     large.write("src/heron.py", "def count_the_herons():\n    return 3\n")
     assert find(workspace, "count the herons")[0] == "src/heron.py"
     assert said_by_search(workspace) == ""
+
+
+def test_only_an_index_that_was_never_complete_is_unfinished(large: Project) -> None:
+    workspace = large.open()
+    cancel_a_creation(workspace)
+    assert index_status(workspace.status()).unfinished
+    workspace.create(no_progress, never_cancelled)
+    assert index_status(workspace.status()).unfinished is None
+    waits = Coverage(MANY, (("not-read-yet", 1),), complete=True)
+    waiting = replace(workspace.status(), status="incomplete", holds=waits)
+    assert index_status(waiting).unfinished is None

@@ -266,7 +266,7 @@ def paths(workspace: IndexedWorkspace) -> tuple[str, ...]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("strategy", ["realtime", "lazy"])
+@pytest.mark.parametrize("strategy", ["realtime", "lazy", "git"])
 def test_before_anything_watches_every_search_looks_for_itself(project: Project, strategy: str) -> None:
     project.flags["indexingStrategy"] = strategy
     workspace = project.open()
@@ -284,7 +284,9 @@ def polled(project: Project) -> IndexedWorkspace:
 
     def make(root: str, settings: Settings) -> Watcher:
         strategy: Literal["files", "git"] = "git" if settings.indexing_strategy == "git" else "files"
-        return Watcher(root, lambda _: False, strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse)
+        return Watcher(
+            root, lambda _: False, f"{root}-mark", strategy, WatchTimes(poll_seconds=3600.0), make_notifier=refuse
+        )
 
     project.watcher, project.make_watcher = True, make
     workspace = project.open()
@@ -308,12 +310,14 @@ def test_where_files_are_polled_a_search_looks_for_itself(project: Project, stra
 
 
 @pytest.mark.process
-def test_where_head_is_polled_a_search_looks_where_it_is_and_no_further(project: Project) -> None:
+def test_where_head_is_polled_a_search_looks_where_it_is_and_says_that_it_knows_no_more(project: Project) -> None:
     project.flags["indexingStrategy"] = "git"
     project.git("init", "-b", "main")
     workspace = polled(project)
     project.write("src/engine.py", NEW)
-    assert "src/engine.py" not in find(workspace, "tune carburettor")
+    answer = workspace.search(SearchRequest("tune carburettor"), never_cancelled)
+    assert "src/engine.py" not in [hit.path for hit in answer.hits]
+    assert "The latest changes may not be indexed yet" in answer.notice
     project.git("add", ".")
     project.git("commit", "-m", "one")
     assert find(workspace, "tune carburettor")[0] == "src/engine.py"

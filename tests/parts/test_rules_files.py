@@ -85,7 +85,7 @@ def test_an_odd_file_of_rules_holds_nothing_up(tmp_path: Path, place: str, make:
 @pytest.mark.parametrize("make", ODD)
 def test_an_odd_git_does_not_hold_up_the_watching(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / ".git")
-    watcher = Watcher(str(tmp_path), lambda _: False)
+    watcher = Watcher(str(tmp_path), lambda _: False, str(tmp_path.parent / "mark"))
     ended(lambda: watcher.start() or True)  # type: ignore[func-returns-value]
     assert watcher.active
     watcher.stop()

@@ -40,6 +40,10 @@ class Reading:
         assert not self._thread.is_alive()
 
 
+def mark_of(root: Path) -> str:
+    return str(root.parent / "mark")
+
+
 class Listening:
     """Watchers over one root, and everything they have reported so far."""
 
@@ -64,6 +68,7 @@ class Listening:
         watcher = Watcher(
             str(self.root),
             is_ignored,
+            mark_of(self.root),
             strategy,
             WatchTimes(poll_seconds=0.05),
             each_folder=each_folder,
@@ -238,7 +243,7 @@ def test_a_new_folder_does_not_make_it_ask_about_all_the_others_again(root: Path
         asked.append(folder)
         return folder == "node_modules"
 
-    reading = Reading(Watcher(str(root), is_ignored, each_folder=True), calls.put)
+    reading = Reading(Watcher(str(root), is_ignored, mark_of(root), each_folder=True), calls.put)
     assert sorted(asked) == ["node_modules", "src", "src/inner"]
     (root / "src" / "new").mkdir()
     assert calls.get(timeout=PATIENCE_S).rescan == {"src/new"}
@@ -330,12 +335,96 @@ def test_where_the_system_refuses_everything_is_looked_through_again_and_the_not
     assert "every 0.05 s" in watcher.note
 
 
+class LateEvents:
+    """A notifier whose events have not arrived yet, those of the mark included."""
+
+    def __init__(self, *_: object) -> None: ...
+
+    def take(self) -> set[tuple[int, str]]:
+        return set()
+
+    def close(self) -> None: ...
+
+
+def watching(root: Path, make_notifier: Callable[[Sequence[str], bool], Notifier] | None = None) -> Watcher:
+    """A watcher that reports nothing of its own accord for an hour."""
+    times = WatchTimes(quiet_ms=3_600_000, look_seconds=0.05 if make_notifier else PATIENCE_S)
+    return Watcher(str(root), lambda _: False, mark_of(root), times=times, make_notifier=make_notifier)
+
+
+def test_who_asks_gets_what_has_happened_until_now_once(root: Path) -> None:
+    watcher = watching(root)
+    watcher.start()
+    (root / "src" / "a.py").write_text("changed")
+    (root / "src" / "inner" / "b.py").unlink()
+    assert watcher.look() == WatchedChanges(frozenset({"src/a.py", "src/inner/b.py"}))
+    assert watcher.look() == WatchedChanges()
+    (root / "src" / "new" / "inner").mkdir(parents=True)
+    (root / "src" / "new" / "inner" / "c.py").write_text("c")
+    changes = watcher.look()
+    assert changes is not None
+    assert changes.rescan == {"src/new"}
+    (root / "src" / "new" / "inner" / "c.py").write_text("changed")
+    assert watcher.look() == WatchedChanges(frozenset({"src/new/inner/c.py"}))
+    watcher.stop()
+
+
+def test_asking_leaves_nothing_behind(root: Path) -> None:
+    watcher = watching(root)
+    watcher.start()
+    for _ in range(3):
+        assert watcher.look() == WatchedChanges()
+    watcher.stop()
+    assert list(Path(mark_of(root)).iterdir()) == []
+
+
+def test_where_the_system_is_late_who_asks_is_told_that_nothing_can_be_known(root: Path) -> None:
+    watcher = watching(root, LateEvents)
+    watcher.start()
+    (root / "src" / "a.py").write_text("changed")
+    assert watcher.look() is None
+    watcher.stop()
+
+
+def test_where_the_mark_cannot_be_made_who_asks_is_told_that_nothing_can_be_known(root: Path) -> None:
+    Path(mark_of(root)).write_text("in the way")
+    watcher = watching(root)
+    watcher.start()
+    assert watcher.look() is None
+    watcher.stop()
+
+
+def test_who_asks_waits_until_what_was_reported_is_noted(root: Path) -> None:
+    """Else its changes are in nobody's hands: not in the index, and not in what this call returns."""
+    reported, may_note, noted = threading.Event(), threading.Event(), threading.Event()
+
+    def note(_: WatchedChanges) -> None:
+        reported.set()
+        assert may_note.wait(PATIENCE_S)
+        noted.set()
+
+    watcher = Watcher(str(root), lambda _: False, mark_of(root), times=WatchTimes(look_seconds=PATIENCE_S))
+    reading = Reading(watcher, note)
+    (root / "src" / "a.py").write_text("changed")
+    assert reported.wait(PATIENCE_S)
+    asking = threading.Thread(target=watcher.look)
+    asking.start()
+    assert asking.is_alive()
+    assert not noted.is_set()
+    may_note.set()
+    asking.join(PATIENCE_S)
+    assert noted.is_set()
+    reading.stop()
+
+
 def test_where_it_only_looks_around_now_and_then_it_can_be_asked_to_look_now(root: Path) -> None:
     def refuse(folders: Sequence[str], with_all_below: bool) -> Notifier:
         raise OSError("OS file watch limit reached")
 
     for make_notifier, expected in ((refuse, WatchedChanges(rescan=frozenset({""}))), (None, WatchedChanges())):
-        watcher = Watcher(str(root), lambda _: False, times=WatchTimes(poll_seconds=3600), make_notifier=make_notifier)
+        watcher = Watcher(
+            str(root), lambda _: False, mark_of(root), times=WatchTimes(poll_seconds=3600), make_notifier=make_notifier
+        )
         watcher.start()
         assert watcher.look() == expected
         watcher.stop()
@@ -353,7 +442,7 @@ def test_a_fault_of_ours_ends_no_watching(root: Path) -> None:
             raise RuntimeError(fault)
         return False
 
-    watcher = Watcher(str(root), is_ignored, times=WatchTimes(poll_seconds=0.05))
+    watcher = Watcher(str(root), is_ignored, mark_of(root), times=WatchTimes(poll_seconds=0.05))
     watcher.start()
     assert "at the start" in watcher.note
     reading = Reading(watcher, changes.put)
@@ -416,7 +505,7 @@ def test_in_git_strategy_a_repository_that_is_cloned_anew_is_watched_again(heard
 
 def test_stopping_ends_the_wait_and_starting_again_works(root: Path) -> None:
     changes: queue.Queue[WatchedChanges] = queue.Queue()
-    watcher = Watcher(str(root), lambda _: False)
+    watcher = Watcher(str(root), lambda _: False, mark_of(root))
     assert not watcher.active
     reading = Reading(watcher, changes.put)
     assert watcher.active
@@ -430,7 +519,7 @@ def test_stopping_ends_the_wait_and_starting_again_works(root: Path) -> None:
 
 
 def test_who_takes_the_changes_may_stop_the_watcher(root: Path) -> None:
-    watcher = Watcher(str(root), lambda _: False)
+    watcher = Watcher(str(root), lambda _: False, mark_of(root))
     reading = Reading(watcher, lambda _: watcher.stop())
     (root / "x").write_text("x")
     reading.join()

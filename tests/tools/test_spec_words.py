@@ -137,14 +137,20 @@ ALLOWED: list[Any] = ["clang", "clang, make all", ["clang"], ["clang", ""], "x" 
 def test_the_schema_refuses_the_keywords_that_the_tool_refuses(tools: RealTools, keywords: Any) -> None:
     tools("memory_save", key="a", text="clang")
     assert "keywords" in refusal(tools, "memory_fulltext_search", keywords=keywords).message
-    assert not Draft202012Validator(tool("memory_fulltext_search").input_schema()).is_valid({"keywords": keywords})
+    assert not Draft202012Validator(tool("memory_fulltext_search").listed_schemas[0]).is_valid({"keywords": keywords})
+
+
+@pytest.mark.parametrize("arguments", [{"query": ""}, {"query": "x" * 20_001}, {"query": "x", "offset": -1}], ids=str)
+def test_the_schema_refuses_the_queries_that_the_tool_refuses(tools: RealTools, arguments: dict[str, Any]) -> None:
+    assert refusal(tools, "memory_search", **arguments).code in ("INVALID_QUERY", "INVALID_PARAMS")
+    assert not Draft202012Validator(tool("memory_search").listed_schemas[0]).is_valid(arguments)
 
 
 @pytest.mark.parametrize("keywords", ALLOWED)
 def test_the_schema_takes_the_keywords_that_the_tool_takes(tools: RealTools, keywords: Any) -> None:
     tools("memory_save", key="a", text="clang")
     assert tools("memory_fulltext_search", keywords=keywords)["success"] is True
-    assert Draft202012Validator(tool("memory_fulltext_search").input_schema()).is_valid({"keywords": keywords})
+    assert Draft202012Validator(tool("memory_fulltext_search").listed_schemas[0]).is_valid({"keywords": keywords})
 
 
 def test_a_refusal_of_keywords_says_that_they_may_be_a_list_or_a_text(tools: RealTools) -> None:

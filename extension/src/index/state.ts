@@ -7,7 +7,7 @@ import { ago, duration } from "../time";
 
 /**
  * What a person sees of an index; `stale` and `partial` are distinguished from `ready`. `unfinished`: its first building
- * has ended before it was complete.
+ * has ended before it was complete. What was complete once completes itself.
  */
 export type Condition =
   | "off"
@@ -46,7 +46,7 @@ export function conditionOf(state: State, status: Facts | undefined): Condition 
 function conditionOfIndex(facts: Facts): Condition {
   const { status, coverage = 1 } = facts;
   if (isWithoutModel(facts)) return "wordsOnly";
-  if (isUnfinished(facts)) return "unfinished";
+  if (facts.unfinished) return "unfinished";
   const plain = { not_found: "missing", indexing: "indexing", failed: "failed", incomplete: "partial" } as const;
   if (status !== undefined && status !== "ready") return plain[status];
   if (coverage < 1) return "partial";
@@ -61,11 +61,6 @@ function conditionOfWhole(facts: Facts): Condition {
 /** While it is indexed, its progress is what matters. */
 function isWithoutModel({ status, wordsOnly = false }: Facts): boolean {
   return wordsOnly && status !== "indexing";
-}
-
-/** One that was complete once, and has lost vectors, makes them again by itself. */
-function isUnfinished({ status, coverage = 1, totalFiles = 0, workspaceFiles }: Facts): boolean {
-  return status === "incomplete" && !(workspaceFiles === totalFiles && coverage < 1);
 }
 
 function isBehind({ pendingFiles = 0, behind = false }: Facts): boolean {

@@ -2,7 +2,7 @@
 
 <home>/vectors/vectors.sqlite   shared by all indexes
 <home>/indexes/<id>/  lock  config.json  patterns.json  current  generations/<n>/
-                      download/ (of a team snapshot, until it is taken over)
+                      download/ (of a team snapshot, until it is taken over)  watch/ (see `parts/watch.py`)
                       memories/memories.sqlite  documents/documents.sqlite
 <home>/indexes/<id>/generations/<n>/  manifest.sqlite  store/  and, if large, columns  sealed/<block>
 
@@ -36,6 +36,7 @@ class IndexLayout:
         self.patterns = self.path / "patterns.json"
         self.vectors = home / "vectors" / "vectors.sqlite"
         self.download = self.path / "download"
+        self.watch_mark = self.path / "watch"
         self._current = self.path / "current"
         self.memories = self.path / _MEMORIES / "memories.sqlite"
         self.documents = self.path / _DOCUMENTS / "documents.sqlite"

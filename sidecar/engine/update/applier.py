@@ -106,6 +106,10 @@ class ChangeApplier:
 
     def add(self, paths: Iterable[str] = (), rescan: Iterable[str] = (), *, now: bool = False) -> None:
         """Notes changes and has them applied at once; under the lazy strategy with the next search, unless `now`."""
+        self._take_in(paths, rescan, now=now)
+        self._on_change()
+
+    def _take_in(self, paths: Iterable[str], rescan: Iterable[str], *, now: bool = False) -> None:
         added = Pending(set(paths), set(rescan))
         if any(p.rsplit("/", 1)[-1] in _RULE_FILES for p in added.paths):
             added.rescan.add(EVERYTHING)
@@ -114,16 +118,14 @@ class ChangeApplier:
             self._want()
         elif known := Pending(added.paths, added.rescan - {EVERYTHING}):  # EVERYTHING is noted at each start
             self._target.remember(known.names())
-        self._on_change()
 
     def note(self, changes: Changes) -> None:
-        """Notes changes that a watcher has reported; see `add`. Under the strategy git, changed files wait for the next
-        commit, unless it is unknown which files have changed."""
+        """Notes changes that a watcher has reported, like `add`, and announces nothing. Under the strategy git, changed
+        files wait for the next commit, unless it is unknown which files have changed."""
         if self.strategy == "git" and not changes.head_moved and EVERYTHING not in changes.rescan:
             self._await_commit(Pending(set(changes.paths), set(changes.rescan)))
-            self._on_change()
         else:
-            self.add(changes.paths, [EVERYTHING] if changes.head_moved else changes.rescan)
+            self._take_in(changes.paths, [EVERYTHING] if changes.head_moved else changes.rescan)
 
     def _await_commit(self, changes: Pending) -> None:
         """Looks which of these changes the index lacks."""
@@ -183,6 +185,7 @@ class ChangeApplier:
         while (changes := watcher.next()) is not None:
             try:
                 self.note(changes)
+                self._on_change()
             except Exception:  # such as a listener's error, which must not end the watching
                 self._log.exception("What changed could not be taken in")
 

@@ -77,6 +77,7 @@ class LiveUpdate:
         self._applied: tuple[object, ...] = ()
         """The settings about files that the last look over them had, or the coming one will have."""
         self._changing = make_lock(Rank.LIVE_UPDATE)
+        self._looking = make_lock(Rank.LOOKING)
         self._seen: Checkout | None = None
 
     # ------------------------------------------------------------ the index, kept in step
@@ -253,23 +254,26 @@ class LiveUpdate:
         applier = self._applier
         if applier is None:
             return True
-        self._look(applier)
-        return applier.flush(self._times.freshness)
+        known = self._look(applier)
+        return applier.flush(self._times.freshness) and known
 
-    def _look(self, applier: ChangeApplier) -> None:
-        """Looks for changes itself if there is no watcher, or if the watcher only polls.
-
-        A watcher reports a change up to half a second late, so git is asked whether it has touched the files since.
-        """
+    def _look(self, applier: ChangeApplier) -> bool:
+        """Asks the watcher what has happened until now, and git, which may move HEAD before it writes files. Looks over
+        everything if there is no watcher yet. False if what has happened cannot be known in time."""
         watcher = self._watcher
-        if watcher is not None:
-            if (moved := self._moved(applier)) is not None:
-                self._seen = moved
-                applier.add(rescan=[EVERYTHING], now=True)
-            if changes := watcher.look():
-                applier.note(changes)
-        elif applier.strategy != "git":
+        if watcher is None:
             applier.add(rescan=[EVERYTHING], now=True)
+            return True
+        if (moved := self._moved(applier)) is not None:
+            self._seen = moved
+            applier.add(rescan=[EVERYTHING], now=True)
+        with self._looking:
+            changes = watcher.look()
+            if changes:
+                applier.note(changes)
+        if changes:
+            self._activity.changed()
+        return changes is not None
 
     def _moved(self, applier: ChangeApplier) -> Checkout | None:
         """What git says now if it has touched the files since the last look; None if not, as far as the strategy

@@ -160,12 +160,13 @@ _SAYS: dict[Lack, Callable[[int], str]] = {
 
 def stale_notice(short: Staleness) -> str:
     """The line for a result that lacks changes."""
-    what = count(short.pending, "changed path") if short.pending else "Changes"
+    what = count(short.pending, "changed path") if short.pending else "The latest changes"
     if short.error:
         return f"{what} could not be indexed ({short.error.rstrip('.')}); results may be stale."
     if short.looks_over and not short.pending:
         return "The workspace is still being checked for changes; results may be stale."
-    return f"{what} {'is' if short.pending == 1 else 'are'} not indexed yet; results may be stale."
+    state = {0: "may not be indexed", 1: "is not indexed"}.get(short.pending, "are not indexed")
+    return f"{what} {state} yet; results may be stale."
 
 
 def unread_notice(unread: Sequence[tuple[str, str]]) -> str:

@@ -1,0 +1,62 @@
+"""What another program wrote an instant ago: an answer has it, or says that it may lack something."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from tests.daemon.data_folder import DataFolder, call
+from tests.patience import PATIENCE_S
+
+WORDS = "carburettor espresso lighthouse pomegranate quicksand saxophone".split()
+SAID = ("not indexed yet", "next commit")
+
+
+def into_a_new_file(work: Path, word: str, text: str) -> str:
+    (work / f"{word}.py").write_text(text)
+    return f"{word}.py"
+
+
+def into_a_file_that_is_there(work: Path, word: str, text: str) -> str:
+    (work / "unit0.py").write_text(text)
+    return "unit0.py"
+
+
+def into_a_new_folder(work: Path, word: str, text: str) -> str:
+    (work / word / "inner").mkdir(parents=True)
+    (work / word / "inner/unit.py").write_text(text)
+    return f"{word}/inner/unit.py"
+
+
+async def watched(agent: Client) -> None:
+    """Returns once the daemon watches the files."""
+
+    async def poll() -> None:
+        while not (await call(agent, "get_index_status", {})).structured_content["watcherActive"]:
+            await asyncio.sleep(0.02)
+
+    await asyncio.wait_for(poll(), PATIENCE_S)
+
+
+@pytest.mark.parametrize("write", [into_a_new_file, into_a_file_that_is_there, into_a_new_folder])
+@pytest.mark.parametrize("strategy", ["realtime", "lazy", "git"])
+async def test_what_was_written_just_before_the_question_is_found_or_said_to_be_missing(
+    indexed: DataFolder, work: Path, strategy: str, write: Callable[[Path, str, str], str]
+) -> None:
+    indexed.env["SIDECAR_INDEXING_STRATEGY"] = strategy
+    silent: list[str] = []
+    async with indexed.mcp(work) as agent:
+        await call(agent, "search_code", {"query": "convert_unit_1"})
+        await watched(agent)
+        for word in WORDS:
+            path = write(work, word, f"def {word}(beans):\n    return beans\n")
+            result = await call(agent, "search_code", {"query": word, "mode": "fts"})
+            answer = result.structured_content
+            found = path in [hit["path"] for hit in answer["results"]]
+            if not found and not any(said in answer.get("notice", "") for said in SAID):
+                silent.append(f"{path}: {answer.get('notice', '')}")
+    assert silent == []
