@@ -239,7 +239,7 @@ def _size(context: Context, index_name: str) -> int:
 
 def _question(context: Context, tool: str, about: tuple[str, ...], what: str, lost: str, accept: str) -> Question:
     asker = shown.named(context.asked_by) if context.asked_by else ""
-    root = context.workspace.root
+    root = context.workspace_shown
     id_of = hashlib.sha256("\0".join((root, *about)).encode()).hexdigest()[:12]
     return Question(
         id=f"{tool}-{id_of}",

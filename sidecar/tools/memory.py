@@ -340,8 +340,8 @@ def ask_to_delete(context: Context, params: KeyParams) -> Question:
     """Raises `MemoryNotFound` instead of asking when there is no such memory."""
     memory = _existing(context, params)
     asker = shown.named(context.asked_by) if context.asked_by else ""
-    key, root = shown.named(memory.key), shown.named(context.workspace.root)
-    about = "\0".join((context.workspace.root, memory.key))
+    key, root = shown.named(memory.key), shown.named(context.workspace_shown)
+    about = "\0".join((context.workspace_shown, memory.key))
     return Question(
         id=f"memory_delete-{hashlib.sha256(about.encode()).hexdigest()[:12]}",
         tool="memory_delete",
@@ -350,7 +350,7 @@ def ask_to_delete(context: Context, params: KeyParams) -> Question:
         accept="Delete memory",
         decline="Keep",
         destructive=True,
-        title=f"Delete the memory {key} of {shown.named(Path(context.workspace.root).name)}?",
+        title=f"Delete the memory {key} of {shown.named(Path(context.workspace_shown).name)}?",
         asker=asker,
     )
 
