@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypeAlias
 from pydantic import Field
 
 from sidecar import shown
-from sidecar.engine.search.budget import within_budget
 from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, SidecarError
 from sidecar.model import Hit, SearchAnswer, SearchRequest, Workspace
 from sidecar.tools.context import Context
@@ -97,6 +96,8 @@ def search_several(context: Context, request_for: RequestFor) -> SearchAnswer:
 def _merged(
     answers: Mapping[str, SearchAnswer], failures: Mapping[str, SidecarError], request: SearchRequest
 ) -> SearchAnswer:
+    from sidecar.engine.search.budget import within_budget
+
     hits = _ranked(answers)[request.offset : request.offset + request.top_k]
     first = next(iter(answers.values()))
     with_hits = [answer for answer in answers.values() if answer.hits]
