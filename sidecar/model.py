@@ -367,7 +367,8 @@ class Hit:
     `excerpt` has at most two lines. `definition` is the one around the excerpt's most telling line, or, if that line is
     outside of all (a comment, an import), the next one below it in the hit. `left_out` has the first and the last of
     those lines of the passage that a token budget left no room for; the hit ends before them. `hidden`: a value in
-    `content` is shown as asterisks, because it looks like a secret.
+    `content` is shown as asterisks, because it looks like a secret. `workspace` names the hit's workspace where several
+    were searched.
     """
 
     path: str
@@ -386,6 +387,7 @@ class Hit:
     definition: HitDefinition | None = None
     left_out: tuple[int, int] | None = None
     hidden: bool = False
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,7 @@ export interface SearchHit {
   definition?: EnclosingDefinition;
   leftOut?: LinesLeftOut;
   sameAs?: number;
+  workspace?: string;
 }
 
 export interface SearchResult {
@@ -126,6 +127,7 @@ export interface CompactHit {
   a: number;
   d?: string;
   sameAs?: number;
+  w?: string;
 }
 
 export interface FurtherCompact {

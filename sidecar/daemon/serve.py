@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable
 
 from sidecar import shown
+from sidecar.daemon.serve_group import serve_group
 from sidecar.daemon.spawn import NotReachedError
 from sidecar.surfaces.cli.main import Serving
 from sidecar.surfaces.http.app import make_app
@@ -43,6 +44,11 @@ def serve(service: Service, serving: Serving) -> int:
 
     Raises `InvalidParams` when it cannot listen, `WorkspaceNotFound`, and the errors of the token file.
     """
+    if serving.sharing is not None:
+        try:
+            return serve_group(service, serving, serving.sharing)
+        finally:
+            _close(service)
     root = service.workspace(serving.workspace).root
     listener = listening("--host", serving.host, serving.port)
     held = token.of(serving.token_file, listener.getsockname()[1])

@@ -27,7 +27,7 @@ def question(
     `deed` and `title` end where the workspace's name follows ("delete the index of"). `about` is what else the question
     depends on: an answer counts only for the same `tool`, workspace and `about`.
     """
-    root = context.workspace.root
+    root = context.workspace_shown
     asker = shown.named(context.asked_by) if context.asked_by else ""
     names = hashlib.sha256("\0".join(filter(None, (root, about))).encode("utf-8", "backslashreplace"))
     return Question(

@@ -72,7 +72,7 @@ def create_index(context: Context, params: NoParams) -> CreateResult:
     report = context.workspace.create(context.progress, context.cancelled)
     return CreateResult(
         status="created",
-        project_path=context.workspace.root,
+        project_path=context.workspace_shown,
         index_path=context.workspace.status().index_path,
         stats=_stats(report),
         docs_stats=_docs_stats(report),
@@ -120,7 +120,7 @@ def create_declined(context: Context, params: NoParams, answer: Answer) -> Creat
     """The result of `create_index` when it was not allowed."""
     return CreateResult(
         status="cancelled",
-        project_path=context.workspace.root,
+        project_path=context.workspace_shown,
         index_path=context.workspace.status().index_path,
         stats=NOTHING_DONE,
         message=why_cancelled(answer, unchanged(context.workspace.status())),
@@ -135,7 +135,7 @@ def reindex_project(context: Context, params: ReindexParams) -> ReindexResult:
     report = context.workspace.rebuild(context.progress, context.cancelled, params.whole)
     return ReindexResult(
         status="reindexed",
-        project_path=context.workspace.root,
+        project_path=context.workspace_shown,
         stats=_stats(report),
         docs_stats=_docs_stats(report),
     )
@@ -164,7 +164,7 @@ def reindex_declined(context: Context, params: ReindexParams, answer: Answer) ->
     """The result of `reindex_project` when it was not allowed."""
     return ReindexResult(
         status="cancelled",
-        project_path=context.workspace.root,
+        project_path=context.workspace_shown,
         stats=NOTHING_DONE,
         message=why_cancelled(answer, "The index has not changed."),
     )
@@ -186,7 +186,7 @@ def delete_index(context: Context, params: NoParams) -> DeleteResult:
     """Deletes the workspace's index; memories, added documents and edited settings stay."""
     index_path = context.workspace.status().index_path
     context.workspace.delete()
-    return DeleteResult(status="deleted", project_path=context.workspace.root, index_path=index_path)
+    return DeleteResult(status="deleted", project_path=context.workspace_shown, index_path=index_path)
 
 
 def ask_to_delete(context: Context, params: NoParams) -> Question:
@@ -209,7 +209,7 @@ def delete_declined(context: Context, params: NoParams, answer: Answer) -> Delet
     """The result of `delete_index` when it was not allowed."""
     return DeleteResult(
         status="cancelled",
-        project_path=context.workspace.root,
+        project_path=context.workspace_shown,
         index_path=context.workspace.status().index_path,
         message=why_cancelled(answer, "The index has not changed."),
     )

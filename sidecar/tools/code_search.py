@@ -6,12 +6,13 @@ This module defines names, limits and shapes. Ranking, matching and the rule for
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictFloat
 
 from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidPattern, InvalidQuery
-from sidecar.model import CHARS_PER_TOKEN, Collection, Mode, SearchAnswer, SearchRequest
+from sidecar.model import CHARS_PER_TOKEN, Collection, Mode, SearchAnswer, SearchRequest, Workspace
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
@@ -25,6 +26,7 @@ from sidecar.tools.search_results import (
     SearchResult,
     notice_of,
 )
+from sidecar.tools.several import RequestFor, search_several
 from sidecar.tools.spec import Params, RefusedAs, ToolSpec
 
 FAMILY = "code-search"
@@ -190,29 +192,41 @@ def _answers(
     context: Context, params: SearchCodeParams, collection: Collection, questions: Sequence[str]
 ) -> list[SearchAnswer]:
     """The answer to each question. Each gets an equal part of what `max_tokens` has left."""
-    mode = _mode(context, params)
     answers: list[SearchAnswer] = []
     left = params.max_tokens
     for number, question in enumerate(questions):
-        request = SearchRequest(
-            query=question,
-            collection=collection,
-            mode=mode,
-            alpha=_alpha(context, params, mode),
-            top_k=params.top_k,
-            offset=params.offset,
-            paths=tuple(params.paths),
-            languages=tuple(language.lower() for language in params.languages),
-            kinds=tuple(kind.lower() for kind in params.kinds),
-            exact=tuple(params.exact),
-            token_budget=0 if params.compact else _part(left, len(questions) - number),
-            explain=params.explain,
-            named=True,
-            telling=params.compact,
-        )
-        answers.append(context.workspace.search(request, context.cancelled))
+        budget = 0 if params.compact else _part(left, len(questions) - number)
+        answers.append(_answer(context, partial(_request, params, collection, question, budget)))
         left = left and max(1, left - sum(len(hit.content) for hit in answers[-1].hits) // CHARS_PER_TOKEN)
     return answers
+
+
+def _answer(context: Context, request_for: RequestFor) -> SearchAnswer:
+    if context.several:
+        return search_several(context, request_for)
+    return context.workspace.search(request_for(context.workspace), context.cancelled)
+
+
+def _request(
+    params: SearchCodeParams, collection: Collection, question: str, budget: int, workspace: Workspace
+) -> SearchRequest:
+    mode = _mode(workspace, params)
+    return SearchRequest(
+        query=question,
+        collection=collection,
+        mode=mode,
+        alpha=_alpha(workspace, params, mode),
+        top_k=params.top_k,
+        offset=params.offset,
+        paths=tuple(params.paths),
+        languages=tuple(language.lower() for language in params.languages),
+        kinds=tuple(kind.lower() for kind in params.kinds),
+        exact=tuple(params.exact),
+        token_budget=budget,
+        explain=params.explain,
+        named=True,
+        telling=params.compact,
+    )
 
 
 def _part(tokens: int, questions: int) -> int:
@@ -220,25 +234,25 @@ def _part(tokens: int, questions: int) -> int:
     return tokens and max(1, tokens // questions)
 
 
-def _mode(context: Context, params: SearchCodeParams) -> Mode:
+def _mode(workspace: Workspace, params: SearchCodeParams) -> Mode:
     """The mode that the call names. If it names neither mode nor alpha and the setting `hybridSearch.enabled` is false,
     `vector` in place of `hybrid`."""
     said = params.model_fields_set & {"mode", "alpha"}
-    if params.mode != "hybrid" or said or _hybrid_settings(context).get("enabled") is not False:
+    if params.mode != "hybrid" or said or _hybrid_settings(workspace).get("enabled") is not False:
         return params.mode
     return "vector"
 
 
-def _alpha(context: Context, params: SearchCodeParams, mode: Mode) -> float:
+def _alpha(workspace: Workspace, params: SearchCodeParams, mode: Mode) -> float:
     """The alpha that the call names; else `hybridSearch.defaultAlpha` in hybrid mode, else the parameter's default."""
     if "alpha" in params.model_fields_set or mode != "hybrid":
         return params.alpha
-    alpha = _hybrid_settings(context).get("defaultAlpha")
+    alpha = _hybrid_settings(workspace).get("defaultAlpha")
     return float(alpha) if isinstance(alpha, int | float) else params.alpha
 
 
-def _hybrid_settings(context: Context) -> Mapping[str, object]:
-    found = context.workspace.config().config.get("hybridSearch")
+def _hybrid_settings(workspace: Workspace) -> Mapping[str, object]:
+    found = workspace.config().config.get("hybridSearch")
     return found if isinstance(found, dict) else {}
 
 
@@ -331,16 +345,16 @@ def _tokens(hits: Sequence[CompactHit]) -> int:
 def _shown_before(answers: Sequence[SearchAnswer]) -> dict[tuple[int, int], int]:
     """For each hit, by the places of its answer and of itself, the number (from 1) of the first question whose answer
     has all of its lines; no entry for hits that are shown for the first time."""
-    shown_by: dict[str, list[tuple[int, int, int]]] = {}
+    shown_by: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     same: dict[tuple[int, int], int] = {}
     for i, answer in enumerate(answers):
         for j, hit in enumerate(answer.hits):
-            places = shown_by.get(hit.path, ())
+            places = shown_by.get((hit.workspace, hit.path), ())
             holding = [by for start, end, by in places if start <= hit.start_line and hit.end_line <= end]
             if holding:
                 same[i, j] = holding[0]
         for hit in answer.hits:
-            shown_by.setdefault(hit.path, []).append((hit.start_line, hit.end_line, i + 1))
+            shown_by.setdefault((hit.workspace, hit.path), []).append((hit.start_line, hit.end_line, i + 1))
     return same
 
 

@@ -26,7 +26,7 @@ def refresh(context: Context, params: RefreshParams) -> UpdateResult:
     """Creates the index or brings it up to date, and finishes the model upgrade."""
     started = time.monotonic()
     report = context.workspace.refresh(context.progress, context.cancelled, params.whole, params.snapshot)
-    return UpdateResult.of(context.workspace.root, report, time.monotonic() - started)
+    return UpdateResult.of(context.workspace_shown, report, time.monotonic() - started)
 
 
 def ask_to_refresh(context: Context, params: RefreshParams) -> Question | None:

@@ -15,15 +15,23 @@ OWN_SENTENCES = frozenset(
 )
 """The fields, in any result, that hold sentences of sidecar's (or lists of them) and nothing that must stay exact."""
 
+PLACES = frozenset({"project_path", "index_path", "config_path", "workspace"})
+"""The fields, in any result, that say where on the machine something is."""
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
 
 class Result(BaseModel):
     """Base of every result of a tool."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    def worded(self, say: Callable[[str], str]) -> Self:
-        """A copy whose own sentences, at any depth, are what `say` makes of them."""
-        changed = {name: _worded(value, say, name in OWN_SENTENCES) for name, value in self}
+    def worded(self, say: Callable[[str], str], place: Callable[[str], str] = _as_it_is) -> Self:
+        """A copy in which `say` has changed sidecar's own sentences, at any depth, and `place` the places."""
+        ways = dict.fromkeys(OWN_SENTENCES, say) | dict.fromkeys(PLACES, place)
+        changed = {name: _worded(value, say, place, ways.get(name)) for name, value in self}
         return self.model_copy(update=changed)
 
     def as_text(self) -> str | None:
@@ -49,9 +57,11 @@ class Result(BaseModel):
         yield from ()
 
 
-def _worded(value: Any, say: Callable[[str], str], is_sentence: bool) -> Any:
+def _worded(
+    value: Any, say: Callable[[str], str], place: Callable[[str], str], way: Callable[[str], str] | None
+) -> Any:
     if isinstance(value, Result):
-        return value.worded(say)
+        return value.worded(say, place)
     if isinstance(value, list):
-        return [_worded(entry, say, is_sentence) for entry in value]
-    return say(value) if is_sentence and isinstance(value, str) else value
+        return [_worded(entry, say, place, way) for entry in value]
+    return way(value) if way is not None and isinstance(value, str) else value

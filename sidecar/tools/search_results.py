@@ -91,7 +91,7 @@ class SearchHit(CamelResult):
     counts against it. The fields from `parts` to `excerpt` are set only when the call asks for `explain`. `definition`
     is the one around the most telling line; the result's own lines may be the middle of it. `left_out` is set only if
     the passage was cut, `same_as` only if an earlier question of the call (numbered from 1) has these lines already:
-    the text then only refers to it.
+    the text then only refers to it. `workspace` is set only if several were searched.
     """
 
     path: str
@@ -109,6 +109,7 @@ class SearchHit(CamelResult):
     definition: EnclosingDefinition | None = None
     left_out: LinesLeftOut | None = None
     same_as: int | None = None
+    workspace: str | None = None
 
     @classmethod
     def of(cls, hit: Hit, explain: bool = False) -> SearchHit:
@@ -128,15 +129,16 @@ class SearchHit(CamelResult):
             excerpt=[ExcerptLine(line=e.line, pieces=list(e.pieces)) for e in hit.excerpt] if explain else None,
             definition=EnclosingDefinition.of(hit.definition) if hit.definition is not None else None,
             left_out=LinesLeftOut(start_line=hit.left_out[0], end_line=hit.left_out[1]) if hit.left_out else None,
+            workspace=hit.workspace or None,
         )
 
     def file(self) -> str:
         """The path of the file."""
-        return self.path
+        return f"{_of_workspace(self.workspace)}{self.path}"
 
     def as_text(self) -> str:
         """`path:start-end`, the definition, why it was found, and the content, numbered and fenced."""
-        head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line}"
+        head = f"{_of_workspace(self.workspace)}{shown.path(self.path)}:{self.start_line}-{self.end_line}"
         if self.definition is not None:
             head += f" {self.definition.as_text()}"
         if self.same_as is not None:
@@ -170,6 +172,11 @@ class SearchHit(CamelResult):
             yield (ASIDE, f"{number:>{width}} |"), " " if text else "", *marked(text, found(text))
         if self.left_out is not None:
             yield ((ASIDE, f"  {self.left_out.of_file(self.path)}"),)
+
+
+def _of_workspace(name: str | None) -> str:
+    """`[name] ` before a path, where several workspaces were searched."""
+    return f"[{shown.path(name)}] " if name else ""
 
 
 def definition_text(kind: str, name: str, container: str | None) -> str:
@@ -327,7 +334,8 @@ class SearchResult(CamelResult):
 
 class CompactHit(CamelResult):
     """One result in a line or two. `l`: path:start-end, `t`: its most telling line, `a`: the number of that line, `d`:
-    the definition, `s`: score, rounded to two decimals. `same_as` as in `SearchHit`."""
+    the definition, `s`: score, rounded to two decimals, `w`: the workspace, if several were searched. `same_as` as in
+    `SearchHit`."""
 
     l: str  # noqa: E741
     t: str
@@ -335,6 +343,7 @@ class CompactHit(CamelResult):
     a: int
     d: str | None = None
     same_as: int | None = None
+    w: str | None = None
 
     @classmethod
     def of(cls, hit: Hit) -> CompactHit:
@@ -346,16 +355,17 @@ class CompactHit(CamelResult):
             s=round(hit.score, 2),
             a=line,
             d=EnclosingDefinition.of(hit.definition).as_text() if hit.definition is not None else None,
+            w=hit.workspace or None,
         )
 
     def file(self) -> str:
         """The path of the file."""
-        return self.place()[0]
+        return f"{_of_workspace(self.w)}{self.place()[0]}"
 
     def as_text(self) -> str:
         """`path:start-end`, the definition, and the most telling line behind its number."""
         path, lines = self.place()
-        head = f"{shown.path(path)}:{lines}{f' {shown.line(self.d)}' if self.d else ''}"
+        head = f"{_of_workspace(self.w)}{shown.path(path)}:{lines}{f' {shown.line(self.d)}' if self.d else ''}"
         if self.same_as is not None:
             return f"{head} (shown under question {self.same_as})"
         return f"{head}\n{self.a}| {shown.line(self.t)}".rstrip()

@@ -182,7 +182,7 @@ def index_patterns(context: Context, params: PatternsParams) -> PatternIndexResu
     errors = [FailedFile(path=path, error=why) for path, why in report.failures[:MAX_LISTED]]
     failed = f"; {count(report.failed, 'file')} could not be indexed" if report.failed else ""
     return PatternIndexResult(
-        workspace=context.workspace.root,
+        workspace=context.workspace_shown,
         message=f"Successfully indexed {report.indexed} files{failed}",
         indexed_files=report.indexed,
         skipped_files=report.skipped,
@@ -235,7 +235,7 @@ def index_patterns_declined(context: Context, params: PatternsParams, answer: An
     """The result of `search_index` by patterns when it was not allowed."""
     return PatternIndexResult(
         status="cancelled",
-        workspace=context.workspace.root,
+        workspace=context.workspace_shown,
         message=why_cancelled(answer, unchanged(context.workspace.status())),
         indexed_files=0,
         skipped_files=0,

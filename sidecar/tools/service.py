@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -21,6 +21,7 @@ from sidecar.logs import workspace_log
 from sidecar.model import IsCancelled, Progress, Workspace, never_cancelled, no_progress
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context, Workspaces
+from sidecar.tools.group import GroupWorkspaces, Veil, tools_for_group
 from sidecar.tools.registry import DEFAULT_TOOLS, not_enabled, toolset_of
 from sidecar.tools.result import Result
 from sidecar.tools.spec import Answer, Params, Question, ToolSpec
@@ -80,7 +81,8 @@ class Service:
     `confirm` is `auto`, `always` or `never`, or a function from a workspace's root to the words of this service's
     session. With `auto` and `always` a tool's question is asked; if nobody can be asked, `auto` refuses only
     destructive tools and `always` refuses all. `never` asks nothing. `question_seconds`: how long an editor may take to
-    answer. `goes_on` is False in a process that ends after one call.
+    answer. `goes_on` is False in a process that ends after one call. `veil` takes the places of this machine out of
+    what callers are told.
     """
 
     def __init__(
@@ -90,12 +92,14 @@ class Service:
         tools: tuple[ToolSpec, ...] = DEFAULT_TOOLS,
         question_seconds: Callable[[], float] = lambda: QUESTION_SECONDS,
         goes_on: bool = True,
+        veil: Veil | None = None,
     ) -> None:
         self.tools = tools
         self.question_seconds = question_seconds
         self._workspaces = workspaces
         self._words = _constant(confirm) if isinstance(confirm, str) else confirm
         self._goes_on = goes_on
+        self._veil = veil
         self._named = _by_name(tools)
         names = [tool.name for tool in tools]
         self.wordings: Mapping[Door, Wording] = {door: Wording(door, names) for door in get_args(Door)}
@@ -118,6 +122,19 @@ class Service:
         if found is None:
             raise UnknownTool(_no_such_tool(str(name), [tool.name for tool in self.tools]))
         return found
+
+    def for_caller(self, tools: Sequence[ToolSpec], folders: Mapping[str, str], others: Sequence[str]) -> Service:
+        """The same engine for a caller of a server for a group: with fewer tools, and workspaces known by name.
+
+        `folders`: the folder of each. `others`: see `Veil`. Its questions are always asked, and only of the caller.
+        """
+        return Service(
+            GroupWorkspaces(self._workspaces, folders),
+            confirm="always",
+            tools=tools_for_group(tools, tuple(folders)),
+            question_seconds=self.question_seconds,
+            veil=Veil(folders, others),
+        )
 
     def workspace(self, root: str) -> Workspace:
         """The workspace itself, for surfaces that pass on unsaved buffers or watch its status."""
@@ -153,9 +170,9 @@ class Service:
         def whole_call() -> Done | Question:
             asked = _Call(name, arguments, workspace, answers or {}, progress, cancelled, asked_by, say, by, at_least)
             gated = self._gate(asked)
-            return gated if isinstance(gated, Question) else _finish(gated)
+            return gated if isinstance(gated, Question) else _finish(gated, self._veil)
 
-        return _guarded(name, workspace, say, whole_call)
+        return _guarded(name, workspace, say, whole_call, self._veil)
 
     async def acall(
         self,
@@ -190,12 +207,16 @@ class Service:
             return self._gate(asked)
 
         try:
-            gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, say, gate)
+            gated = await loop.run_in_executor(self._readers, _guarded, name, workspace, say, gate, self._veil)
             if isinstance(gated, Question):
                 return gated
             at_once = gated.meant.read_only or gated.meant.alongside or gated.declined_by is not None
             pool = self._readers if at_once else self._writer(workspace)
-            return await loop.run_in_executor(pool, _guarded, name, workspace, say, lambda: _finish(gated))
+
+            def finish() -> Done:
+                return _finish(gated, self._veil)
+
+            return await loop.run_in_executor(pool, _guarded, name, workspace, say, finish, self._veil)
         except asyncio.CancelledError:
             stop.set()
             raise
@@ -226,7 +247,8 @@ class Service:
         params = validate(tool, call.arguments)
         meant = tool.meant_by(call.arguments)
         context = Context(
-            self._workspaces.get(call.workspace),
+            self._workspaces.get,
+            call.workspace,
             call.progress,
             call.cancelled,
             call.asked_by,
@@ -241,30 +263,36 @@ class Service:
             return _Gated(tool, meant, context, params, None, call.say)
         answer = call.answers.get(question.id)
         if answer is None:
-            return replace(question, detail=call.say(question.detail))
+            detail = call.say(question.detail)
+            return replace(question, detail=detail if self._veil is None else self._veil.sentence(detail))
         goes_on = answer == "accept" or (answer == "nobody" and confirm == "auto" and not question.destructive)
         return _Gated(tool, meant, context, params, None if goes_on else answer, call.say)
 
 
-def _finish(gated: _Gated) -> Done:
-    tool = gated.tool
+def _finish(gated: _Gated, veil: Veil | None) -> Done:
+    tool, declined = gated.tool, False
     if gated.declined_by is not None and tool.declined is not None:
-        result = tool.declined(gated.context, gated.params, gated.declined_by).worded(gated.say)
-        return Done(gated.meant.dialect.shape(result), result, declined=True)
-    result = tool.run(gated.context, gated.params).worded(gated.say)
-    return Done(gated.meant.dialect.shape(result), result)
+        result, declined = tool.declined(gated.context, gated.params, gated.declined_by), True
+    else:
+        result = tool.run(gated.context, gated.params)
+    result = result.worded(gated.say)
+    if veil is not None:
+        result = result.worded(veil.sentence, veil.place)
+    return Done(gated.meant.dialect.shape(result), result, declined)
 
 
 def _constant(word: Confirm) -> Callable[[str], Words]:
     return lambda _: Words.of(word)
 
 
-def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[[], T]) -> T:
+def _guarded(name: str | ToolSpec, workspace: str, say: Wording, work: Callable[[], T], veil: Veil | None = None) -> T:
     """Puts errors into the caller's words. Turns every exception that is not a `SidecarError` into `Internal` and logs
     it under an id that the caller is given."""
     try:
         return work()
     except SidecarError as error:
+        if veil is not None:
+            raise veil.error(error.worded(say)) from None
         if (worded := error.worded(say)) is error:
             raise
         raise worded from error.__cause__

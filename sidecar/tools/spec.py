@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, create_model
 
 from sidecar import shown
 from sidecar.errors import InvalidParams
@@ -70,6 +70,13 @@ class Params(BaseModel):
     """Base class of the parameters of a tool. JSON types are taken strictly and unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def widened(params: type[Params], **fields: Any) -> type[Params]:
+    """The parameters with further ones, each given as `(type, Field(...))`."""
+    made: Any = create_model(params.__name__, __base__=params, **fields)
+    made.__doc__ = params.__doc__
+    return cast("type[Params]", made)
 
 
 Run: TypeAlias = Callable[[Context, Any], Result]

@@ -170,6 +170,7 @@ class Terminal(io.StringIO):
 
 WORDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "index": ((),),
+    "serve token": (("list",), ("add", NASTY), ("remove", NASTY), ("add", "a", "--workspace", NASTY)),
     "search": (("needle",), ("--compact", "needle"), ("--explain", "needle"), (NASTY,), ("-k", NASTY, "x")),
     "search index": (("**/*.py",), (NASTY,), ("../" + NASTY,), ("--format", "yaml", "**/*.py")),
     "search query": (("needle",), ("--format", "json", "needle"), ("--format", "yaml", "needle"), (NASTY,)),

@@ -275,6 +275,13 @@ def snapshot(session: CliSession) -> int:
     return 0
 
 
+def serve_token(session: CliSession) -> int:
+    """Keeps the list of those who may call a server for a group."""
+    from sidecar.surfaces.cli.sharing import change_callers
+
+    return change_callers(session)
+
+
 def _place_here(typed: str | None) -> str:
     """An address as it was typed, or the absolute path of the folder that was; empty if nothing was."""
     if not typed:
@@ -331,6 +338,7 @@ RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
         "models": models,
         "install": install,
         "snapshot": snapshot,
+        "serve token": serve_token,
         "call": call,
     }
 )

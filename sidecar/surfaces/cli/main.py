@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TextIO, TypeAlias, 
 from sidecar import shown
 from sidecar.errors import Cancelled, ConfigInvalid, Internal, InvalidParams, SidecarError
 from sidecar.surfaces.cli.options import PIPE_CLOSED, UsageError, build_parser, parse
+from sidecar.surfaces.cli.sharing import Sharing, sharing_of
 from sidecar.surfaces.cli.terminal import absent_stream, silence_stdout
 from sidecar.tools.wording import Wording
 
@@ -27,7 +28,7 @@ ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Se
 """A service, or a function that makes one from the settings that an editor sends when it connects."""
 
 
-IN_THIS_PROCESS = frozenset({"doctor", "models", "install", "indexes", "prune", "completion"})
+IN_THIS_PROCESS = frozenset({"doctor", "models", "install", "indexes", "prune", "completion", "serve token"})
 """The commands that are about this installation and not about a workspace."""
 
 LISTING = ("mcp", "serve")
@@ -35,7 +36,8 @@ LISTING = ("mcp", "serve")
 
 
 class Serving(NamedTuple):
-    """Where `serve` listens and how it says so. An empty `token_file` means a new file, which is removed at the end."""
+    """Where `serve` listens and how it says so. An empty `token_file` means a new file, which is removed at the end.
+    `sharing` is set for a server for a group."""
 
     workspace: str
     host: str
@@ -44,6 +46,7 @@ class Serving(NamedTuple):
     as_json: bool
     stdout: TextIO
     stderr: TextIO
+    sharing: Sharing | None = None
 
 
 class DaemonDoor(Protocol):
@@ -218,8 +221,9 @@ def _daemon(args: argparse.Namespace, doors: Doors, out: TextIO) -> int:
 
 
 def _standalone(args: argparse.Namespace) -> bool:
-    """Whether everything stays in this process: by option, or in CI, where no process may be left running."""
-    return bool(args.standalone) or _is_ci()
+    """Whether everything stays in this process: by option, in CI, where no process may be left running, and a server
+    for a group, which must not depend on one person's daemon."""
+    return bool(args.standalone) or _is_ci() or bool(args.command == "serve" and args.share)
 
 
 def _is_ci() -> bool:
@@ -300,7 +304,8 @@ def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -
         raise InvalidParams(
             f"--port takes a number from 0 (any free one) to 65535, not {shown.quoted(str(args.port))}."
         )
-    return Serving(workspace, args.host, args.port, _token_file(args), bool(args.json), *streams[1:])
+    sharing = sharing_of(args)
+    return Serving(workspace, args.host, args.port, _token_file(args), bool(args.json), *streams[1:], sharing)
 
 
 def _token_file(args: argparse.Namespace) -> str:

@@ -66,7 +66,7 @@ examples:
 class Command(NamedTuple):
     """One command: its line in the list, its manual, its examples, and the function that adds its options.
 
-    Written here are the commands that are no tools.
+    Written here are the commands that are no tools. `replaces`: an option everywhere that means something else here.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Command(NamedTuple):
     manual: str
     examples: str
     add: Callable[[argparse.ArgumentParser], None]
+    replaces: str = ""
 
 
 TOKEN_FILE_HELP = "with --tcp: the file that holds the token; created if missing (default: a new one each time)"
@@ -170,8 +171,9 @@ def _options_of(command: str | None) -> str:
     if command is None:
         return build_parser().format_help()
     parser, facts = _Parser(), shell_facts()
-    command_named(command, facts).add(parser)
-    add_common_options(parser, facts, suppress=True)
+    found = command_named(command, facts)
+    found.add(parser)
+    add_common_options(parser, facts, suppress=True, without=found.replaces)
     return parser.format_help()
 
 
@@ -207,17 +209,18 @@ def build_parser(argv: Sequence[str] = (), facts: Facts | None = None) -> argpar
             allow_abbrev=False,
         )
         command.add(sub)
-        add_common_options(sub, facts, suppress=True)
+        add_common_options(sub, facts, suppress=True, without=command.replaces)
     return parser
 
 
-def add_common_options(parser: argparse.ArgumentParser, facts: Facts, suppress: bool) -> None:
-    """Adds the options that may stand before or after the command."""
+def add_common_options(parser: argparse.ArgumentParser, facts: Facts, suppress: bool, without: str = "") -> None:
+    """Adds the options that may stand before or after the command, but the one called `without`."""
     settings = {key: help_of(field) for key, field in facts["settings"].items()}
     group = parser.add_argument_group("options everywhere")
     unset = argparse.SUPPRESS if suppress else None
     off = argparse.SUPPRESS if suppress else False
-    group.add_argument("-w", "--workspace", metavar="DIR", default=unset, help="the folder to work on")
+    names = [name for name in ("-w", "--workspace") if name != without]
+    group.add_argument(*names, dest="workspace", metavar="DIR", default=unset, help="the folder to work on")
     group.add_argument("--json", action="store_true", default=off, help="print JSON, errors too (on standard error)")
     group.add_argument("-q", "--quiet", action="store_true", default=off, help="no progress and no notices")
     group.add_argument("--no-color", action="store_true", default=off, help="no colours (so does NO_COLOR)")
@@ -272,6 +275,26 @@ def _add_serve(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the file that holds the token; created if missing (default: a new one each time)",
     )
+    add("--share", metavar="[NAME=]DIR", action="append", help="a workspace for a group; may be given several times")
+    add("--callers", metavar="FILE", help="with --share: the list of callers (default: the data folder's)")
+    add("--tls-cert", metavar="FILE", help="with --share: the certificate chain (PEM)")
+    add("--tls-key", metavar="FILE", help="with --share: the key of the certificate (PEM, without a passphrase)")
+    add("--behind-proxy", action="store_true", help="with --share: a proxy in front of this server does TLS")
+    add("--url", metavar="URL", help="with --share: its public address; requests to another host are then refused")
+    add("--per-minute", metavar="N", type=number, default=600, help="with --share: requests a minute of each caller")
+    add(
+        "--at-once", metavar="N", type=number, default=16, help="with --share: requests at the same time of each caller"
+    )
+
+
+def _add_serve_token(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("action", metavar="ACTION", choices=("add", "list", "remove"), help="add, list, remove")
+    add("name", metavar="NAME", nargs="?", help="add and remove: whose token it is")
+    add("--workspace", dest="may_search", metavar="NAME", action="append", help="add: a workspace; '*' for all of them")
+    add("--tools", metavar="NAMES", help="add: tools, separated by commas; reading (default): all that only read; all")
+    add("--metrics", action="store_true", help="add: may read the numbers of all callers")
+    add("--callers", metavar="FILE", help="the list of callers (default: the data folder's)")
 
 
 def _add_call(parser: argparse.ArgumentParser) -> None:
@@ -439,10 +462,25 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "Serve the tools over HTTP on this machine only, one workspace per process. Every request needs the token\n"
         "that is made at the start: Authorization: Bearer TOKEN. The URL and the file that holds the token are\n"
         "printed on standard error, with --json as one line on standard output. Ctrl-C or SIGTERM ends it with\n"
-        "status 0.",
+        "status 0. With --share it serves several workspaces to a group, also from other machines: sidecar serve\n"
+        "token says who may call.",
         "    sidecar serve\n    sidecar serve --port 7777 --token-file ~/.sidecar-token --toolsets code,memory\n"
-        "    sidecar serve --json\n",
+        "    sidecar serve --json\n"
+        "    sidecar serve --share api=/srv/api --share web=/srv/web --host 0.0.0.0 --port 443 \\\n"
+        "        --tls-cert chain.pem --tls-key key.pem\n",
         _add_serve,
+    ),
+    Command(
+        "serve token",
+        "who may call a server for a group",
+        "Keep the list of those who may call sidecar serve --share: each has a name, a token, the workspaces it may\n"
+        "use by name, and the tools, which by default are those that only read. The token is shown once, and only its\n"
+        "hash is stored. A running server notices a change at once.",
+        "    sidecar serve token add alice --workspace api --workspace web\n"
+        "    sidecar serve token add ci --workspace '*' --tools reading,reindex_project\n"
+        "    sidecar serve token list\n    sidecar serve token remove alice\n",
+        _add_serve_token,
+        replaces="--workspace",
     ),
     Command(
         "daemon",

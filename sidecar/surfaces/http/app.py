@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
@@ -59,13 +59,15 @@ def make_app(
     reading_seconds: float = READING_SECONDS,
     body_seconds: float = MAX_SECONDS,
     sessions: Sessions | None = None,
+    names: Sequence[str] | None = None,
 ) -> Starlette:
     """Returns the application without its guard.
 
     `mcp` is an ASGI application for /mcp; its lifespan is entered with this application's. `sessions` is this process's
-    registry, if it has other doors too.
+    registry, if it has other doors too. `names` are the caller's workspaces on a server for a group; `workspace` is
+    then none of them, because each call names its own.
     """
-    endpoints = _Endpoints(service, workspace, reading_seconds, body_seconds, sessions or Sessions())
+    endpoints = _Endpoints(service, workspace, reading_seconds, body_seconds, sessions or Sessions(), names)
     routes = [
         Route("/", endpoints.about, methods=["GET"]),
         Route(OPENAPI, endpoints.openapi, methods=["GET"]),
@@ -90,18 +92,25 @@ class _Endpoints:
     """The answers of all routes, for one service and one workspace."""
 
     def __init__(
-        self, service: Service, workspace: str, reading_seconds: float, body_seconds: float, sessions: Sessions
+        self,
+        service: Service,
+        workspace: str,
+        reading_seconds: float,
+        body_seconds: float,
+        sessions: Sessions,
+        names: Sequence[str] | None,
     ) -> None:
         self._service = service
         self._sessions = sessions
         self._workspace = workspace
+        self._where = {"workspace": workspace} if names is None else {"workspaces": list(names)}
         self._reading_seconds = reading_seconds
         self._body_seconds = body_seconds
         self._answers = Answers()
         self._document = document(service.tools)
 
     async def about(self, request: Request) -> Response:
-        about = {"name": "sidecar", "version": __version__, "workspace": self._workspace}
+        about = {"name": "sidecar", "version": __version__, **self._where}
         return reply(200, {**about, "tools": TOOLS, "openapi": OPENAPI, "mcp": MCP})
 
     async def openapi(self, request: Request) -> Response:

@@ -68,6 +68,27 @@ def too_many() -> RequestFault:
     )
 
 
+def too_often(seconds: int) -> RequestFault:
+    """429: the caller has asked too much, and may ask again after these seconds."""
+    return RequestFault(
+        429,
+        "TOO_MANY_REQUESTS",
+        "Too many requests.",
+        f"Ask again in {shown.count(seconds, 'second')}.",
+        {"Retry-After": str(seconds)},
+    )
+
+
+def token_in_url() -> RequestFault:
+    """400: the address holds a token, which proxies and histories keep."""
+    return RequestFault(
+        400,
+        "TOKEN_IN_URL",
+        "A token must not be part of an address.",
+        "Send it as Authorization: Bearer TOKEN, and replace it: addresses are logged on the way.",
+    )
+
+
 def no_such_path(path: str) -> RequestFault:
     """404: no route has this path, or only tools that are not enabled have it."""
     said = f"There is nothing at {shown.quoted(path)}."

@@ -7,7 +7,7 @@ that reason Host and Origin are checked besides the token. What the request asks
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
 from sidecar.surfaces.http.faults import RequestFault, foreign, json_bytes, too_many, unauthorized
@@ -17,6 +17,7 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CONNECTION = "sidecar.connection"
@@ -38,7 +39,6 @@ class Guard:
         self._app = app
         self._token = token.encode()
         self._hosts = {host.encode() for host in hosts}
-        self._origins = {b"http://" + host for host in self._hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request, or the start and stop of the server, as ASGI. A WebSocket is closed at once."""
@@ -56,21 +56,34 @@ class Guard:
     def _admitted(self, scope: Scope) -> bool:
         return self.admission.admit(scope.get("state", {}).get(CONNECTION))
 
-    def _fault(self, headers: list[tuple[bytes, bytes]]) -> RequestFault | None:
-        def values(name: bytes) -> list[bytes]:
-            return [value.strip() for key, value in headers if key.lower() == name]
+    def _fault(self, headers: Headers) -> RequestFault | None:
+        fault = is_named(headers, self._hosts, ("http",))
+        if fault is not None:
+            return fault
+        given = bearer(headers)
+        return None if given is not None and hmac.compare_digest(given, self._token) else unauthorized()
 
-        hosts = values(b"host")
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return foreign("Host")
-        if any(origin.lower() not in self._origins for origin in values(b"origin")):
-            return foreign("Origin")
-        given = values(b"authorization")
-        return None if len(given) == 1 and self._matches(given[0]) else unauthorized()
 
-    def _matches(self, authorization: bytes) -> bool:
-        scheme, _, token = authorization.partition(b" ")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
+def is_named(headers: Headers, hosts: Collection[bytes], schemes: Sequence[str]) -> RequestFault | None:
+    """Returns the fault of a request whose Host is none of `hosts`, or whose Origin is none of them behind a scheme."""
+    given = _values(headers, b"host")
+    if len(given) != 1 or given[0].lower() not in hosts:
+        return foreign("Host")
+    origins = {f"{scheme}://".encode() + host for host in hosts for scheme in schemes}
+    return foreign("Origin") if any(one.lower() not in origins for one in _values(headers, b"origin")) else None
+
+
+def bearer(headers: Headers) -> bytes | None:
+    """Returns the token of a request; None if it has none, or the header more than once."""
+    given = _values(headers, b"authorization")
+    if len(given) != 1:
+        return None
+    scheme, _, token = given[0].partition(b" ")
+    return token.strip() if scheme.lower() == b"bearer" else None
+
+
+def _values(headers: Headers, name: bytes) -> list[bytes]:
+    return [value.strip() for key, value in headers if key.lower() == name]
 
 
 async def refuse(fault: RequestFault, send: Send) -> None:

@@ -7,20 +7,29 @@ import contextlib
 import logging
 import signal
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from sidecar import shown
+from sidecar.errors import ConfigInvalid
+from sidecar.surfaces.http.group import Group
 from sidecar.surfaces.http.guard import CONNECTION, Guard
 from sidecar.surfaces.loopback.admission import Admission
 from sidecar.surfaces.loopback.listening import accept
 from sidecar.surfaces.loopback.peers import peer_of
 
+Application: TypeAlias = Guard | Group
+"""What serves a port: both know which connections have shown a token."""
+
 ENDING_SECONDS = 3
 """Requests in flight get this long to end; then they are cancelled."""
+HANDSHAKE_SECONDS = 10.0
+"""Time in which a client must have begun TLS."""
 KEEP_ALIVE_SECONDS = 30
 """A connection without requests is closed after this time."""
 
@@ -32,20 +41,35 @@ def hosts_of(listener: socket.socket) -> frozenset[str]:
     return frozenset({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
 
 
-def url_of(listener: socket.socket) -> str:
+def url_of(listener: socket.socket, scheme: str = "http") -> str:
     """Returns the URL of this server."""
     address, port = listener.getsockname()[:2]
-    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+    return f"{scheme}://[{address}]:{port}" if ":" in address else f"{scheme}://{address}:{port}"
 
 
-def run(app: Guard, listener: socket.socket, ready: Callable[[], None]) -> int:
+def run(app: Application, listener: socket.socket, ready: Callable[[], None], tls: ssl.SSLContext | None = None) -> int:
     """Serves until SIGTERM or SIGINT and returns 0, because that is how such a server is meant to end.
 
     `ready` is called once signals are handled; the listener has accepted connections before.
     """
     _log_as_ours()
-    asyncio.run(_serve(app, listener, ready))
+    asyncio.run(_serve(app, listener, ready, tls))
     return 0
+
+
+def tls_of(certificate: str, key: str) -> ssl.SSLContext:
+    """Returns TLS 1.2 or newer with the certificates in a PEM file and their key. Raises `ConfigInvalid`."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        # A key with a passphrase would be asked for at the server's terminal.
+        context.load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:
+        raise ConfigInvalid(
+            f"{shown.place(certificate)} and {shown.place(key)} are no certificate with its key: {shown.reason(error)}."
+            " Both are PEM files; the key has no passphrase."
+        ) from error
+    return context
 
 
 def _log_as_ours() -> None:
@@ -55,7 +79,7 @@ def _log_as_ours() -> None:
             logging.getLogger(name).addHandler(handler)
 
 
-async def serve_until(app: Guard, listener: socket.socket, over: Awaitable[object]) -> None:
+async def serve_until(app: Application, listener: socket.socket, over: Awaitable[object]) -> None:
     """Serves in the running loop until `over` is done or the task is cancelled; closes the listener."""
     server = _Server(app, listener)
     waiting = asyncio.ensure_future(over)
@@ -68,8 +92,10 @@ async def serve_until(app: Guard, listener: socket.socket, over: Awaitable[objec
         await asyncio.wait({serving})
 
 
-async def _serve(app: Guard, listener: socket.socket, ready: Callable[[], None]) -> None:
-    server = _Server(app, listener)
+async def _serve(
+    app: Application, listener: socket.socket, ready: Callable[[], None], tls: ssl.SSLContext | None
+) -> None:
+    server = _Server(app, listener, tls)
     _on_signals(server)
     ready()
     await server.serve(sockets=[])
@@ -81,7 +107,7 @@ class _Server(uvicorn.Server):
     It leaves signals to `_on_signals`: uvicorn raises them again when it ends, which would kill the process.
     """
 
-    def __init__(self, app: Guard, listener: socket.socket) -> None:
+    def __init__(self, app: Application, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -99,7 +125,9 @@ class _Server(uvicorn.Server):
         )
         self._admission = app.admission
         self._listener = listener
+        self._tls = tls
         self._accepting: asyncio.Task[None] | None = None
+        self._shaking: set[asyncio.Task[None]] = set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -113,11 +141,32 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _take(self, connection: socket.socket) -> None:
-        def connected() -> _Connection:
-            return _Connection(self.config, self.server_state, self.lifespan.state, self._admission)
+        made = _Connection(self.config, self.server_state, self.lifespan.state, self._admission)
+        if self._tls is None:
+            with contextlib.suppress(OSError):  # the client has closed it already
+                await asyncio.get_running_loop().connect_accepted_socket(lambda: made, connection)
+            return
+        # A handshake may take long, and the next connection must not wait for it.
+        shaking = asyncio.create_task(self._shake_hands(made, connection, self._tls))
+        self._shaking.add(shaking)
+        shaking.add_done_callback(self._shaking.discard)
 
-        with contextlib.suppress(OSError):  # the client has closed it already
-            await asyncio.get_running_loop().connect_accepted_socket(connected, connection)
+    async def _shake_hands(self, made: _Connection, connection: socket.socket, tls: ssl.SSLContext) -> None:
+        """Begins TLS. Until the token has come, the connection counts as one that nobody knows."""
+        task = asyncio.current_task()
+
+        def turn_away() -> None:
+            if task is not None:
+                task.cancel()
+
+        self._admission.arrive(made, peer_of(connection), turn_away)
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: made, connection, ssl=tls, ssl_handshake_timeout=HANDSHAKE_SECONDS
+            )
+        except (OSError, asyncio.CancelledError):  # no TLS, too slow, or turned away for newer ones
+            self._admission.leave(made)
+            connection.close()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -42,7 +42,13 @@ class Admission:
         self._admitted: set[Hashable] = set()
 
     def arrive(self, key: Hashable, peer: str, close: Callable[[], None]) -> None:
-        """Registers a new connection from this peer; `close` ends it when it is turned away."""
+        """Registers a new connection from this peer; `close` ends it when it is turned away.
+
+        One that is registered already keeps its time: only how it is closed changes.
+        """
+        if key in self._waiting:
+            self._waiting[key] = self._waiting[key]._replace(close=close)
+            return
         timer = asyncio.get_running_loop().call_later(self._seconds, self._turn_away, key)
         self._waiting[key] = _Waiting(peer, close, timer)
         if len(self._waiting) > self._most_unknown:

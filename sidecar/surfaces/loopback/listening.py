@@ -26,18 +26,18 @@ RETRY_SECONDS = 1.0
 logger = logging.getLogger("sidecar.listening")
 
 
-def listening(option: str, host: str, port: int) -> socket.socket:
+def listening(option: str, host: str, port: int, *, elsewhere: str = "") -> socket.socket:
     """Returns a non-blocking socket that already accepts connections.
 
-    Port 0 takes a free port. `option` is the command-line option that named the host; error messages quote it. Raises
-    `InvalidParams` for an address that is not a loopback address, and when the socket cannot listen.
+    Port 0 takes a free port. `option` is the command-line option that named the host; error messages quote it.
+    `elsewhere`: what is missing before other machines may connect, as the end of a sentence; `yes` if nothing is.
+    Raises `InvalidParams` for an address that is not a loopback address, and when the socket cannot listen.
     """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
-        if not ipaddress.ip_address(address[0]).is_loopback:
-            raise InvalidParams(
-                f"{option} {host} could be reached from other machines; give a loopback address, such as 127.0.0.1."
-            )
+        if elsewhere != "yes" and not ipaddress.ip_address(address[0]).is_loopback:
+            wanted = elsewhere or "give a loopback address, such as 127.0.0.1."
+            raise InvalidParams(f"{option} {host} could be reached from other machines; {wanted}")
         with contextlib.ExitStack() as unless_it_listens:
             listener = unless_it_listens.enter_context(socket.socket(family, kind))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

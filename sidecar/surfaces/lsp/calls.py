@@ -18,11 +18,12 @@ from sidecar.surfaces.lsp.editor_client import Stops
 from sidecar.surfaces.lsp.envelope import named
 from sidecar.surfaces.lsp.faults import fault
 from sidecar.surfaces.lsp.folders import Folders
-from sidecar.surfaces.lsp.merge import merge_paths, merge_searches, noting_left_out, widened
+from sidecar.surfaces.lsp.merge import merge_paths, noting_left_out
 from sidecar.surfaces.lsp.progress import ProgressWire, Token, WorkDone
 from sidecar.tools.confirm import call_with_questions
 from sidecar.tools.service import Service
 from sidecar.tools.sessions import Session
+from sidecar.tools.several import over_several
 from sidecar.tools.spec import ToolSpec
 
 MERGED_BY_SCORE = frozenset({"search_code", "search_docs"})
@@ -107,7 +108,7 @@ class ToolCalls:
     async def _dispatch(
         self, tool: ToolSpec, arguments: dict[str, Any], place: Any, progress: Progress
     ) -> dict[str, Any]:
-        """Calls the tool for one folder, or for all folders and merges the answers."""
+        """Calls the tool for one folder, or for all folders together."""
         everywhere = tool.name in MERGED_BY_SCORE or tool.name in MERGED_BY_PATH
         if place is not None:
             folders: tuple[str, ...] = (self._folders.chosen(place),)
@@ -119,9 +120,7 @@ class ToolCalls:
         if tool.name in MERGED_BY_PATH:
             answers, left_out = await self._all(tool, arguments, folders, progress)
             return noting_left_out(merge_paths(answers, _number(tool, arguments, "limit")), left_out)
-        page = _number(tool, arguments, "top_k")
-        answers, left_out = await self._all(tool, widened(arguments, page), folders, progress)
-        return noting_left_out(merge_searches(answers, _number(tool, arguments, "offset"), page), left_out)
+        return await self._one(over_several(tool, folders), arguments, folders[0], progress)
 
     async def _one(
         self, tool: ToolSpec, arguments: dict[str, Any], folder: str, progress: Progress
@@ -131,7 +130,7 @@ class ToolCalls:
         try:
             done = await call_with_questions(
                 self._service(),
-                tool.name,
+                tool,
                 arguments,
                 workspace=folder,
                 ask=partial(self._asker.ask, own=folder),

@@ -64,11 +64,14 @@ def make_server(
     answer_timeout_seconds: float = ANSWER_TIMEOUT_SECONDS,
     sessions: Sessions | None = None,
     working_directory: str | None = None,
+    for_group: bool = False,
 ) -> Server[Any]:
     """Returns a server over `service`. `workspace` fixes the folder of every call; None asks the client for its roots.
 
     `one_client` means that all calls come from one client, as over stdio. `sessions` is this process's registry, if it
     has other doors too. `working_directory` is the client's, if it differs from this process's.
+    `for_group`: each call names its workspace, so there is no resource with the status of one, and the list of tools is
+    the caller's own.
     """
     places = Places(workspace, working_directory or str(Path.cwd()), remember=one_client)
     clients = Clients(sessions or Sessions(), one_client)
@@ -97,8 +100,8 @@ def make_server(
         lifespan=lifespan,
         on_list_tools=list_tools,
         on_call_tool=calls.call,
-        **_status_methods(status, service, one_client),
-        cache_hints={"tools/list": CacheHint(ttl_ms=TOOLS_FRESH_MS, scope="public")},
+        **(_status_methods(status, service, one_client) if not for_group else {}),
+        cache_hints={"tools/list": CacheHint(ttl_ms=TOOLS_FRESH_MS, scope="private" if for_group else "public")},
     )
     server.add_notification_handler("notifications/initialized", NotificationParams, calls.open_ahead)
     server.add_notification_handler("notifications/roots/list_changed", NotificationParams, roots_changed)

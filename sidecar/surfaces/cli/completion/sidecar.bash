@@ -44,7 +44,7 @@ _shtab_sidecar_snapshot_option_strings=(-h --help --out --from --with-texts --ke
 _shtab_sidecar_call_option_strings=(-h --help -w --workspace --json -q --quiet --no-color -y --yes --standalone --offline --model --device --toolsets)
 _shtab_sidecar_completion_option_strings=(-h --help -w --workspace --json -q --quiet --no-color -y --yes --standalone --offline --model --device --toolsets)
 _shtab_sidecar_mcp_option_strings=(-h --help -w --workspace --json -q --quiet --no-color -y --yes --standalone --offline --model --device --toolsets)
-_shtab_sidecar_serve_option_strings=(-h --help --host --port --token-file -w --workspace --json -q --quiet --no-color -y --yes --standalone --offline --model --device --toolsets)
+_shtab_sidecar_serve_option_strings=(-h --help --host --port --token-file --share --callers --tls-cert --tls-key --behind-proxy --url --per-minute --at-once -w --workspace --json -q --quiet --no-color -y --yes --standalone --offline --model --device --toolsets)
 _shtab_sidecar_daemon_option_strings=(-h --help -n --lines -w --workspace --json -q --quiet --no-color -y --yes --standalone --offline --model --device --toolsets)
 _shtab_sidecar_option_strings=(-h --help -w --workspace --json -q --quiet --no-color -y --yes --standalone --offline --model --device --toolsets)
 
@@ -493,6 +493,7 @@ _shtab_sidecar_mcp___standalone_nargs=0
 _shtab_sidecar_mcp___offline_nargs=0
 _shtab_sidecar_serve__h_nargs=0
 _shtab_sidecar_serve___help_nargs=0
+_shtab_sidecar_serve___behind_proxy_nargs=0
 _shtab_sidecar_serve___json_nargs=0
 _shtab_sidecar_serve__q_nargs=0
 _shtab_sidecar_serve___quiet_nargs=0

@@ -51,7 +51,7 @@ function _shtab_sidecar_using
 end
 
 set -g _shtab_sidecar_commands index search docs paths status config reindex delete explain symbols similar memory 'memory save' 'memory get' 'memory list' 'memory search' 'memory words' 'memory delete' documents 'documents create' 'documents add' 'documents search' 'documents list' 'documents indexes' 'documents delete' 'documents drop' indexes prune doctor models install snapshot call completion mcp serve daemon
-set -g _shtab_sidecar_opts_with_value --alpha --backend --device --end-line --exact --from --host --index --k --key --kind --lang --limit --line --lines --max-tokens --metadata --mode --model --namespace --offset --operator --out --path --port --queries --summary --tag --token-file --tokenizer-config --toolsets --top-k --unused --workspace -a -i -k -l -m -n -p -w
+set -g _shtab_sidecar_opts_with_value --alpha --at-once --backend --callers --device --end-line --exact --from --host --index --k --key --kind --lang --limit --line --lines --max-tokens --metadata --mode --model --namespace --offset --operator --out --path --per-minute --port --queries --share --summary --tag --tls-cert --tls-key --token-file --tokenizer-config --toolsets --top-k --unused --url --workspace -a -i -k -l -m -n -p -w
 
 complete -c sidecar -e
 complete -c sidecar -f
@@ -543,6 +543,14 @@ complete -c sidecar -n '_shtab_sidecar_using serve' -s h -l help -d 'show this h
 complete -c sidecar -n '_shtab_sidecar_using serve' -l host -x -d 'a loopback address of this machine (default 127.0.0.1)'
 complete -c sidecar -n '_shtab_sidecar_using serve' -l port -x -d 'the port to listen on (default 0: any free one)'
 complete -c sidecar -n '_shtab_sidecar_using serve' -l token-file -xka "(__fish_complete_path (commandline -ct))" -d 'the file that holds the token; created if missing (default: a new one each time)'
+complete -c sidecar -n '_shtab_sidecar_using serve' -l share -x -d 'a workspace for a group; may be given several times'
+complete -c sidecar -n '_shtab_sidecar_using serve' -l callers -x -d 'with --share: the list of callers (default: the data folder'"'"'s)'
+complete -c sidecar -n '_shtab_sidecar_using serve' -l tls-cert -x -d 'with --share: the certificate chain (PEM)'
+complete -c sidecar -n '_shtab_sidecar_using serve' -l tls-key -x -d 'with --share: the key of the certificate (PEM, without a passphrase)'
+complete -c sidecar -n '_shtab_sidecar_using serve' -l behind-proxy -d 'with --share: a proxy in front of this server does TLS'
+complete -c sidecar -n '_shtab_sidecar_using serve' -l url -x -d 'with --share: its public address; requests to another host are then refused'
+complete -c sidecar -n '_shtab_sidecar_using serve' -l per-minute -x -d 'with --share: requests a minute of each caller'
+complete -c sidecar -n '_shtab_sidecar_using serve' -l at-once -x -d 'with --share: requests at the same time of each caller'
 complete -c sidecar -n '_shtab_sidecar_using serve' -s w -l workspace -xka "(__fish_complete_directories)" -d 'the folder to work on'
 complete -c sidecar -n '_shtab_sidecar_using serve' -l json -d 'print JSON, errors too (on standard error)'
 complete -c sidecar -n '_shtab_sidecar_using serve' -s q -l quiet -d 'no progress and no notices'

@@ -1,0 +1,201 @@
+"""Who may call a server for a group: a list of names, each with the hash of a token and what its holder may use.
+
+Only the hash is stored. A token has 256 random bits, so nothing is gained by a slow hash or a salt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sidecar import shown
+from sidecar.errors import ConfigInvalid, InvalidParams, PermissionDenied, disk_error
+from sidecar.lock_file import LockFile
+from sidecar.settings.home import data_home
+from sidecar.small_files import TooLarge, read_small_file
+from sidecar.tools.spec import ToolSpec
+
+PREFIX = "sct_"
+"""Every token begins with it, so that one can be recognised where it must not stand."""
+TOKEN = re.compile(PREFIX + r"[A-Za-z0-9_-]{43}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What the name of a caller or of a workspace consists of: nothing that a path or a URL could take for more."""
+MAX_BYTES = 4 * 1024**2
+READING = "reading"
+"""Stands for every tool that only reads, but those in `OF_THE_OPERATOR`."""
+EVERY = "all"
+ALL_WORKSPACES = "*"
+"""In a caller's list of workspaces: every one that the server has."""
+OF_THE_OPERATOR = frozenset({"get_config"})
+"""Tools that only read, but tell of the server's settings: they have to be named."""
+_PRIVATE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class GroupCaller:
+    """Somebody who may call. `tools` are names, `READING` or `EVERY`. `metrics`: may read everybody's numbers."""
+
+    name: str
+    sha256: str
+    workspaces: tuple[str, ...] = ()
+    tools: tuple[str, ...] = (READING,)
+    metrics: bool = False
+
+    def may_use(self, tool: ToolSpec) -> bool:
+        """Whether the holder of the token may call the tool."""
+        if EVERY in self.tools or tool.name in self.tools:
+            return True
+        return READING in self.tools and tool.read_only and tool.name not in OF_THE_OPERATOR
+
+
+def callers_file(named: str) -> Path:
+    """The file with the list of callers: the one that was named, else that of the data folder."""
+    return Path(named).expanduser().absolute() if named else data_home(os.environ) / "serve" / "callers.json"
+
+
+class CallerList:
+    """The callers in a file. Another process may change the file at any time; each call here sees it as it is then."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._state: tuple[int, ...] | None = None
+        self._known: tuple[GroupCaller, ...] = ()
+
+    def every(self) -> tuple[GroupCaller, ...]:
+        """The callers, in the order in which they were added; none if there is no file.
+
+        Raises `PermissionDenied` when others can read or change the file, or this process cannot read it, and
+        `ConfigInvalid` when it is no list of callers.
+        """
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            self._state, self._known = None, ()
+            return ()
+        except OSError as error:
+            raise self._unreadable(error) from error
+        state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        if state != self._state:
+            self._known = self._read(found)
+            self._state = state
+        return self._known
+
+    def of_token(self, token: bytes) -> GroupCaller | None:
+        """The caller with this token. It is compared with all of them, so the time tells nothing. Raises as `every`."""
+        digest = hashlib.sha256(token).hexdigest()
+        found = None
+        for caller in self.every():
+            if hmac.compare_digest(caller.sha256, digest):
+                found = caller
+        return found
+
+    def add(self, name: str, workspaces: Iterable[str], tools: Iterable[str], *, metrics: bool = False) -> str:
+        """Adds a caller and returns the new token, which nothing keeps. Raises `InvalidParams` for a name that is taken
+        or has other characters than `NAME`, and as `every`."""
+        given = tuple(dict.fromkeys(workspaces))
+        for one in (name, *(place for place in given if place != ALL_WORKSPACES)):
+            if not NAME.fullmatch(one):
+                raise InvalidParams(
+                    f"{shown.quoted(one)} is no name: use letters, digits, dots, hyphens and underscores, 64 at most."
+                )
+        token = PREFIX + secrets.token_urlsafe(32)
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        caller = GroupCaller(name, digest, given, tuple(dict.fromkeys(tools)), metrics)
+        with self._held():
+            known = self.every()
+            if any(one.name == name for one in known):
+                raise InvalidParams(f"There is a caller {shown.quoted(name)} already; remove it first.")
+            self._write((*known, caller))
+        return token
+
+    def remove(self, name: str) -> None:
+        """Removes a caller, whose token is refused from then on. Raises `InvalidParams` if there is none, and as
+        `every`."""
+        with self._held():
+            known = self.every()
+            left = tuple(one for one in known if one.name != name)
+            if len(left) == len(known):
+                raise InvalidParams(f"There is no caller {shown.quoted(name)}; `sidecar serve token list` shows them.")
+            self._write(left)
+
+    def _held(self) -> _Held:
+        return _Held(self.path)
+
+    def _read(self, found: os.stat_result) -> tuple[GroupCaller, ...]:
+        if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+            raise PermissionDenied(
+                f"Others can read the list of callers {shown.place(self.path)}; run: chmod 600 {shown.place(self.path)}"
+            )
+        try:
+            content = read_small_file(self.path, MAX_BYTES)
+            return tuple(_callers(json.loads(content or b"")))
+        except OSError as error:
+            raise self._unreadable(error) from error
+        except (ValueError, TypeError, KeyError, AttributeError, TooLarge, RecursionError) as error:
+            raise ConfigInvalid(
+                f"{shown.place(self.path)} is no list of callers ({shown.reason(error)}). Restore it, or remove it and "
+                "add the callers again."
+            ) from error
+
+    def _unreadable(self, error: OSError) -> PermissionDenied:
+        return PermissionDenied(f"{shown.place(self.path)} cannot be read: {shown.reason(error)}.")
+
+    def _write(self, callers: Iterable[GroupCaller]) -> None:
+        """Replaces the file at once, so that no reader sees a part of it."""
+        text = json.dumps({"version": 1, "callers": [asdict(caller) for caller in callers]}, indent=2) + "\n"
+        try:
+            descriptor, made = tempfile.mkstemp(prefix=".callers-", dir=self.path.parent)
+            try:
+                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                    file.write(text)
+                    file.flush()
+                    os.fsync(descriptor)
+                Path(made).chmod(_PRIVATE)
+                Path(made).replace(self.path)
+            except BaseException:
+                Path(made).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+        self._state = None
+
+
+class _Held:
+    """Keeps two changes of one list from happening at the same time."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = LockFile(path.with_name(path.name + ".lock"))
+
+    def __enter__(self) -> None:
+        try:
+            self._lock.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise disk_error(error, self._lock.path.parent) from error
+        if not self._lock.take():
+            raise PermissionDenied("Another command is changing the list of callers; try again.")
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+def _callers(read: Mapping[str, Any]) -> Iterator[GroupCaller]:
+    if read["version"] != 1:
+        raise ValueError("another version of sidecar has written it")
+    for entry in read["callers"]:
+        name, digest = str(entry["name"]), str(entry["sha256"])
+        if not re.fullmatch("[0-9a-f]{64}", digest):
+            raise ValueError(f"the hash of {name} is none")
+        workspaces, tools = entry["workspaces"], entry["tools"]
+        if not isinstance(workspaces, list) or not isinstance(tools, list):
+            raise TypeError(f"the rights of {name} are no lists")
+        yield GroupCaller(name, digest, tuple(map(str, workspaces)), tuple(map(str, tools)), entry["metrics"] is True)
