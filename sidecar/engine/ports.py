@@ -22,6 +22,7 @@ from sidecar.model import (
     FileContent,
     FoundFile,
     Ids,
+    IndexedBlob,
     IsCancelled,
     Judged,
     Memory,
@@ -422,6 +423,8 @@ class Parts:
     make_searcher: Callable[[], Searcher]
     make_watcher: Callable[[str, Settings], Watching]
     read_checkout: Callable[[str], Checkout]
+    unmodified: Callable[[str, Mapping[str, IndexedBlob]], AbstractSet[str]]
+    """Which files of a root have the content with this blob id, as git's index says."""
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]

@@ -19,7 +19,7 @@ from typing import TypeAlias, TypeVar
 from sidecar.engine.concurrency.stages import run_stages
 from sidecar.engine.ingest.in_hand import Forgotten
 from sidecar.engine.ingest.plan import Plan, batches
-from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, path_of
+from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, is_settled, path_of
 from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
@@ -219,6 +219,7 @@ class Indexer:
             if plan.whole:
                 self._manifest.set_meta(first_beyond=plan.first_beyond)
             tally.removed = self._forget_as_known(plan.removed)
+            self._manifest.touch_known((known, found.stat, is_settled(found.stat)) for found, known in plan.same)
             put_awaited(self._manifest.connection, plan.new, all_of_them=plan.whole)
         self._on_commit()
 
@@ -290,7 +291,7 @@ class Indexer:
         manifest = self._manifest
         gone: list[int] = []
         if isinstance(outcome, Touched):
-            manifest.touch(outcome.path, outcome.stat, outcome.settled)
+            manifest.touch(outcome.path, outcome.stat, outcome.settled, outcome.blob)
         elif isinstance(outcome, LeftOut):
             gone = manifest.put_skip(outcome.skipped, outcome.stat, outcome.settled)
         elif isinstance(outcome, Gone):
