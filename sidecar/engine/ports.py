@@ -229,6 +229,17 @@ class Watching(Protocol):
         """What it finds by polling, if it only polls. Otherwise no changes."""
 
 
+class RestMerge(Protocol):
+    """Merges segments of the lexical index, each step in a transaction of the caller's; the next index of postings that
+    readers see is as good as the one before. If a transaction is rolled back, another one has to go on."""
+
+    def has_work(self, connection: sqlite3.Connection) -> bool:
+        """Whether `step` would do anything. Only reads."""
+
+    def step(self, connection: sqlite3.Connection) -> bool:
+        """Does a part of what there is to do; False if there was nothing."""
+
+
 class Lexical(Protocol):
     """The lexical index. Its tables are in the manifest's database, and it writes in the caller's transaction."""
 
@@ -251,6 +262,9 @@ class Lexical(Protocol):
 
         `at_end`: no more segments follow in this run, so that small ones are merged as well.
         """
+
+    def merge_at_rest(self) -> RestMerge:
+        """A merge of all sizes in small steps, for when nothing else happens."""
 
 
 class MemoryWordHit(Protocol):

@@ -183,9 +183,7 @@ class Manifest:
     def known_files(self) -> dict[str, KnownFile]:
         """All indexed files by path."""
         with self.lock, translated(self.path):
-            rows = self.connection.execute(
-                f"SELECT {_KNOWN} FROM files"
-            ).fetchall()
+            rows = self.connection.execute(f"SELECT {_KNOWN} FROM files").fetchall()
         return {r[1]: _known(r) for r in rows}
 
     def known_file(self, path: str) -> KnownFile | None:
@@ -194,9 +192,7 @@ class Manifest:
         Never waits for a writer: files are looked up while others are being written.
         """
         with self._look_up_lock, translated(self.path):
-            r = self._look_ups.execute(
-                f"SELECT {_KNOWN} FROM files WHERE path = ?", (path,)
-            ).fetchone()
+            r = self._look_ups.execute(f"SELECT {_KNOWN} FROM files WHERE path = ?", (path,)).fetchone()
         return r and _known(r)
 
     def known_below(self, folder: str) -> list[str]:

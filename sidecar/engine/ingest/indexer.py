@@ -26,6 +26,7 @@ from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
 from sidecar.parts.coverage import put_awaited
+from sidecar.parts.database import translated
 from sidecar.parts.left_out import put_left_out
 from sidecar.parts.manifest import KnownFile, Manifest
 from sidecar.settings.load import Settings
@@ -129,6 +130,7 @@ class Indexer:
         self._embedding = make_lock(Rank.EMBEDDING)
         self._noticed: set[str] = set()
         self._forgotten = Forgotten()
+        self._at_rest = self._lexical.merge_at_rest()
 
     def carry_out(self, plan: Plan, progress: Progress, cancelled: IsCancelled) -> Tally:
         """Brings the manifest up to date with the plan, and embeds what an earlier interrupted run left without a
@@ -282,6 +284,21 @@ class Indexer:
     def _merge(self, *, at_end: bool = False) -> None:
         with self._manifest.transaction() as connection:
             self._lexical.merge_segments(connection, at_end=at_end)
+
+    def merge_at_rest(self, stop: Callable[[], bool]) -> None:
+        """Merges segments until few are left or `stop` says so, in transactions of about a tenth of a second. What it
+        has begun is gone on with at the next call."""
+        manifest = self._manifest
+        while not stop():
+            with manifest.lock, translated(manifest.path):
+                if not self._at_rest.has_work(manifest.connection):
+                    return
+            try:
+                with manifest.transaction() as connection:
+                    self._at_rest.step(connection)
+            except BaseException:
+                self._at_rest = self._lexical.merge_at_rest()
+                raise
 
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
         """Whether another run has written or forgotten this path since the batch looked it up."""
