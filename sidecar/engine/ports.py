@@ -229,7 +229,7 @@ class Watching(Protocol):
         """What it finds by polling, if it only polls. Otherwise no changes."""
 
 
-class RestMerge(Protocol):
+class MergeInSteps(Protocol):
     """Merges segments of the lexical index, each step in a transaction of the caller's; the next index of postings that
     readers see is as good as the one before. If a transaction is rolled back, another one has to go on."""
 
@@ -263,7 +263,7 @@ class Lexical(Protocol):
         `at_end`: no more segments follow in this run, so that small ones are merged as well.
         """
 
-    def merge_at_rest(self) -> RestMerge:
+    def merge_at_rest(self) -> MergeInSteps:
         """A merge of all sizes in small steps, for when nothing else happens."""
 
 

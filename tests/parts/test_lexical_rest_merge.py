@@ -73,8 +73,9 @@ def test_no_step_does_more_than_its_share(connection: sqlite3.Connection) -> Non
 def test_what_is_removed_while_a_merge_goes_on_is_dead_and_goes_with_the_next(connection: sqlite3.Connection) -> None:
     ids = [write(connection, "alpha beta gamma")[0] for _ in range(8)]
     merge = RestMerge(rows=_ONE_ROW)
-    for _ in range(3):
+    for _ in range(24):  # all ids of chunks and files are read by then, and the first terms are written
         merge.step(connection)
+    assert segments(connection) == 8
     remove(connection, ids[0])
     finish(connection, merge)
     assert alive_content(connection, "alpha")["alpha"][0] == [(i, 1) for i in ids[1:]]
@@ -86,7 +87,7 @@ def test_a_merge_that_died_leaves_nothing(connection: sqlite3.Connection) -> Non
     for _ in range(8):
         write(connection, "alpha beta gamma")
     died = RestMerge(rows=_ONE_ROW)
-    for _ in range(3):
+    for _ in range(24):
         died.step(connection)
     (again,) = write(connection, "delta")
     before = alive_content(connection, *STEMS)
@@ -114,8 +115,9 @@ def test_whatever_happens_in_between_readers_find_the_same(steps: list[tuple[str
         if deed == "put":
             known += write(connection, *texts)
             write(plain, *texts)
-        elif deed == "remove" and known:
-            gone = known.pop(len(texts) % len(known))
+        elif deed == "remove" and len(known) > 1:
+            # The last one stays, because `write` gives its id to the next file otherwise, as a manifest never does.
+            gone = known.pop(len(texts) % (len(known) - 1))
             remove(connection, gone)
             remove(plain, gone)
         elif deed == "merge":

@@ -259,7 +259,7 @@ def merge_segments(
     if not chosen:
         return 0
     marks = ",".join(map(str, chosen))
-    lengths = alive_lengths(connection, chosen)
+    lengths = _alive_lengths(connection, chosen)
     terms: dict[str, int] = {}
     blobs: list[list[tuple[int, bytes]]] = [[] for _ in range(COLUMNS)]
     for term, *row in connection.execute(
@@ -398,13 +398,26 @@ def _lengths(rows: sqlite3.Cursor) -> Lengths:
     )
 
 
-def alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengths:
-    """The lengths of what is alive in these segments."""
+def lengths_in(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengths:
+    """The lengths in these segments, dead or alive."""
     columns, marks = "chunk_ids, chunk_lengths, file_ids, field_lengths", ",".join(map(str, segments))
-    lengths = _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
-    chunks = contains(_alive(connection, "chunks", lengths.chunk_ids), lengths.chunk_ids)
-    files = contains(_alive(connection, "files", lengths.file_ids), lengths.file_ids)
-    return Lengths(lengths.chunk_ids[chunks], lengths.bodies[chunks], lengths.file_ids[files], lengths.fields[files])
+    return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
+
+
+def lengths_of(lengths: Lengths, chunks: Ids, files: Ids) -> Lengths:
+    """The lengths of these chunks and files, given in ascending order."""
+    of_chunks, of_files = contains(chunks, lengths.chunk_ids), contains(files, lengths.file_ids)
+    return Lengths(
+        lengths.chunk_ids[of_chunks], lengths.bodies[of_chunks], lengths.file_ids[of_files], lengths.fields[of_files]
+    )
+
+
+def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengths:
+    """The lengths of what is alive in these segments."""
+    lengths = lengths_in(connection, segments)
+    return lengths_of(
+        lengths, _alive(connection, "chunks", lengths.chunk_ids), _alive(connection, "files", lengths.file_ids)
+    )
 
 
 def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.postings import (
     COLUMNS,
     FEW_SEGMENTS,
     Flat,
-    Lengths,
-    alive_lengths,
     contains,
     insert_segment,
+    lengths_in,
+    lengths_of,
     next_segment,
     runs,
     unpack,
@@ -35,13 +38,25 @@ _Row = tuple[str, bytes | None, bytes | None, bytes | None]
 
 @dataclass
 class _Job:
-    """One merge. `lengths` are those of what was alive when it began; `after` is the last term that is written."""
+    """One merge. `chunks` and `files` are the ids of what was alive when it began, as far as they are read; `after` is
+    the last term that is written."""
 
     sources: Sequence[int]
     target: int
-    lengths: Lengths
+    chunks: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
+    files: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
+    all_read: bool = False
     after: str = ""
     postings: int = 0
+
+    def read(self, connection: sqlite3.Connection, most: int) -> None:
+        """Reads at most so many more ids of what is alive, of files once those of chunks are read."""
+        more = _ids_after(connection, "chunks", self.chunks, most)
+        self.chunks = np.append(self.chunks, more)
+        if not len(more):
+            more = _ids_after(connection, "files", self.files, most)
+            self.files = np.append(self.files, more)
+        self.all_read = not len(more)
 
 
 class RestMerge:
@@ -67,7 +82,9 @@ class RestMerge:
             self._job = _begin(connection)
         if self._job is None:
             return False
-        if not self._write(connection, self._job):
+        if not self._job.all_read:
+            self._job.read(connection, self._rows)
+        elif not self._write(connection, self._job):
             self._job = None
         return True
 
@@ -130,7 +147,7 @@ def _begin(connection: sqlite3.Connection) -> _Job | None:
     sources = _due(sizes)
     if not sources:
         return None
-    job = _Job(sources, next_segment(connection), alive_lengths(connection, sources))
+    job = _Job(sources, next_segment(connection))
     connection.execute("INSERT INTO lexical_postings VALUES(?, ?, NULL, NULL, NULL)", (job.target, _RESERVED))
     return job
 
@@ -152,18 +169,27 @@ def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:
 
 def _finish(connection: sqlite3.Connection, job: _Job) -> None:
     """Lists the merged segment in place of its sources."""
+    lengths = lengths_of(lengths_in(connection, job.sources), job.chunks, job.files)
     marks = ",".join(map(str, job.sources))
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
     connection.execute("DELETE FROM lexical_postings WHERE segment = ? AND term = ?", (job.target, _RESERVED))
-    if len(job.lengths.file_ids):
-        insert_segment(connection, job.target, job.postings, job.lengths)
+    if len(lengths.file_ids):
+        insert_segment(connection, job.target, job.postings, lengths)
 
 
 def _alive(rows: Sequence[_Row], terms: dict[str, int], column: int, job: _Job) -> Flat:
-    flat = unpack([(terms[row[0]], blob) for row in rows if (blob := row[column + 1]) is not None])
-    ids = job.lengths.chunk_ids if column < COLUMNS - 1 else job.lengths.file_ids
-    mask = contains(ids, flat.keys if column < COLUMNS - 1 else flat.keys // FIELDS)
+    """The postings of one column of these rows, of what is alive. `terms` are the numbers of the terms."""
+    flat = unpack([(terms[term], blob) for term, *blobs in rows if (blob := blobs[column]) is not None])
+    of_chunks = column < COLUMNS - 1
+    mask = contains(job.chunks, flat.keys) if of_chunks else contains(job.files, flat.keys // FIELDS)
     return Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
+
+
+def _ids_after(connection: sqlite3.Connection, table: str, known: Ids, most: int) -> Ids:
+    """The next ids in a table, at most so many."""
+    last = int(known[-1]) if len(known) else 0
+    rows = connection.execute(f"SELECT id FROM {table} WHERE id > ? ORDER BY id LIMIT ?", (last, most)).fetchall()
+    return np.array([row[0] for row in rows], np.int64)
 
 
 def _listed(connection: sqlite3.Connection) -> set[int]:
