@@ -136,17 +136,6 @@ class VectorCache:
                 self._put(ids[block[new]], loaded[new])
         return Compared(products, found, coarse if rough else None)
 
-    def _add_block(self, block: Sealed) -> None:
-        self._sealed = (*self._sealed, SealedRows(block, self._make_compare))
-        self._made += 1
-        if self._made >= _MADE_AT_ONCE:
-            self._give_back()
-
-    def _give_back(self) -> None:
-        """Returns the memory that making blocks took: more than the blocks have, and the allocator keeps it."""
-        self._made = 0
-        give_memory_back()
-
     def _capacity(self, dimension: int) -> int:
         """The number of vectors that there is room for, sealed if need be."""
         for_sealed = self._most_bytes - 4 * dimension * self._block
@@ -166,6 +155,17 @@ class VectorCache:
         self._sealed: tuple[SealedRows, ...] = ()
         self._tail: Vectors = np.zeros((0, 0), np.float32)
         self._tail_ids: Ids = np.zeros(0, np.int64)
+
+    def _add_block(self, block: Sealed) -> None:
+        self._sealed = (*self._sealed, SealedRows(block, self._make_compare))
+        self._made += 1
+        if self._made >= _MADE_AT_ONCE:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Returns the memory that making blocks took: more than the blocks have, and the allocator keeps it."""
+        self._made = 0
+        give_memory_back()
 
     def _rows(self, ids: Ids) -> tuple[NDArray[np.int32], _Rows]:
         with self._lock:
