@@ -36,6 +36,7 @@ def checkout(project: Project) -> Project:
     """An indexed repository with 60 more files, all committed, whose files are then all touched."""
     for number in range(FILES):
         project.write(name_of(number), text_of(number))
+    make_old(project, 9 * 10**17)  # git compares seconds: what is touched later has to differ in these
     project.git("init", "-b", "main")
     project.git("add", ".")
     project.git("commit", "-m", "one")
@@ -53,11 +54,11 @@ def touch_all(project: Project) -> None:
             path.write_bytes(content)
 
 
-def make_old(project: Project) -> None:
+def make_old(project: Project, at_ns: int = 10**18) -> None:
     """Another time for every file, so long ago that it can be relied on."""
     for path in project.root.rglob("*.*"):
         if path.is_file() and ".git" not in path.parts:
-            os.utime(path, ns=(10**18, 10**18))
+            os.utime(path, ns=(at_ns, at_ns))
 
 
 def let_git_look(project: Project) -> None:
