@@ -157,11 +157,20 @@ class WalkResult:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexedBlob:
+    """A file as it is on disk, by its `stat`, and git's id (20 bytes) of the content that was indexed."""
+
+    stat: Stat
+    blob: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class FileContent:
     r"""One consistent read of a file: its stat is the same before and after.
 
     `text` is decoded from any encoding and has `\n` newlines; `sha256` is the digest of the raw bytes.
-    `text` is empty if the file is not text or its encoding cannot be told; `reason` says why.
+    `text` is empty if the file is not text or its encoding cannot be told; `reason` says why. `blob` is the id that git
+    has for these bytes, 20 bytes; empty for unsaved text.
     """
 
     text: str
@@ -169,6 +178,7 @@ class FileContent:
     sha256: bytes
     encoding: str
     reason: str = ""
+    blob: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

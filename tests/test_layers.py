@@ -53,6 +53,8 @@ ALLOWED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("parts.manifest", ("parts.left_out", "parts.coverage", *SHARED_PARTS, *VALUES)),
     ("parts.watch", ("parts.git_head", *SHARED_PARTS, *VALUES)),
     ("parts.git_head", ("parts.git_places", *SHARED_PARTS, *VALUES)),
+    ("parts.git_attributes", ("parts.ignore", *SHARED_PARTS, *VALUES)),
+    ("parts.git_index", ("parts.git_attributes", *SHARED_PARTS, *VALUES)),
     ("parts.slots", ("parts.manifest", *SHARED_PARTS, *VALUES)),
     ("parts.embed", ("parts.network", "parts.onnx_session", *VALUES, *SETTINGS, *SHARED_PARTS)),
     ("parts.team", ("parts.network", *VALUES, *SETTINGS, *SHARED_PARTS)),

@@ -22,6 +22,7 @@ from sidecar.model import (
     FileContent,
     FoundFile,
     Ids,
+    IndexedBlob,
     IsCancelled,
     Judged,
     Memory,
@@ -232,6 +233,17 @@ class Watching(Protocol):
         """
 
 
+class MergeInSteps(Protocol):
+    """Merges segments of the lexical index, each step in a transaction of the caller's; the next index of postings that
+    readers see is as good as the one before. If a transaction is rolled back, another one has to go on."""
+
+    def has_work(self, connection: sqlite3.Connection) -> bool:
+        """Whether `step` would do anything. Only reads."""
+
+    def step(self, connection: sqlite3.Connection) -> bool:
+        """Does a part of what there is to do; False if there was nothing."""
+
+
 class Lexical(Protocol):
     """The lexical index. Its tables are in the manifest's database, and it writes in the caller's transaction."""
 
@@ -254,6 +266,9 @@ class Lexical(Protocol):
 
         `at_end`: no more segments follow in this run, so that small ones are merged as well.
         """
+
+    def merge_at_rest(self) -> MergeInSteps:
+        """A merge of all sizes in small steps, for when nothing else happens."""
 
 
 class MemoryWordHit(Protocol):
@@ -426,6 +441,8 @@ class Parts:
     make_searcher: Callable[[], Searcher]
     make_watcher: Callable[[str, Settings], Watching]
     read_checkout: Callable[[str], Checkout]
+    unmodified: Callable[[str, Mapping[str, IndexedBlob]], AbstractSet[str]]
+    """Which files of a root have the content with this blob id, as git's index says."""
     open_memories: Callable[[Path], MemoryStore]
     open_documents: Callable[[Path], DocumentStores]
     versions: Mapping[str, int]

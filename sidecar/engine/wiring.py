@@ -19,7 +19,7 @@ from sidecar.engine.models.loader import make_embedder
 from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, SharedVectors, VectorStore, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Checkout, Decision, FileContent, Judged, Rule
+from sidecar.model import Checkout, Decision, FileContent, IndexedBlob, Judged, Rule
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of
@@ -77,6 +77,7 @@ def real_parts(flags: Mapping[str, object], editor: Mapping[str, object], env: M
         make_searcher=lambda: make_searcher(env.get("SIDECAR_RANKER", "")),
         make_watcher=partial(make_watcher, home=data_home(env)),
         read_checkout=read_checkout,
+        unmodified=unmodified,
         open_memories=MemoryFile,
         open_documents=lambda path: DocumentFile(path, count_words),
         versions={"chunker": CHUNKER_VERSION, "lexical": LexicalIndex.version, "secrets": RULES_VERSION},
@@ -262,6 +263,13 @@ def read_checkout(root: str) -> Checkout:
     from sidecar.parts.git_head import read_checkout as read
 
     return read(root)
+
+
+def unmodified(root: str, files: Mapping[str, IndexedBlob]) -> set[str]:
+    """See `parts.git_index.unmodified`."""
+    from sidecar.parts.git_index import unmodified as ask
+
+    return ask(root, files)
 
 
 def similarity(left: str, right: str, at_least: float) -> float:

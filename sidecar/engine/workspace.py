@@ -440,10 +440,10 @@ class IndexedWorkspace:
     def rest(self, after_s: float) -> bool:
         """Frees its memory if it has not been used for `after_s` seconds; the next use opens the index again.
 
-        Fills the vector store first, until a use interrupts that. Returns whether it is idle with its index closed;
-        False while it is used or works in the background.
+        Fills the vector store and merges the lexical index first, until a use interrupts that. Returns whether it is
+        idle with its index closed; False while it is used or works in the background.
         """
-        self._fill_store(after_s)
+        self._tidy_up(after_s)
         with self.usage.resting(after_s) as idle:
             generation = self._index.generation
             if not idle or generation is None or self._jobs.lock.locked() or self._upgrade.active:
@@ -454,8 +454,9 @@ class IndexedWorkspace:
         self.activity.changed()
         return True
 
-    def _fill_store(self, after_s: float) -> None:
-        """Brings the vector store in line while nobody uses the workspace and nothing else is being done in it."""
+    def _tidy_up(self, after_s: float) -> None:
+        """Brings the vector store in line and merges the lexical index, while nobody uses the workspace and nothing
+        else is being done in it."""
 
         def is_at_rest() -> bool:
             return self.usage.calm(after_s) and not (self._closed or self._jobs.lock.locked() or self._upgrade.active)
@@ -464,6 +465,7 @@ class IndexedWorkspace:
         if generation is not None and generation.writer is not None and is_at_rest():
             with suppress(SidecarError):  # the index was closed meanwhile, or its next use reports the fault
                 generation.writer.store_sync.fill(lambda: not is_at_rest())
+                generation.writer.indexer.merge_at_rest(lambda: not is_at_rest())
 
     def close(self) -> None:
         """Stops background work and any running job, and closes everything."""

@@ -86,6 +86,18 @@ def user_ignore_file(environment: Mapping[str, str]) -> str:
     Empty when no home folder is known. Does not follow `include` sections of git's configuration. Raises OSError, and
     TooLarge for a configuration file.
     """
+    return _user_file(environment, "excludesfile", "ignore")
+
+
+def user_attributes_file(environment: Mapping[str, str], repository_config: Path) -> str:
+    """The path of the attribute file outside of the repository: `core.attributesFile`, which the repository's own
+    configuration may set as well, else git's default place. Otherwise like `user_ignore_file`."""
+    return _user_file(environment, "attributesfile", "attributes", str(repository_config))
+
+
+def _user_file(environment: Mapping[str, str], setting: str, usual: str, *more: str) -> str:
+    """The file that this setting of the section `core` names, in the last of git's configuration files that sets it;
+    else the one with the `usual` name. `more`: configuration files that come after the user's."""
     home = environment.get("HOME") or environment.get("USERPROFILE") or ""
     settings = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else "")
     if "GIT_CONFIG_GLOBAL" in environment:
@@ -93,14 +105,14 @@ def user_ignore_file(environment: Mapping[str, str]) -> str:
     else:
         places = [f"{settings}/git/config" if settings else "", f"{home}/.gitconfig" if home else ""]
     system = [] if environment.get("GIT_CONFIG_NOSYSTEM") else ["/etc/gitconfig"]
-    named = [value for place in (*system, *places) if place and (value := _excludes_file(place))]
+    named = [value for place in (*system, *places, *more) if place and (value := _core_setting(place, setting))]
     if named:
         return named[-1].replace("~", home, 1) if named[-1].startswith("~/") else named[-1]
-    return f"{settings}/git/ignore" if settings else ""
+    return f"{settings}/git/{usual}" if settings else ""
 
 
-def _excludes_file(config: str) -> str:
-    """`core.excludesFile` of one git configuration file.
+def _core_setting(config: str, name: str) -> str:
+    """A setting of the section `core` of one git configuration file, by its name in lower case.
 
     Empty when it is not set, or when permissions forbid to read the file: git ignores such a file too.
     """
@@ -113,7 +125,7 @@ def _excludes_file(config: str) -> str:
         header = re.match(r"\[\s*([^\]]*?)\s*\](.*)$", line)
         if header:
             section, line = header[1].lower(), header[2].strip()  # noqa: PLW2901
-        setting = re.match(r"excludesfile\s*=\s*(.*)$", line, re.IGNORECASE)
+        setting = re.match(rf"{name}\s*=\s*(.*)$", line, re.IGNORECASE)
         if section == "core" and setting:
             value = setting[1].strip().strip('"')
     return value

@@ -31,6 +31,7 @@ from sidecar.parts.paths import storable
 
 SCHEMA_VERSION = 2
 COLLECTIONS: tuple[Collection, ...] = ("code", "docs")
+_KNOWN = "id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection, blob"
 
 _SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -40,7 +41,7 @@ CREATE TABLE files(
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
   settled INTEGER NOT NULL, buffered INTEGER NOT NULL,
   path_hash BLOB NOT NULL, path_vector INTEGER NOT NULL DEFAULT 0, indexed_at REAL NOT NULL,
-  masked INTEGER NOT NULL DEFAULT 0);
+  masked INTEGER NOT NULL DEFAULT 0, blob BLOB NOT NULL DEFAULT x'');
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY AUTOINCREMENT, file_id INTEGER NOT NULL,
   start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -64,7 +65,7 @@ class KnownFile:
     """What the manifest records about a file to tell whether it has changed.
 
     `settled`: the stat was old enough when it was read to rely on it. `buffered`: the text came from an editor, not
-    from disk.
+    from disk. `blob` is git's id of the content; empty if it is not known.
     """
 
     id: int
@@ -74,13 +75,14 @@ class KnownFile:
     buffered: bool
     sha256: bytes
     collection: Collection
+    blob: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
     """One file to be written. `body_hashes` is parallel to `chunks`; `masked` counts the hidden values in them.
 
-    `settled` and `buffered` as in `KnownFile`.
+    `settled`, `buffered` and `blob` as in `KnownFile`.
     """
 
     path: str
@@ -95,6 +97,7 @@ class NewFile:
     chunks: Sequence[Chunk]
     body_hashes: Sequence[bytes]
     masked: int = 0
+    blob: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,9 @@ class Manifest:
         """Records that it is being written, so that an unclean end shows. A transaction of its own."""
         with self.transaction() as connection:
             connection.execute(AWAITED_TABLE)
+            if not connection.execute("SELECT 1 FROM pragma_table_info('files') WHERE name = 'blob'").fetchone():
+                # A manifest of an earlier version: the ids come with the next reading of each file.
+                connection.execute("ALTER TABLE files ADD COLUMN blob BLOB NOT NULL DEFAULT x''")
             self.set_meta(clean=0)
 
     def set_meta(self, **facts: Any) -> None:
@@ -177,9 +183,7 @@ class Manifest:
     def known_files(self) -> dict[str, KnownFile]:
         """All indexed files by path."""
         with self.lock, translated(self.path):
-            rows = self.connection.execute(
-                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection FROM files"
-            ).fetchall()
+            rows = self.connection.execute(f"SELECT {_KNOWN} FROM files").fetchall()
         return {r[1]: _known(r) for r in rows}
 
     def known_file(self, path: str) -> KnownFile | None:
@@ -188,11 +192,7 @@ class Manifest:
         Never waits for a writer: files are looked up while others are being written.
         """
         with self._look_up_lock, translated(self.path):
-            r = self._look_ups.execute(
-                "SELECT id, path, size, mtime_ns, ctime_ns, inode, settled, buffered, sha256, collection FROM files"
-                " WHERE path = ?",
-                (path,),
-            ).fetchone()
+            r = self._look_ups.execute(f"SELECT {_KNOWN} FROM files WHERE path = ?", (path,)).fetchone()
         return r and _known(r)
 
     def known_below(self, folder: str) -> list[str]:
@@ -296,13 +296,21 @@ class Manifest:
         )
         settle_awaited(self.connection, [path])
 
-    def touch(self, path: str, stat: Stat, settled: bool) -> None:
-        """Records a new stat for a file whose content is unchanged."""
+    def touch(self, path: str, stat: Stat, settled: bool, blob: bytes) -> None:
+        """Records a new stat, and git's id, for a file whose content is unchanged."""
         self.connection.execute(
-            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, settled = ? WHERE path = ?",
-            (*_stat_row(stat), int(settled), path),
+            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, settled = ?, blob = ? WHERE path = ?",
+            (*_stat_row(stat), int(settled), blob, path),
         )
         self.connection.execute("DELETE FROM failures WHERE path = ?", (path,))
+
+    def touch_known(self, files: Iterable[tuple[KnownFile, Stat, bool]]) -> None:
+        """Records new stats, and whether they are settled, for files whose content is unchanged. A file that was
+        written again since it was looked up keeps what that noted."""
+        self.connection.executemany(
+            "UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ?, settled = ? WHERE id = ?",
+            [(*_stat_row(stat)[1:], int(settled), known.id) for known, stat, settled in files],
+        )
 
     def remember_dirty(self, paths: Iterable[str]) -> None:
         """Records changes that have not been applied; folders end in `/`, the root is `/`. A transaction of its own."""
@@ -408,7 +416,7 @@ class Manifest:
     def _insert_file(self, new: NewFile, collection: int, path_vector: int) -> int:
         cursor = self.connection.execute(
             "INSERT INTO files(path, collection, language, parser, sha256, size, mtime_ns, ctime_ns, inode, settled,"
-            " buffered, path_hash, path_vector, indexed_at, masked) VALUES(" + ", ".join("?" * 15) + ")",
+            " buffered, path_hash, path_vector, indexed_at, masked, blob) VALUES(" + ", ".join("?" * 16) + ")",
             (
                 new.path,
                 collection,
@@ -422,6 +430,7 @@ class Manifest:
                 path_vector,
                 time.time(),
                 new.masked,
+                new.blob,
             ),
         )
         assert cursor.lastrowid is not None
@@ -494,8 +503,8 @@ def read_first_beyond(connection: sqlite3.Connection) -> str | None:
 
 
 def _known(row: Sequence[Any]) -> KnownFile:
-    id_, path, *stat, settled, buffered, sha256, collection = row
-    return KnownFile(id_, path, Stat(*stat), bool(settled), bool(buffered), sha256, COLLECTIONS[collection])
+    id_, path, *stat, settled, buffered, sha256, collection, blob = row
+    return KnownFile(id_, path, Stat(*stat), bool(settled), bool(buffered), sha256, COLLECTIONS[collection], blob)
 
 
 def read_skips(connection: sqlite3.Connection) -> list[SkippedPath]:

@@ -70,12 +70,14 @@ def read_with_blobs(root: str, path: str, max_size: int) -> tuple[FileContent, t
         return raw
 
     content = read_file(root, path, max_size, reread=read)
-    return content, (_blob_id(raw), _blob_id(raw.replace(b"\r\n", b"\n")))
+    return content, (content.blob.hex(), _blob_id(raw.replace(b"\r\n", b"\n")).hex())
 
 
-def _blob_id(raw: bytes) -> str:
+def _blob_id(raw: bytes) -> bytes:
     """The id by which git (with SHA-1) knows a file with these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(raw) + raw, usedforsecurity=False).hexdigest()
+    made = hashlib.sha1(b"blob %d\0" % len(raw), usedforsecurity=False)
+    made.update(raw)
+    return made.digest()
 
 
 def _translated(error: OSError, path: str) -> errors.SidecarError:
@@ -116,7 +118,8 @@ def _read_once(full: str, path: str, max_size: int, read: Callable[[int, int], b
     if Stat.of(before) != Stat.of(after) or len(raw) != before.st_size or not _still_there(full, after):
         return None
     seen = decode(raw)
-    return FileContent(seen.text, Stat.of(after), hashlib.sha256(raw).digest(), seen.encoding, seen.reason)
+    digest = hashlib.sha256(raw).digest()
+    return FileContent(seen.text, Stat.of(after), digest, seen.encoding, seen.reason, _blob_id(raw))
 
 
 def _still_there(full: str, opened: os.stat_result) -> bool:

@@ -8,10 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from sidecar.engine.index.arrays import Kept
 from sidecar.engine.index.snapshot import Snapshot, Snapshots
-from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable, columns_of
+from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable, aligned, columns_of
 from tests.engine.search_index import PATH_WEIGHT, SmallIndex, small_index
+from tests.examples import examples
 
 PLAIN = ("file_ids", "paths", "languages", "file_collection", "file_vector", "chunk_ids", "chunk_file", "chunk_start",
          "chunk_end", "chunk_slot", "chunk_vector", "revision")  # fmt: skip
@@ -93,3 +97,38 @@ def test_rows_are_found_by_scattered_ids_in_any_order() -> None:
     assert RowTable(ids).rows(np.array([5, 6, 40_000, 9_000_000, 77, 9_000_001])).tolist() == [1, -1, 3, 0, 2, -1]
     assert RowTable(ids[1:3]).rows(np.array([4, 5, 77, 78])).tolist() == [-1, 0, 1, -1]
     assert RowTable(ids[:0]).rows(np.array([0, 5])).tolist() == [-1, -1]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(0, 700), st.sampled_from([0.0, 0.002, 0.05, 0.5, 1.0]), st.integers(0, 2**32))
+def test_rows_that_stay_are_copied_alike_whether_few_or_many_are_gone(size: int, share: float, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    mask, values = chance.random(size) >= share, chance.integers(0, 99, size)
+    added = np.array([100, 101])
+    assert np.array_equal(Kept(mask).followed_by(values, added), np.concatenate([values[mask], added]))
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(0, 700), st.sampled_from([0.0, 0.002, 0.05, 0.5, 1.0]), st.integers(0, 2**32))
+def test_stretches_that_two_lists_of_ids_share_are_all_of_what_they_share(size: int, share: float, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    every = np.cumsum(chance.integers(1, 3, size)).astype(np.int64)
+    ids, known = every[chance.random(size) >= share], every[chance.random(size) >= share]
+    found = aligned(ids, known)
+    if found is None:
+        assert share > 0
+        return
+    common = np.intersect1d(ids, known)
+    assert np.array_equal(np.concatenate([np.zeros(0), *(ids[at : at + n] for at, _, n in found)]), common)
+    assert np.array_equal(np.concatenate([np.zeros(0), *(known[at : at + n] for _, at, n in found)]), common)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.integers(1, 700), st.sampled_from([1, 2, 9]), st.integers(0, 2**32))
+def test_rows_are_found_whether_ids_lie_side_by_side_or_apart(size: int, apart: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    ids = np.cumsum(chance.integers(1, apart + 1, size)).astype(np.int64)
+    order = chance.permutation(size).astype(np.int32) if chance.random() < 0.5 else np.arange(size, dtype=np.int32)
+    asked = np.arange(-2, int(ids[-1]) + 3)
+    rows = dict(zip(ids.tolist(), order.tolist(), strict=True))
+    assert RowTable(ids, order).rows(asked).tolist() == [rows.get(one, -1) for one in asked.tolist()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -16,6 +18,7 @@ from sidecar.engine.index.vector_cache import BLOCK, MOST_BYTES, Compared, Vecto
 from sidecar.engine.ports import Compare
 from sidecar.model import Vectors
 from sidecar.parts.vectors.integer_products import IntegerProducts
+from tests.patience import PATIENCE_S
 
 DIMENSION = 8
 ROW_BYTES = DIMENSION * 4
@@ -232,3 +235,33 @@ def test_nothing_and_a_single_row_are_compared() -> None:
 def test_a_million_vectors_fit_into_memory() -> None:
     assert VectorCache().has_room(1_000_000, 256)
     assert not VectorCache().has_room(1_200_000, 256)
+
+
+_FILL = """
+import re
+import numpy as np
+from pathlib import Path
+from sidecar.engine.index.vector_cache import BLOCK, VectorCache
+from sidecar.parts.vectors.integer_products import IntegerProducts
+
+def resident():
+    return int(re.search(r"RssAnon:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+numbers = np.random.default_rng(1)
+def load(positions):
+    return numbers.standard_normal((len(positions), 256), np.float32), np.ones(len(positions), bool)
+
+IntegerProducts(np.zeros((8, 256), np.int8))(np.zeros((2, 256), np.int8))
+before = resident()
+cache = VectorCache(make_compare=IntegerProducts)
+cache.compare(np.arange(1, 16 * BLOCK), np.ones(256, np.float32), load)
+print((resident() - before) / (16 * BLOCK * 256))
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux how much memory is resident")
+def test_what_making_blocks_took_is_given_back() -> None:
+    """Onnxruntime takes twice what a block has while it is made."""
+    run = subprocess.run([sys.executable, "-c", _FILL], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert float(run.stdout) < 1.6, "bytes for each number of a vector"

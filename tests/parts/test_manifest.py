@@ -313,7 +313,7 @@ def test_a_touched_file_keeps_its_id_and_chunks(manifest: Manifest) -> None:
     file_id, _, _ = put(manifest, "a.py", [11])
     before = slots_of(manifest, "a.py")
     with manifest.transaction():
-        manifest.touch("a.py", Stat(1, 99, 99, 4), False)
+        manifest.touch("a.py", Stat(1, 99, 99, 4), False, b"blob")
     known = manifest.known_file("a.py")
     assert known is not None
     assert (known.id, known.stat, known.settled) == (file_id, Stat(1, 99, 99, 4), False)

@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.sealed_rows import Digits, Sealed, SealedRows, bytes_of_sealed, compare_with_numpy, seal
 from sidecar.engine.ports import MakeCompare
 from sidecar.locks import Rank, make_lock
@@ -32,6 +33,8 @@ MOST_BYTES = 280 * 1024 * 1024
 """Room for a million vectors of 256 numbers."""
 _MOST_EXACT_BYTES = 128 * 1024 * 1024
 """All vectors are float32 as long as they fit into this: 131,072 of 256 numbers."""
+_MADE_AT_ONCE = 8
+"""After so many new blocks, memory is given back, so that making all of them does not take twice what they have."""
 _READ = 2048
 """Vectors per read. A search can be cancelled between two reads."""
 _LARGEST_SPAN = 8_000_000
@@ -106,6 +109,13 @@ class VectorCache:
         `load(positions)` returns the vectors of `ids[positions]` and flags those that exist; it is called block by
         block, and only flagged rows are cached. What it raises ends the comparison.
         """
+        try:
+            return self._compare(ids, vector, load, rough)
+        finally:
+            if self._made:
+                self._give_back()
+
+    def _compare(self, ids: Ids, vector: Floats, load: Load, rough: bool) -> Compared:
         if self._read_saved and len(ids) > self._exact_room(len(vector)):
             self._take_saved(len(vector))
         rows, held = self._rows(ids)
@@ -138,12 +148,24 @@ class VectorCache:
 
     def _forget(self) -> None:
         self._used = 0
+        self._made = 0
         self._misses = 0
         self._first = 0
         self._table = np.full(0, -1, np.int32)
         self._sealed: tuple[SealedRows, ...] = ()
         self._tail: Vectors = np.zeros((0, 0), np.float32)
         self._tail_ids: Ids = np.zeros(0, np.int64)
+
+    def _add_block(self, block: Sealed) -> None:
+        self._sealed = (*self._sealed, SealedRows(block, self._make_compare))
+        self._made += 1
+        if self._made >= _MADE_AT_ONCE:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Returns the memory that making blocks took: more than the blocks have, and the allocator keeps it."""
+        self._made = 0
+        give_memory_back()
 
     def _rows(self, ids: Ids) -> tuple[NDArray[np.int32], _Rows]:
         with self._lock:
@@ -192,7 +214,7 @@ class VectorCache:
         if not self._reach(int(block.ids.min()), int(block.ids.max())):
             return False
         self._table[block.ids - self._first] = np.arange(self._used, self._used + rows, dtype=np.int32)
-        self._sealed = (*self._sealed, SealedRows(block, self._make_compare))
+        self._add_block(block)
         self._used += rows
         return True
 
@@ -218,7 +240,7 @@ class VectorCache:
                 block = seal(self._tail_ids[some], self._tail[some])
                 if self._saved is not None:
                     self._saved.write(len(self._sealed), block)
-                self._sealed = (*self._sealed, SealedRows(block, self._make_compare))
+                self._add_block(block)
             self._tail, self._tail_ids = self._tail[full:in_tail].copy(), self._tail_ids[full:in_tail]
         return in_tail - full
 

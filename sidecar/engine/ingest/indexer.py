@@ -19,13 +19,14 @@ from typing import TypeAlias, TypeVar
 from sidecar.engine.concurrency.stages import run_stages
 from sidecar.engine.ingest.in_hand import Forgotten
 from sidecar.engine.ingest.plan import Plan, batches
-from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, path_of
+from sidecar.engine.ingest.prepare import Failed, Gone, Job, LeftOut, Outcome, Prepared, Touched, is_settled, path_of
 from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_lock
 from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
 from sidecar.parts.coverage import put_awaited
+from sidecar.parts.database import translated
 from sidecar.parts.left_out import put_left_out
 from sidecar.parts.manifest import KnownFile, Manifest
 from sidecar.settings.load import Settings
@@ -129,6 +130,7 @@ class Indexer:
         self._embedding = make_lock(Rank.EMBEDDING)
         self._noticed: set[str] = set()
         self._forgotten = Forgotten()
+        self._at_rest = self._lexical.merge_at_rest()
 
     def carry_out(self, plan: Plan, progress: Progress, cancelled: IsCancelled) -> Tally:
         """Brings the manifest up to date with the plan, and embeds what an earlier interrupted run left without a
@@ -219,6 +221,7 @@ class Indexer:
             if plan.whole:
                 self._manifest.set_meta(first_beyond=plan.first_beyond)
             tally.removed = self._forget_as_known(plan.removed)
+            self._manifest.touch_known((known, found.stat, is_settled(found.stat)) for found, known in plan.same)
             put_awaited(self._manifest.connection, plan.new, all_of_them=plan.whole)
         self._on_commit()
 
@@ -282,6 +285,21 @@ class Indexer:
         with self._manifest.transaction() as connection:
             self._lexical.merge_segments(connection, at_end=at_end)
 
+    def merge_at_rest(self, stop: Callable[[], bool]) -> None:
+        """Merges segments until few are left or `stop` says so, in transactions of about a tenth of a second. What it
+        has begun is gone on with at the next call."""
+        manifest = self._manifest
+        while not stop():
+            with manifest.lock, translated(manifest.path):
+                if not self._at_rest.has_work(manifest.connection):
+                    return
+            try:
+                with manifest.transaction() as connection:
+                    self._at_rest.step(connection)
+            except BaseException:
+                self._at_rest = self._lexical.merge_at_rest()
+                raise
+
     def _is_overtaken(self, path: str, batch: _Batch) -> bool:
         """Whether another run has written or forgotten this path since the batch looked it up."""
         return self._manifest.known_file(path) != batch.known.get(path) or self._forgotten.after(batch.began, path)
@@ -290,7 +308,7 @@ class Indexer:
         manifest = self._manifest
         gone: list[int] = []
         if isinstance(outcome, Touched):
-            manifest.touch(outcome.path, outcome.stat, outcome.settled)
+            manifest.touch(outcome.path, outcome.stat, outcome.settled, outcome.blob)
         elif isinstance(outcome, LeftOut):
             gone = manifest.put_skip(outcome.skipped, outcome.stat, outcome.settled)
         elif isinstance(outcome, Gone):

@@ -116,11 +116,12 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The file has the same bytes as its indexed version; only its stat has to be recorded."""
+    """The file has the same bytes as its indexed version; only its stat and git's id of them have to be recorded."""
 
     path: str
     stat: Stat
     settled: bool
+    blob: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,7 @@ class Preparer:
         settled = not buffered and is_settled(content.stat)
         same_place = known is not None and known.collection == found.collection and known.buffered == buffered
         if known is not None and same_place and known.sha256 == content.sha256:
-            return Touched(found.path, content.stat, settled)
+            return Touched(found.path, content.stat, settled, content.blob)
         judged = self._check_content(found.path, content)
         if not judged.decision.indexed:
             return LeftOut(SkippedPath(found.path, judged.decision), content.stat, settled)
@@ -261,6 +262,7 @@ class Preparer:
             chunks=parsed.chunks,
             body_hashes=[text_hash(body) for body in bodies],
             masked=masked,
+            blob=content.blob,
         )
         return Prepared(new, parts.lexical.analyse(path, parsed), bodies, path_text)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from sidecar.engine.ports import Parts, Walker, Watching
 from sidecar.errors import FileNotFound
-from sidecar.model import Checkout, FoundFile, SkippedPath, Stat
+from sidecar.model import Checkout, FoundFile, IndexedBlob, SkippedPath, Stat
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.reading_order import lately_changed, reading_order
 from sidecar.settings.load import Settings
@@ -43,6 +43,10 @@ class WorkspaceFiles:
     def checkout(self) -> Checkout:
         """What git says now of these files. It costs a few system calls."""
         return self.parts.read_checkout(self.root)
+
+    def unmodified(self, files: Mapping[str, IndexedBlob]) -> Set[str]:
+        """Those of these files, by path, that have the content with this blob id, as git's index says."""
+        return self.parts.unmodified(self.root, files)
 
     def in_order(self, files: Sequence[FoundFile]) -> list[FoundFile]:
         """The same files in the order in which they are to be read; see `parts/reading_order.py`."""

@@ -223,12 +223,12 @@ class _Adoption:
         path_hash = files.hashes[place]
         connection.execute(
             "INSERT INTO files(id, path, collection, language, parser, sha256, size, mtime_ns, ctime_ns, inode,"
-            " settled, buffered, path_hash, path_vector, indexed_at, masked)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 0)",
+            " settled, buffered, path_hash, path_vector, indexed_at, masked, blob)"
+            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, 0, ?)",
             (
                 *(place + 1, files.paths[place], files.collections[place], files.languages[place]),
                 *(files.parsers[place], found.sha256, stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode),
-                *(int(found.settled), path_hash, known.get(path_hash, 0), now),
+                *(int(found.settled), path_hash, known.get(path_hash, 0), now, bytes.fromhex(found.blob)),
             ),
         )
         span = range(files.starts[place], files.starts[place + 1])

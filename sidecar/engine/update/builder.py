@@ -16,7 +16,7 @@ from sidecar.engine.index.generation import Generation, Writer
 from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import Snapshot
 from sidecar.engine.ingest.indexer import Tally
-from sidecar.engine.ingest.plan import Plan, make_plan, tried_again
+from sidecar.engine.ingest.plan import Plan, make_plan, tried_again, without_same
 from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
@@ -95,7 +95,9 @@ class Builder:
         known = manifest.known_files(), manifest.known_skips(), manifest.failures()
         walker = self._files.walker()
         plan = make_plan(walker.walk(stop), *known, self._files.buffers.keys())
-        plan = self._in_order(self._with_buffers(plan, walker))
+        read_anyway = {*self._files.buffers, *known[2]}
+        plan = without_same(self._with_buffers(plan, walker), known[0], read_anyway, self._files.unmodified)
+        plan = self._in_order(plan)
         if wait_for_store and (plan.changed or plan.removed):
             writer.store_sync.keep_up()
         tally = writer.indexer.carry_out(plan, self._activity.reporting(progress), stop)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
+from itertools import chain
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -32,6 +33,7 @@ _HEAD_CHARS = 1500
 _SIGNATURE_CHARS = 20_000
 _COMMENT_CHARS = 100_000
 _DIRECTORIES = 3
+_MOST_COUNTED = 255
 _SIGNED_KINDS = frozenset(("class", "type", "function", "method", "constructor", "macro"))
 _NAMELESS_STEMS = frozenset(("index", "__init__", "mod", "lib", "init", "main", "default", "package"))
 """Stems that say where a file stands and not what is in it. The name of its folder serves as the name of
@@ -192,10 +194,10 @@ def _joined(texts: Iterable[str], limit: int) -> str:
 def _pack(bags: Sequence[dict[str, int]], vocabulary: dict[str, int]) -> Counts:
     """The bags as `Counts`. Adds new terms to `vocabulary`."""
     terms = [vocabulary.setdefault(term, len(vocabulary)) for bag in bags for term in bag]
-    tfs = [min(times, 255) for bag in bags for times in bag.values()]
+    tfs = np.array(list(chain.from_iterable(bag.values() for bag in bags)), np.int64)
     starts = np.zeros(len(bags) + 1, np.uint32)
     np.cumsum([len(bag) for bag in bags], out=starts[1:])
-    return Counts(np.array(terms, np.uint32), np.array(tfs, np.uint8), starts)
+    return Counts(np.array(terms, np.uint32), np.minimum(tfs, _MOST_COUNTED).astype(np.uint8), starts)
 
 
 def _lengths(bags: Sequence[dict[str, int]]) -> NDArray[np.uint32]:

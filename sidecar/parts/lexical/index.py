@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sidecar.model import ParsedFile
 from sidecar.parts.lexical import definitions, postings
 from sidecar.parts.lexical.analyse import LEXICAL_VERSION, FileTerms, analyse
+from sidecar.parts.lexical.rest_merge import RestMerge
 from sidecar.parts.lexical.tokens import TOKENS_VERSION
 
 
@@ -40,3 +41,7 @@ class LexicalIndex:
     def merge_segments(self, connection: sqlite3.Connection, *, force: bool = False, at_end: bool = False) -> None:
         """See `postings.merge_segments`."""
         postings.merge_segments(connection, force=force, at_end=at_end)
+
+    def merge_at_rest(self) -> RestMerge:
+        """A merge of all sizes in small steps, for when nothing else happens."""
+        return RestMerge()

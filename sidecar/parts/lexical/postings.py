@@ -52,11 +52,11 @@ MERGE_BUDGET = 3_000_000
 """The most postings that a merge may rewrite unless it is forced: about a second on one core."""
 _SMALL = 300_000
 """The most postings that the end of a run may rewrite to leave fewer segments: a tenth of a second on one core."""
-_FEW_SEGMENTS = 3
+FEW_SEGMENTS = 3
 _FEW_CHUNKS = 1000
 MOST_TERMS = 96
 _ASKED = 500
-_COLUMNS = 3
+COLUMNS = 3
 
 Entry = tuple[int, Sequence[int], FileTerms]
 """A file's id, the ids of its chunks in order, and what `analyse` made of it."""
@@ -167,7 +167,7 @@ def write_segment(connection: sqlite3.Connection, entries: Sequence[Entry]) -> N
     if not entries:
         return
     terms: dict[str, int] = {}
-    columns: list[list[_Flat]] = [[] for _ in range(_COLUMNS)]
+    columns: list[list[Flat]] = [[] for _ in range(COLUMNS)]
     for file_id, chunk_ids, analysed in entries:
         numbers = np.array([terms.setdefault(t, len(terms)) for t in analysed.vocabulary], np.int64)
         chunks = np.asarray(chunk_ids, np.int64)
@@ -259,17 +259,9 @@ def merge_segments(
     if not chosen:
         return 0
     marks = ",".join(map(str, chosen))
-    lengths = _alive_lengths(
-        connection,
-        _lengths(
-            connection.execute(
-                "SELECT chunk_ids, chunk_lengths, file_ids, field_lengths FROM lexical_segments"
-                f" WHERE segment IN ({marks})"
-            )
-        ),
-    )
+    lengths = _alive_lengths(connection, chosen)
     terms: dict[str, int] = {}
-    blobs: list[list[tuple[int, bytes]]] = [[] for _ in range(_COLUMNS)]
+    blobs: list[list[tuple[int, bytes]]] = [[] for _ in range(COLUMNS)]
     for term, *row in connection.execute(
         f"SELECT term, bodies, names, fields FROM lexical_postings WHERE segment IN ({marks})"
     ):
@@ -277,13 +269,13 @@ def merge_segments(
         for column, blob in zip(blobs, row, strict=True):
             if blob is not None:
                 column.append((number, blob))
-    columns = [_unpack(column) for column in blobs]
+    columns = [unpack(column) for column in blobs]
     connection.execute(f"DELETE FROM lexical_postings WHERE segment IN ({marks})")
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
     alive = [
-        _where(columns[0], _contains(lengths.chunk_ids, columns[0].keys)),
-        _where(columns[1], _contains(lengths.chunk_ids, columns[1].keys)),
-        _where(columns[2], _contains(lengths.file_ids, columns[2].keys // FIELDS)),
+        _where(columns[0], contains(lengths.chunk_ids, columns[0].keys)),
+        _where(columns[1], contains(lengths.chunk_ids, columns[1].keys)),
+        _where(columns[2], contains(lengths.file_ids, columns[2].keys // FIELDS)),
     ]
     if len(lengths.file_ids):
         _insert(connection, list(terms), alive, lengths)
@@ -294,7 +286,7 @@ def merge_segments(
 
 
 @dataclass(frozen=True, slots=True)
-class _Flat:
+class Flat:
     """Postings of many terms: parallel arrays of term number, key and count."""
 
     terms: Ids
@@ -302,26 +294,26 @@ class _Flat:
     tfs: Tfs
 
 
-def _flatten(counts: Counts, numbers: Ids, keys: Ids) -> _Flat:
+def _flatten(counts: Counts, numbers: Ids, keys: Ids) -> Flat:
     """The postings of bags of terms. `numbers` gives the new number of each term, `keys` the key of each bag."""
-    return _Flat(numbers[counts.terms], np.repeat(keys, counts.starts[1:] - counts.starts[:-1]), counts.tfs)
+    return Flat(numbers[counts.terms], np.repeat(keys, counts.starts[1:] - counts.starts[:-1]), counts.tfs)
 
 
-def _join(parts: Sequence[_Flat]) -> _Flat:
+def _join(parts: Sequence[Flat]) -> Flat:
     """Several postings as one."""
-    return _Flat(
+    return Flat(
         np.concatenate([p.terms for p in parts]),
         np.concatenate([p.keys for p in parts]),
         np.concatenate([p.tfs for p in parts]),
     )
 
 
-def _where(flat: _Flat, mask: NDArray[np.bool_]) -> _Flat:
+def _where(flat: Flat, mask: NDArray[np.bool_]) -> Flat:
     """The postings where the mask is true."""
-    return flat if mask.all() else _Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
+    return flat if mask.all() else Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
 
 
-def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
+def contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
     """Which of `ids` are in `sorted_ids`, as a mask."""
     if not len(sorted_ids):
         return np.zeros(len(ids), bool)
@@ -329,15 +321,15 @@ def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
     return np.asarray(sorted_ids[at] == ids)
 
 
-def _unpack(blobs: Sequence[tuple[int, bytes]]) -> _Flat:
+def unpack(blobs: Sequence[tuple[int, bytes]]) -> Flat:
     """The postings in blobs, each given with its term's number."""
     if not blobs:
-        return _Flat(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8))
+        return Flat(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8))
     keys, tfs, sizes = decode_all([blob for _, blob in blobs])
-    return _Flat(np.repeat(np.array([number for number, _ in blobs], np.int64), sizes), keys, tfs)
+    return Flat(np.repeat(np.array([number for number, _ in blobs], np.int64), sizes), keys, tfs)
 
 
-def _runs(flat: _Flat) -> Iterator[tuple[int, bytes]]:
+def runs(flat: Flat) -> Iterator[tuple[int, bytes]]:
     """The number and the encoded postings of every term that has any."""
     if not len(flat.terms):
         return
@@ -351,21 +343,11 @@ def _runs(flat: _Flat) -> Iterator[tuple[int, bytes]]:
 # ---------------------------------------------------------------- on disk
 
 
-def _insert(connection: sqlite3.Connection, terms: Sequence[str], columns: Sequence[_Flat], lengths: Lengths) -> None:
+def _insert(connection: sqlite3.Connection, terms: Sequence[str], columns: Sequence[Flat], lengths: Lengths) -> None:
     """Writes one segment."""
-    (segment,) = connection.execute("SELECT coalesce(max(segment), 0) + 1 FROM lexical_segments").fetchone()
-    connection.execute(
-        "INSERT INTO lexical_segments VALUES(?, ?, ?, ?, ?, ?)",
-        (
-            segment,
-            sum(len(flat.keys) for flat in columns),
-            lengths.chunk_ids.astype("<i8").tobytes(),
-            lengths.bodies.astype("<u4").tobytes(),
-            lengths.file_ids.astype("<i8").tobytes(),
-            lengths.fields.astype("<u4").tobytes(),
-        ),
-    )
-    encoded = [dict(_runs(flat)) for flat in columns]
+    segment = next_segment(connection)
+    insert_segment(connection, segment, sum(len(flat.keys) for flat in columns), lengths)
+    encoded = [dict(runs(flat)) for flat in columns]
     rows = (
         (segment, term, bodies, names, fields)
         for term, number in sorted(zip(terms, range(len(terms)), strict=True))
@@ -373,6 +355,30 @@ def _insert(connection: sqlite3.Connection, terms: Sequence[str], columns: Seque
         for names, fields in ((encoded[1].get(number), encoded[2].get(number)),)
     )
     connection.executemany("INSERT INTO lexical_postings VALUES(?, ?, ?, ?, ?)", rows)
+
+
+def next_segment(connection: sqlite3.Connection) -> int:
+    """A number that no segment has, listed or not."""
+    (highest,) = connection.execute(
+        "SELECT max(coalesce((SELECT max(segment) FROM lexical_segments), 0),"
+        " coalesce((SELECT max(segment) FROM lexical_postings), 0))"
+    ).fetchone()
+    return int(highest) + 1
+
+
+def insert_segment(connection: sqlite3.Connection, segment: int, postings: int, lengths: Lengths) -> None:
+    """Lists a segment: from now on readers see its postings, of which there are so many."""
+    connection.execute(
+        "INSERT INTO lexical_segments VALUES(?, ?, ?, ?, ?, ?)",
+        (
+            segment,
+            postings,
+            lengths.chunk_ids.astype("<i8").tobytes(),
+            lengths.bodies.astype("<u4").tobytes(),
+            lengths.file_ids.astype("<i8").tobytes(),
+            lengths.fields.astype("<u4").tobytes(),
+        ),
+    )
 
 
 def _lengths(rows: sqlite3.Cursor) -> Lengths:
@@ -392,11 +398,26 @@ def _lengths(rows: sqlite3.Cursor) -> Lengths:
     )
 
 
-def _alive_lengths(connection: sqlite3.Connection, lengths: Lengths) -> Lengths:
-    """The lengths of what is alive."""
-    chunks = _contains(_alive(connection, "chunks", lengths.chunk_ids), lengths.chunk_ids)
-    files = _contains(_alive(connection, "files", lengths.file_ids), lengths.file_ids)
-    return Lengths(lengths.chunk_ids[chunks], lengths.bodies[chunks], lengths.file_ids[files], lengths.fields[files])
+def lengths_in(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengths:
+    """The lengths in these segments, dead or alive."""
+    columns, marks = "chunk_ids, chunk_lengths, file_ids, field_lengths", ",".join(map(str, segments))
+    return _lengths(connection.execute(f"SELECT {columns} FROM lexical_segments WHERE segment IN ({marks})"))
+
+
+def lengths_of(lengths: Lengths, chunks: Ids, files: Ids) -> Lengths:
+    """The lengths of these chunks and files, given in ascending order."""
+    of_chunks, of_files = contains(chunks, lengths.chunk_ids), contains(files, lengths.file_ids)
+    return Lengths(
+        lengths.chunk_ids[of_chunks], lengths.bodies[of_chunks], lengths.file_ids[of_files], lengths.fields[of_files]
+    )
+
+
+def _alive_lengths(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengths:
+    """The lengths of what is alive in these segments."""
+    lengths = lengths_in(connection, segments)
+    return lengths_of(
+        lengths, _alive(connection, "chunks", lengths.chunk_ids), _alive(connection, "files", lengths.file_ids)
+    )
 
 
 def _alive(connection: sqlite3.Connection, table: str, ids: Ids) -> Ids:
@@ -432,7 +453,7 @@ def _small(sizes: Sequence[tuple[int, int]]) -> list[int]:
     """The smallest segments, as many as hold `_SMALL` postings together; empty if these are only a few."""
     group = sorted(sizes, key=lambda row: row[1])
     within = sum(total <= _SMALL for total in accumulate(postings for _, postings in group))
-    return [segment for segment, _ in group[:within]] if within > _FEW_SEGMENTS else []
+    return [segment for segment, _ in group[:within]] if within > FEW_SEGMENTS else []
 
 
 def _mostly_dead(connection: sqlite3.Connection) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,8 @@ from sidecar.model import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
 from sidecar.parts.lexical.postings import Lengths, read_lengths
+
+_T = TypeVar("_T", bound=np.generic)
 
 CHUNK_CURVE = Curve(k1=1.5, b=0.75)
 FILE_CURVE = Curve(k1=1.5, b=0.5)
@@ -28,6 +32,7 @@ FIELD_CURVES = (
 )
 """In short fields (path, stem, directories) a term's first occurrence says nearly everything, so k1 is small."""
 
+_MOST_STRETCHES = 100
 _DENSE = 16
 """A table indexed by id is used as long as the range of ids is at most this many times their number."""
 
@@ -47,7 +52,7 @@ class RowTable:
         if span <= _DENSE * len(ids):
             # One cell more at either end, to which ids outside the range are clipped.
             self._table = np.full(span + 2, -1, np.int32)
-            self._table[ids - self._before] = given
+            _put_in(self._table, ids - self._before, given)
         else:
             order = np.argsort(ids)
             self._rows, self._ids = given[order], ids[order]
@@ -58,6 +63,31 @@ class RowTable:
             return np.asarray(self._table.take(ids - self._before, mode="clip"))
         at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
         return np.where(self._ids[at] == ids, self._rows[at], np.int32(-1))
+
+
+class _SortedIds:
+    """Like `RowTable` for ids in ascending order and positions in them: nothing is made beforehand, so that a few ids
+    are found at once."""
+
+    def __init__(self, ids: Ids) -> None:
+        self._ids = ids
+
+    def rows(self, ids: Ids) -> Rows:
+        """See `RowTable.rows`."""
+        at = np.minimum(np.searchsorted(self._ids, ids), len(self._ids) - 1)
+        return np.where(self._ids[at] == ids, at, -1).astype(np.int32)
+
+
+def _put_in(table: Rows, cells: Ids, rows: Rows) -> None:
+    """Writes the rows into these cells: where most cells follow one another, stretch by stretch, which is faster."""
+    breaks = np.flatnonzero(cells[1:] != cells[:-1] + 1)
+    if len(breaks) >= _MOST_STRETCHES:
+        table[cells] = rows
+        return
+    bounds = [0, *(breaks + 1).tolist(), len(cells)]
+    for begin, end in pairwise(bounds) if len(cells) else ():
+        first = int(cells[begin])
+        table[first : first + end - begin] = rows[begin:end]
 
 
 @dataclass(frozen=True)
@@ -126,17 +156,18 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
     file_flags = np.asarray(snapshot.file_collection == collection)
     chunk_flags = file_flags[snapshot.chunk_file]
     file_lengths = np.bincount(snapshot.chunk_file, weights=bodies, minlength=len(fields)).astype(np.float32)
-    starts = np.flatnonzero(np.diff(snapshot.chunk_file, prepend=-1)).astype(np.int64)
+    starts = _starts(snapshot.chunk_file)
     group_file = snapshot.chunk_file[starts]
     group_of = np.full(len(fields), -1, np.int32)
     group_of[group_file] = np.arange(len(starts), dtype=np.int32)
     chunk_rows = np.flatnonzero(chunk_flags).astype(np.int32)
     file_rows = np.flatnonzero(file_flags).astype(np.int32)
+    chunk_ids, chunk_file = _at(snapshot.chunk_ids, chunk_rows), _at(snapshot.chunk_file, chunk_rows)
     return IndexColumns(
         collection=collection,
-        chunks=RowTable(snapshot.chunk_ids[chunk_rows], chunk_rows),
+        chunks=RowTable(chunk_ids, chunk_rows),
         files=RowTable(snapshot.file_ids[file_rows], file_rows),
-        holders=RowTable(snapshot.chunk_ids[chunk_rows], snapshot.chunk_file[chunk_rows]),
+        holders=RowTable(chunk_ids, chunk_file),
         in_collection=chunk_flags,
         chunk_count=int(chunk_flags.sum()),
         file_count=int(file_flags.sum()),
@@ -153,6 +184,13 @@ def _make(snapshot: SearchedSnapshot, collection: int) -> IndexColumns:
     )
 
 
+def _starts(holders: Rows) -> NDArray[np.int64]:
+    """The first row of each run of equal values."""
+    if not len(holders):
+        return np.zeros(0, np.int64)
+    return np.append(0, np.flatnonzero(holders[1:] != holders[:-1]) + 1).astype(np.int64)
+
+
 class _Lengths:
     """Lengths in terms: of chunks, shape [chunks], and of the fields of files, shape [files, FIELDS]."""
 
@@ -163,7 +201,20 @@ class _Lengths:
         self.fields = np.zeros((len(self.file_ids), FIELDS), np.float32)
         self._seen = np.zeros(len(self.chunk_ids), bool)
 
-    def take(self, chunks: RowTable, files: RowTable, lengths: Lengths | _Lengths) -> None:
+    def take_over(self, known: _Lengths) -> bool:
+        """Copies the lengths of those ids that this revision has, stretch by stretch; False if it has too few of them
+        side by side, which `take` then looks up one by one."""
+        chunks, files = aligned(self.chunk_ids, known.chunk_ids), aligned(self.file_ids, known.file_ids)
+        if chunks is None or files is None:
+            return False
+        for begin, other, count in chunks:
+            self.bodies[begin : begin + count] = known.bodies[other : other + count]
+            self._seen[begin : begin + count] = True
+        for begin, other, count in files:
+            self.fields[begin : begin + count] = known.fields[other : other + count]
+        return True
+
+    def take(self, chunks: RowTable | _SortedIds, files: RowTable | _SortedIds, lengths: Lengths | _Lengths) -> None:
         """Copies the lengths of those ids that this revision has."""
         rows = chunks.rows(lengths.chunk_ids)
         here = rows >= 0
@@ -186,14 +237,44 @@ def _lengths_of(snapshot: SearchedSnapshot) -> _Lengths:
 def _read_lengths(snapshot: SearchedSnapshot, known: _Lengths | None) -> _Lengths:
     """Takes over the lengths that `known` has from another revision, and reads the others from the manifest."""
     found = _Lengths(snapshot)
-    chunks, files = RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids)
     if known is not None and len(known.chunk_ids):
-        found.take(chunks, files, known)
-        found.take(chunks, files, read_lengths(snapshot.connection, after=int(known.chunk_ids[-1])))
+        if not found.take_over(known):
+            found.take(RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids), known)
+        after = read_lengths(snapshot.connection, after=int(known.chunk_ids[-1]))
+        few = len(after.chunk_ids) < len(snapshot.chunk_ids) // _DENSE
+        table = _SortedIds if few else RowTable
+        found.take(table(snapshot.chunk_ids), table(snapshot.file_ids), after)
     # `known` may belong to a later revision, which lacks some of these chunks.
     if not found.complete:
-        found.take(chunks, files, read_lengths(snapshot.connection))
+        found.take(RowTable(snapshot.chunk_ids), RowTable(snapshot.file_ids), read_lengths(snapshot.connection))
     return found
+
+
+def aligned(ids: Ids, known: Ids) -> list[tuple[int, int, int]] | None:
+    """Stretches that two ascending lists of ids share: (first in `ids`, first in `known`, length). None if there are
+    many."""
+    found: list[tuple[int, int, int]] = []
+    at = other = 0
+    while at < len(ids) and other < len(known):
+        if len(found) >= _MOST_STRETCHES:
+            return None
+        most = min(len(ids) - at, len(known) - other)
+        differs = ids[at : at + most] != known[other : other + most]
+        count = int(differs.argmax()) if differs.any() else most
+        if count:
+            found.append((at, other, count))
+        at, other = at + count, other + count
+        if at < len(ids) and other < len(known):
+            # The smaller of the two has nothing to go with: go on where its list reaches the other one.
+            low, high = int(ids[at]), int(known[other])
+            at += int(np.searchsorted(ids[at:], high)) if low < high else 0
+            other += int(np.searchsorted(known[other:], low)) if high < low else 0
+    return found
+
+
+def _at(values: NDArray[_T], rows: Rows) -> NDArray[_T]:
+    """The values at these distinct rows, in ascending order; not copied where these are all."""
+    return values if len(rows) == len(values) else values[rows]
 
 
 def _average(values: Floats, flags: Flags) -> float:

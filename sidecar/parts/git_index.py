@@ -1,0 +1,140 @@
+"""Which files of a working tree git takes for unmodified, by what its index noted of them. Does not run git.
+
+An index may be damaged, out of date, or a stranger's. So an entry counts only for the file that it was made from: size,
+times, change time and inode have to be those on disk, to the nanosecond, which nobody can foretell who brings an index
+along. What git did not compare itself does not count either: entries that it has been told to assume unchanged, of a
+merge in progress, and those as young as the index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from sidecar.model import IndexedBlob, Stat
+from sidecar.parts.git_attributes import Conversions
+from sidecar.parts.git_places import git_folder, repository_above
+from sidecar.parts.paths import normalise_root
+from sidecar.small_files import TooLarge, read_small_file
+
+MAX_INDEX_BYTES = 256 * 1024 * 1024
+_HEADER = struct.Struct(">4sLL")
+_ENTRY = struct.Struct(">10L20sH")
+_CHECKSUM = 20
+_WITHOUT_CHECKSUM = bytes(_CHECKSUM)
+_LOW = 0xFFFFFFFF
+_NS = 1_000_000_000
+_REGULAR = 0o100000
+_ASSUMED, _EXTENDED, _STAGE = 0x8000, 0x4000, 0x3000
+_NOT_COMPARED = 0x6000
+"""In the second flags: not in the working tree on purpose (`skip-worktree`), or to be added later (`intent-to-add`)."""
+_PREFIXES_SHARED = 4
+"""From this version on, a path leaves out what it has in common with the one before."""
+
+_Entry = tuple[bytes, tuple[int, ...], bytes]
+"""A path, what git noted of its stat (the first ten numbers of an entry), and its blob id."""
+
+
+def unmodified(root: str, files: Mapping[str, IndexedBlob]) -> set[str]:
+    """Those of these files, by path relative to the root, that have the content with this blob id, as git says.
+
+    Never raises: where git's index or attributes cannot be read or believed, the answer is the empty set.
+    """
+    with contextlib.suppress(OSError, TooLarge, struct.error, ValueError, IndexError):
+        return _unmodified(normalise_root(root), files)
+    return set()
+
+
+def _unmodified(root: str, files: Mapping[str, IndexedBlob]) -> set[str]:
+    tree = repository_above(root)
+    folder = git_folder(Path(tree)) if tree else None
+    if folder is None:
+        return set()
+    below = os.path.relpath(root, tree).replace(os.sep, "/")
+    prefix = "" if below == "." else below + "/"
+    wanted = {os.fsencode(prefix + path): path for path in files}
+    place = folder / "index"
+    written = place.stat().st_mtime_ns
+    same = set()
+    for name, noted, blob in _entries(read_small_file(place, MAX_INDEX_BYTES) or b""):
+        path = wanted.get(name)
+        if path is not None and files[path].blob == blob and _is_of(noted, files[path].stat, written):
+            same.add(path)
+    conversions = Conversions(tree, folder)
+    return {path for path in same if not conversions.may_convert(prefix + path)}
+
+
+def _is_of(noted: tuple[int, ...], stat: Stat, written: int) -> bool:
+    """Whether git noted this very stat, of a regular file, before it wrote the index."""
+    changed_s, changed_ns, mtime_s, mtime_ns, _, inode, mode, _, _, size = noted
+    return (
+        mode & 0o170000 == _REGULAR
+        and (size, inode) == (stat.size & _LOW, stat.inode & _LOW)
+        and (mtime_s, mtime_ns) == ((stat.mtime_ns // _NS) & _LOW, stat.mtime_ns % _NS)
+        and (changed_s, changed_ns) == ((stat.ctime_ns // _NS) & _LOW, stat.ctime_ns % _NS)
+        # A file that changed in the moment when the index was written may have changed after git had read it.
+        and max(stat.mtime_ns, stat.ctime_ns) < written
+    )
+
+
+def _entries(raw: bytes) -> Iterator[_Entry]:
+    """The entries that git compared with the working tree. Raises ValueError, IndexError or struct.error for what is no
+    whole index; nothing is yielded before all of it is known to be read."""
+    signature, version, count = _HEADER.unpack_from(raw)
+    if signature != b"DIRC" or version not in (2, 3, _PREFIXES_SHARED):
+        raise ValueError("no index of a known version")
+    stated = raw[-_CHECKSUM:]
+    if stated not in (_WITHOUT_CHECKSUM, hashlib.sha1(raw[:-_CHECKSUM], usedforsecurity=False).digest()):
+        raise ValueError("torn, damaged, or with ids of another kind")
+    entries, end = _parse(raw, version, count)
+    if _is_split(raw, end):
+        raise ValueError("most of its entries are in another file")
+    return iter(entries)
+
+
+def _parse(raw: bytes, version: int, count: int) -> tuple[list[_Entry], int]:
+    """The entries, and where the last one ends."""
+    entries: list[_Entry] = []
+    at, name = _HEADER.size, b""
+    for _ in range(count):
+        *noted, blob, flags = _ENTRY.unpack_from(raw, at)
+        start = at + _ENTRY.size
+        more = 0
+        if flags & _EXTENDED:
+            (more,) = struct.unpack_from(">H", raw, start)
+            start += 2
+        if version == _PREFIXES_SHARED:
+            dropped, start = _number(raw, start)
+            stop = raw.index(0, start)
+            name, at = name[: len(name) - dropped] + raw[start:stop], stop + 1
+        else:
+            stop = raw.index(0, start)
+            name, at = raw[start:stop], at + (stop - at + 8) // 8 * 8
+        if not flags & (_ASSUMED | _STAGE) and not more & _NOT_COMPARED:
+            entries.append((name, tuple(noted), blob))
+    return entries, at
+
+
+def _number(raw: bytes, at: int) -> tuple[int, int]:
+    """A number of variable length, and where it ends."""
+    byte = raw[at]
+    value = byte & 0x7F
+    while byte & 0x80:
+        at += 1
+        byte = raw[at]
+        value = ((value + 1) << 7) | (byte & 0x7F)
+    return value, at + 1
+
+
+def _is_split(raw: bytes, at: int) -> bool:
+    """Whether the index only lists differences from a shared one. `at`: where its extensions begin."""
+    while at < len(raw) - _CHECKSUM:
+        kind, size = struct.unpack_from(">4sL", raw, at)
+        if kind == b"link":
+            return True
+        at += 8 + size
+    return False

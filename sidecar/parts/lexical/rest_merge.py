@@ -1,0 +1,205 @@
+"""Merges segments of the lexical index while nothing else happens: all sizes, in steps of about a tenth of a second.
+
+The merged segment is written under a number that `lexical_segments` does not list yet, which no reader sees. The last
+step lists it in place of its sources, whose postings are then deleted in steps as well. An end in between leaves rows
+of segments that are not listed; whoever merges next deletes them first.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sidecar.model import Ids
+from sidecar.parts.lexical.analyse import FIELDS
+from sidecar.parts.lexical.postings import (
+    COLUMNS,
+    FEW_SEGMENTS,
+    Flat,
+    contains,
+    insert_segment,
+    lengths_in,
+    lengths_of,
+    next_segment,
+    runs,
+    unpack,
+)
+
+ROWS = 4_000
+"""Rows of postings (a term in a segment) that one step reads, or deletes."""
+_MUCH_LARGER = 2
+_RESERVED = ""
+"""A term that no text has. Its row keeps the number of a segment that is being written."""
+_Row = tuple[str, bytes | None, bytes | None, bytes | None]
+
+
+@dataclass
+class _Job:
+    """One merge. `chunks` and `files` are the ids of what was alive when it began, as far as they are read; `after` is
+    the last term that is written."""
+
+    sources: Sequence[int]
+    target: int
+    chunks: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
+    files: Ids = field(default_factory=lambda: np.zeros(0, np.int64))
+    all_read: bool = False
+    after: str = ""
+    postings: int = 0
+
+    def read(self, connection: sqlite3.Connection, most: int) -> None:
+        """Reads at most so many more ids of what is alive, of files once those of chunks are read."""
+        more = _ids_after(connection, "chunks", self.chunks, most)
+        self.chunks = np.append(self.chunks, more)
+        if not len(more):
+            more = _ids_after(connection, "files", self.files, most)
+            self.files = np.append(self.files, more)
+        self.all_read = not len(more)
+
+
+class RestMerge:
+    """Not thread-safe. Every step works in the caller's transaction; other transactions may write and merge between two
+    steps. After a transaction that was rolled back, go on with another `RestMerge`."""
+
+    def __init__(self, rows: int = ROWS) -> None:
+        self._rows = rows
+        self._job: _Job | None = None
+
+    def has_work(self, connection: sqlite3.Connection) -> bool:
+        """Whether `step` would do anything. Only reads."""
+        listed = _listed(connection)
+        return len(listed) > FEW_SEGMENTS or not listed.issuperset(_stored(connection))
+
+    def step(self, connection: sqlite3.Connection) -> bool:
+        """Does a part of what there is to do; False if there was nothing."""
+        if self._job is not None and not _listed(connection).issuperset(self._job.sources):
+            self._job = None  # somebody has merged one of its sources: what it has written is now left over
+        if self._sweep(connection):
+            return True
+        if self._job is None:
+            self._job = _begin(connection)
+        if self._job is None:
+            return False
+        if not self._job.all_read:
+            self._job.read(connection, self._rows)
+        elif not self._write(connection, self._job):
+            self._job = None
+        return True
+
+    def _sweep(self, connection: sqlite3.Connection) -> bool:
+        """Deletes some postings of a segment that is not listed; False if there is none."""
+        listed, current = _listed(connection), self._job.target if self._job is not None else None
+        for segment in _stored(connection):
+            if segment not in listed and segment != current:
+                connection.execute(
+                    "DELETE FROM lexical_postings WHERE segment = ?1 AND term <= coalesce((SELECT term FROM"
+                    " lexical_postings WHERE segment = ?1 ORDER BY term LIMIT 1 OFFSET ?2), (SELECT max(term) FROM"
+                    " lexical_postings WHERE segment = ?1))",
+                    (segment, self._rows),
+                )
+                return True
+        return False
+
+    def _write(self, connection: sqlite3.Connection, job: _Job) -> bool:
+        """Writes the next terms of the merged segment; False once it has taken the place of its sources."""
+        rows = self._next_rows(connection, job)
+        if not rows:
+            _finish(connection, job)
+            return False
+        terms: dict[str, int] = {}
+        for term, *_ in rows:
+            terms.setdefault(term, len(terms))
+        alive = [_alive(rows, terms, column, job) for column in range(COLUMNS)]
+        encoded = [dict(runs(flat)) for flat in alive]
+        job.postings += sum(len(flat.keys) for flat in alive)
+        kept = (
+            (job.target, term, *(column.get(number) for column in encoded))
+            for term, number in terms.items()
+            if any(number in column for column in encoded)
+        )
+        connection.executemany("INSERT INTO lexical_postings VALUES(?, ?, ?, ?, ?)", kept)
+        job.after = rows[-1][0]
+        return True
+
+    def _next_rows(self, connection: sqlite3.Connection, job: _Job) -> list[_Row]:
+        """The rows of the next terms in all sources, by term: all rows of each term, at least one term."""
+        each = max(1, self._rows // len(job.sources))
+        found: list[_Row] = []
+        ends: list[str] = []
+        for segment in job.sources:
+            rows = connection.execute(
+                "SELECT term, bodies, names, fields FROM lexical_postings WHERE segment = ? AND term > ?"
+                " ORDER BY term LIMIT ?",
+                (segment, job.after, each),
+            ).fetchall()
+            found += rows
+            if len(rows) == each:
+                ends.append(rows[-1][0])
+        end = min(ends, default=None)
+        return sorted((row for row in found if end is None or row[0] <= end), key=lambda row: row[0])
+
+
+def _begin(connection: sqlite3.Connection) -> _Job | None:
+    """Starts the next merge, if one is due; reserves its number."""
+    sizes = connection.execute("SELECT segment, postings FROM lexical_segments ORDER BY postings").fetchall()
+    sources = _due(sizes)
+    if not sources:
+        return None
+    job = _Job(sources, next_segment(connection))
+    connection.execute("INSERT INTO lexical_postings VALUES(?, ?, NULL, NULL, NULL)", (job.target, _RESERVED))
+    return job
+
+
+def _due(sizes: Sequence[tuple[int, int]]) -> list[int]:
+    """The segments to merge next, of (segment, size) with the smallest first: none while they are few; else the two
+    smallest, and all that are not much larger than those before them together."""
+    if len(sizes) <= FEW_SEGMENTS:
+        return []
+    chosen = [segment for segment, _ in sizes[:2]]
+    total = sum(size for _, size in sizes[:2])
+    for segment, size in sizes[2:]:
+        if size > _MUCH_LARGER * total:
+            break
+        chosen.append(segment)
+        total += size
+    return chosen
+
+
+def _finish(connection: sqlite3.Connection, job: _Job) -> None:
+    """Lists the merged segment in place of its sources."""
+    lengths = lengths_of(lengths_in(connection, job.sources), job.chunks, job.files)
+    marks = ",".join(map(str, job.sources))
+    connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
+    connection.execute("DELETE FROM lexical_postings WHERE segment = ? AND term = ?", (job.target, _RESERVED))
+    if len(lengths.file_ids):
+        insert_segment(connection, job.target, job.postings, lengths)
+
+
+def _alive(rows: Sequence[_Row], terms: dict[str, int], column: int, job: _Job) -> Flat:
+    """The postings of one column of these rows, of what is alive. `terms` are the numbers of the terms."""
+    flat = unpack([(terms[term], blob) for term, *blobs in rows if (blob := blobs[column]) is not None])
+    of_chunks = column < COLUMNS - 1
+    mask = contains(job.chunks, flat.keys) if of_chunks else contains(job.files, flat.keys // FIELDS)
+    return Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
+
+
+def _ids_after(connection: sqlite3.Connection, table: str, known: Ids, most: int) -> Ids:
+    """The next ids in a table, at most so many."""
+    last = int(known[-1]) if len(known) else 0
+    rows = connection.execute(f"SELECT id FROM {table} WHERE id > ? ORDER BY id LIMIT ?", (last, most)).fetchall()
+    return np.array([row[0] for row in rows], np.int64)
+
+
+def _listed(connection: sqlite3.Connection) -> set[int]:
+    return {segment for (segment,) in connection.execute("SELECT segment FROM lexical_segments")}
+
+
+def _stored(connection: sqlite3.Connection) -> list[int]:
+    """The segments that have postings, found without reading these."""
+    found: list[int] = []
+    select = "SELECT min(segment) FROM lexical_postings WHERE segment > ?"
+    while (segment := connection.execute(select, (found[-1] if found else -1,)).fetchone()[0]) is not None:
+        found.append(segment)
+    return found
