@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -191,6 +192,28 @@ def test_an_extension_of_another_version_is_refused(tmp_path: Path) -> None:
     release.check_extension(packed, "1.2.9")
     with pytest.raises(release.UnfitError, match=r"sidecar\.vsix: 1\.2\.9 instead of 1\.3\.0"):
         release.check_extension(packed, "1.3.0")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("extension/dist/watcher.node", "\x7fELF and so on"),
+        ("extension/bundled/tool", "MZ and so on"),
+        ("extension/bundled/numpy-2.4.6-cp311-cp311-manylinux_2_28_x86_64.whl", "PK"),
+    ],
+)
+def test_an_extension_that_only_some_platforms_can_use_is_refused_and_the_file_is_named(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    everywhere = {
+        "extension/package.json": '{"version": "1.2.9"}',
+        "extension/dist/extension.js": "// JavaScript",
+        "extension/bundled/sidecar_search-1.2.9-py3-none-any.whl": "PK",
+    }
+    release.check_extension(a_zip(tmp_path / "sidecar.vsix", everywhere), "1.2.9")
+    bound = a_zip(tmp_path / "bound.vsix", {**everywhere, name: content})
+    with pytest.raises(release.UnfitError, match=re.escape(name)):
+        release.check_extension(bound, "1.2.9")
 
 
 @pytest.mark.process
