@@ -233,9 +233,9 @@ def test_missing_programs_of_node_are_named_with_the_way_to_go_on_without_them(t
 def test_the_workflow_makes_everything_by_the_same_target_and_publishes_in_its_last_step_only() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     jobs = workflow["jobs"]
-    assert list(jobs) == ["build", "publish"]
-    assert jobs["publish"]["needs"] == "build"
-    assert "permissions" not in jobs["build"], "what builds may write nothing"
+    assert list(jobs) == ["build", "image", "publish"]
+    assert (jobs["image"]["needs"], jobs["publish"]["needs"]) == ("build", ["build", "image"])
+    assert not [name for name in ("build", "image") if "permissions" in jobs[name]], "what builds may write nothing"
     commands = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
     assert "make release-dry-run" in commands
     assert [("uv publish" in command) for command in commands] == [False] * (len(commands) - 1) + [True]

@@ -220,7 +220,7 @@ def add_common_options(parser: argparse.ArgumentParser, facts: Facts, suppress: 
     group.add_argument("-w", "--workspace", metavar="DIR", default=unset, help="the folder to work on")
     group.add_argument("--json", action="store_true", default=off, help="print JSON, errors too (on standard error)")
     group.add_argument("-q", "--quiet", action="store_true", default=off, help="no progress and no notices")
-    group.add_argument("--no-color", action="store_true", default=off, help="no colours and no links (so does NO_COLOR)")
+    group.add_argument("--no-color", action="store_true", default=off, help="no colours, no links (so does NO_COLOR)")
     group.add_argument(
         "-y",
         "--yes",
