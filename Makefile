@@ -17,7 +17,7 @@ REPOSITORY ?= $(filter https://%,$(shell git remote get-url origin 2>/dev/null))
 WHEEL := extension/bundled/wheel.json
 
 .PHONY: help demo install check test test-python test-extension lint lint-python lint-extension lint-forge generated format \
-	extension dist named release-dry-run constraints clean
+	extension site dist named release-dry-run constraints clean
 .DELETE_ON_ERROR:
 # Where it is set, each of thousands of processes compiles its modules anew, and pytest every test file.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,6 +28,7 @@ help:
 	@echo "make test    install what the tests need, then lint, types, generated files and every test"
 	@echo "make lint    ruff, mypy, the forge's files and the extension's lint and types only"
 	@echo "make extension   build the editor extension, $(EXTENSION)"
+	@echo "make site    build the site of docs/ in build/site; a link to nothing ends it"
 	@echo "make dist    build what a release consists of: wheel, source archive, .vsix and their checksums, in dist/"
 	@echo "make release-dry-run   all of a release but publishing: dist, tried, with SBOM, notes and checksums (VSIX=no: without .vsix)"
 	@echo "make clean   remove what make has made"
@@ -112,6 +113,9 @@ test-extension: $(EXTENSION_TOOLS) $(EDITOR) $(EXTENSION)
 
 extension: $(EXTENSION)
 
+site: $(VENV)/.installed-dev named
+	REPOSITORY="$(REPOSITORY)" $(BIN)/python -m mkdocs build --strict
+
 dist: $(VENV)/.installed-dev $(if $(filter no,$(VSIX)),,named $(EXTENSION))
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist .
@@ -122,12 +126,13 @@ endif
 	$(BIN)/python scripts/dev/prepare-release sums dist
 
 named:
-	@test -n "$(REPOSITORY)" || { echo "Say where this is published: make dist REPOSITORY=https://..." >&2; exit 1; }
+	@test -n "$(REPOSITORY)" || { echo "Say where this is published: make $(MAKECMDGOALS) REPOSITORY=https://..." >&2; exit 1; }
 
 # With TAG=v1.2.3 the files must say 1.2.3; without it the changelog may still begin with what is unreleased.
 release-dry-run: $(VENV)/.installed-release
 	@$(BIN)/python scripts/dev/prepare-release check --tag "$$TAG" --vsix $(VSIX)
 	@$(MAKE) --no-print-directory dist
+	@$(MAKE) --no-print-directory site
 	@$(BIN)/python scripts/dev/prepare-release finish dist --tag "$$TAG" --vsix $(VSIX)
 
 format: $(VENV)/.installed-dev

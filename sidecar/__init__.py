@@ -3,7 +3,7 @@
 import os
 import sys
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # `python -m sidecar` puts the working directory first on the module search path. That is often a workspace, whose
 # `json.py` must not be imported, so this runs before any import that is not built in. (The console script does not.)

@@ -19,6 +19,17 @@ settings.register_profile("inner-loop", deadline=None, max_examples=25)
 settings.load_profile("sidecar")
 os.environ["CI"] = "1"
 os.environ["SIDECAR_CHECK_LOCKS"] = "1"
+os.environ["TERM"] = "xterm"  # which terminal the tests run in changes nothing: neither colours nor links
+for _variable in (
+    "NO_COLOR",
+    "TERM_PROGRAM",
+    "VTE_VERSION",
+    "KONSOLE_VERSION",
+    "WT_SESSION",
+    "KITTY_WINDOW_ID",
+    "DOMTERM",
+):
+    os.environ.pop(_variable, None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of thousands of processes would compile its modules anew
 sys.dont_write_bytecode = False  # and pytest would rewrite the asserts of every test file at each start
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background would ignore it

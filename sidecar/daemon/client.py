@@ -19,7 +19,7 @@ from sidecar import shown
 from sidecar.daemon.endpoint import Endpoint
 from sidecar.daemon.handshake import Handshake, of_here, read_line
 from sidecar.daemon.spawn import COMMAND, Attached, Daemon, NotReachedError
-from sidecar.errors import DaemonUnavailable, NotFound, SidecarError
+from sidecar.errors import DaemonUnavailable, InvalidParams, NotFound, SidecarError
 from sidecar.lock_file import is_locked
 from sidecar.settings.home import data_home
 
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 STOPPING_S = 30.0
 """A daemon gets this long to answer a control word, and to end after `stop`."""
+FROM_CHUNKS = "SIDECAR_DAEMON_FROM_CHUNKS"
+"""The environment variable with the number of chunks from which on a shell search starts the daemon."""
+LARGE_INDEX_CHUNKS = 50_000
+"""Opening an index of this size for one search takes longer than all that is left of the search."""
 _POLL_S = 0.02
 
 
@@ -71,11 +75,17 @@ class Client:
             pipe = Pipe(script, make_cutter, again, lambda: self.place.record() is None, fds)
             return pipe.run(first.connection if first is not None else None)
 
-    def tools(self, **asked: Any) -> ShellClient | None:
-        """Returns a shell's session with the running daemon, or None when no daemon runs or answers."""
+    def tools(self, of_large_index: bool, quiet: bool, **asked: Any) -> ShellClient | None:
+        """Returns a shell's session with the running daemon, or None when no daemon runs or answers.
+
+        With `of_large_index` a daemon is started where the workspace's index is a large one, and said so unless
+        `quiet`. Raises InvalidParams where SIDECAR_DAEMON_FROM_CHUNKS is no number.
+        """
         greeting = of_here("call", self._env, **asked)
         try:
             attached = self._daemon.attach_running(greeting)
+            if attached is None and of_large_index:
+                attached = self._attached_for_large_index(greeting, quiet)
         except NotReachedError as error:
             sys.stderr.write(shown.line(f"sidecar: working without the daemon. {error}") + "\n")
             return None
@@ -86,6 +96,22 @@ class Client:
         from sidecar.daemon.shell_client import ShellClient
 
         return ShellClient(attached.connection)
+
+    def _attached_for_large_index(self, greeting: Handshake, quiet: bool) -> Attached | None:
+        """Returns a session with a daemon that is started now; None where the workspace's index is not large."""
+        least = _from_chunks(self._env)
+        if not least or greeting.workspace is None:
+            return None
+        from sidecar.tools.index_size import chunks_of
+
+        chunks = chunks_of(self._env, greeting.workspace)
+        if chunks < least:
+            return None
+        attached = self._daemon.attach(greeting)
+        if not quiet:
+            kept = f"It keeps the {shown.count(chunks, 'chunk')} of this index open, so that later searches are fast"
+            sys.stderr.write(shown.line(f"sidecar: started the daemon. {kept}; --standalone does without.") + "\n")
+        return attached
 
     def _hello(self) -> Hello:
         from sidecar.daemon.replay_mcp import Hello
@@ -251,6 +277,14 @@ class Client:
                 return False
             time.sleep(_POLL_S)
         return True
+
+
+def _from_chunks(env: Mapping[str, str]) -> int:
+    """Returns from how many chunks on an index is large; 0: never. Raises InvalidParams."""
+    text = env.get(FROM_CHUNKS, "")
+    if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise InvalidParams(f"{FROM_CHUNKS} takes a number of chunks, or 0 for never, not {shown.quoted(text)}.")
+    return int(text) if text else LARGE_INDEX_CHUNKS
 
 
 def status_text(answer: Mapping[str, Any]) -> str:

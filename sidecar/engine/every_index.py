@@ -127,6 +127,11 @@ class EveryIndex:
         return bytes_below(indexes) + bytes_below(vectors)
 
 
+def chunks_in(home: Path, root: str) -> int:
+    """How many chunks the index of one workspace has; 0 if there is none, or none that can be read."""
+    return _facts(IndexLayout(home, root))[2]
+
+
 def _facts(layout: IndexLayout) -> tuple[str, int, int]:
     """The workspace that an index is of, and how many files and chunks it has; empty and 0 if it cannot be read."""
     number = layout.current()

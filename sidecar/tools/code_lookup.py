@@ -16,7 +16,7 @@ from sidecar.model import SymbolHit
 from sidecar.tools.code_search import FAMILY, Whole, Word
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
-from sidecar.tools.lines import ASIDE, PLACE, STRONG, Line, marked
+from sidecar.tools.lines import ASIDE, STRONG, Line, file_place, marked
 from sidecar.tools.search_results import (
     SearchHit,
     definition_text,
@@ -109,8 +109,11 @@ class Symbol(CamelResult):
     def as_lines(self) -> Iterator[Line]:
         """`path:start-end  kind container.name`, and the line where it starts with its name marked."""
         name = f"{self.container}.{self.name}" if self.container else self.name
-        place = f"{shown.path(self.path)}:{self.start_line}-{self.end_line}"
-        yield (PLACE, place), (ASIDE, f"  {self.kind} "), (STRONG, shown.line(name))
+        yield (
+            file_place(self.path, self.start_line, self.end_line),
+            (ASIDE, f"  {self.kind} "),
+            (STRONG, shown.line(name)),
+        )
         code = shown.line(self.line.strip())
         yield (ASIDE, f"{self.start_line} |"), " ", *marked(code, [one.span() for one in _word(self.name, code)])
 

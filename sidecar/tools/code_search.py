@@ -16,7 +16,7 @@ from sidecar.model import CHARS_PER_TOKEN, Collection, Mode, SearchAnswer, Searc
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult
-from sidecar.tools.lines import Line
+from sidecar.tools.lines import PLAIN, Line
 from sidecar.tools.search_results import (
     CompactHit,
     CompactResult,
@@ -138,7 +138,7 @@ class PathMatches(CamelResult):
 
     def as_lines(self) -> Iterator[Line]:
         """What a shell prints of it on standard output."""
-        yield from self.matches
+        yield from (((PLAIN, path, path, 0),) for path in self.matches)
 
     def as_notes(self) -> Iterator[str]:
         """What a shell says of it on standard error, one sentence each."""

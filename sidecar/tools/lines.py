@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
+from sidecar import shown
 from sidecar.shown import count
 
-Piece: TypeAlias = str | tuple[str, str]
-"""A text, or its role and the text."""
+Piece: TypeAlias = str | tuple[str, str] | tuple[str, str, str, int]
+"""A text, or its role and the text. A place in a file has also the file's path, which is absolute or relative to the
+workspace, and the line, or 0."""
 Line: TypeAlias = str | Sequence[Piece]
 
-PLACE, STRONG, ASIDE, GOOD, BAD, FOUND = "place", "strong", "aside", "good", "bad", "found"
+PLAIN, PLACE, STRONG, ASIDE, GOOD, BAD, FOUND = "", "place", "strong", "aside", "good", "bad", "found"
+
+
+def file_place(path: str, first: int, last: int | str) -> Piece:
+    """`path:first-last`, which a terminal may show as a link to the first of these lines."""
+    return PLACE, f"{shown.path(path)}:{first}-{last}", path, first
 
 
 def pairs(values: Iterable[tuple[str, object]]) -> Iterator[Line]:

@@ -21,7 +21,7 @@ from sidecar.tools.code_index import patterns_in_words, refuse_while_indexing, u
 from sidecar.tools.code_search import MAX_QUERY, Query, Whole
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import SEMANTIC, SnakeResult
-from sidecar.tools.lines import ASIDE, BAD, FOUND, PLACE, STRONG, Line
+from sidecar.tools.lines import ASIDE, BAD, FOUND, STRONG, Line, file_place
 from sidecar.tools.search_results import notice_of
 from sidecar.tools.spec import Answer, Params, Question, RefusedAs, ToolSpec
 
@@ -136,9 +136,9 @@ class SemanticHit(SnakeResult):
 
     def as_lines(self) -> Iterator[Line]:
         """`path:start-end  similarity  type language`, the excerpt, and an empty line."""
-        place = f"{shown.path(self.file_path)}:{self.line_start}-{self.line_end}"
+        head = file_place(self.file_path, self.line_start, self.line_end)
         about = f"{self.chunk_type} {self.language}"
-        yield (PLACE, place), "  ", (STRONG, format(self.similarity_score, ".3f")), "  ", (ASIDE, about)
+        yield head, "  ", (STRONG, format(self.similarity_score, ".3f")), "  ", (ASIDE, about)
         for line in shown.visible(self.excerpt).split("\n"):
             pieces = _MARK.split(line)
             yield "    | ", *((FOUND, piece) if i % 2 else piece for i, piece in enumerate(pieces))

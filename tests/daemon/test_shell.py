@@ -64,6 +64,59 @@ def test_a_shell_starts_no_daemon(data_folder: DataFolder, work: Path) -> None:
     assert data_folder.processes() == {}
 
 
+@pytest.mark.parametrize("words", [("search", "convert"), ("similar", "unit1.py:1"), ("symbols", "convert_unit_1")])
+def test_a_search_of_a_large_index_starts_the_daemon_says_so_and_is_answered_by_it(
+    indexed: DataFolder, work: Path, words: tuple[str, ...]
+) -> None:
+    first = indexed.run(*words, cwd=work, env={"SIDECAR_DAEMON_FROM_CHUNKS": "3"})
+    assert first.returncode == 0
+    assert first.stderr.startswith("sidecar: started the daemon. It keeps the 3 chunks of this index open")
+    assert len(indexed.daemons()) == 1
+    later = indexed.run(*words, cwd=work, env={"SIDECAR_DAEMON_FROM_CHUNKS": "3"})
+    assert (later.returncode, later.stdout, "daemon" in later.stderr) == (0, first.stdout, False)
+    assert len(indexed.daemons()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "env"),
+    [
+        (("search", "convert"), {"SIDECAR_DAEMON_FROM_CHUNKS": "4"}),
+        (("search", "convert"), {"SIDECAR_DAEMON_FROM_CHUNKS": "0"}),
+        (("search", "convert"), {"SIDECAR_DAEMON_FROM_CHUNKS": "3", "CI": "1"}),
+        (("search", "convert", "--standalone"), {"SIDECAR_DAEMON_FROM_CHUNKS": "3"}),
+        (("config",), {"SIDECAR_DAEMON_FROM_CHUNKS": "3"}),
+    ],
+)
+def test_no_daemon_is_started_where_the_index_is_smaller_or_somebody_forbids_it(
+    indexed: DataFolder, work: Path, words: tuple[str, ...], env: dict[str, str]
+) -> None:
+    done = indexed.run(*words, cwd=work, env=env)
+    assert (done.returncode, "daemon" in done.stderr) == (0, False)
+    assert indexed.processes() == {}
+
+
+def test_a_large_index_is_searched_in_this_process_where_no_daemon_can_be_started(
+    indexed: DataFolder, work: Path
+) -> None:
+    (indexed.home / "run").write_text("not a folder")
+    done = indexed.run("search", "convert", cwd=work, env={"SIDECAR_DAEMON_FROM_CHUNKS": "3"})
+    assert done.returncode == 0
+    assert done.stderr.startswith("sidecar: working without the daemon. ")
+    assert "convert_unit_1" in done.stdout
+
+
+def test_a_wrong_number_of_chunks_is_named(indexed: DataFolder, work: Path) -> None:
+    done = indexed.run("search", "convert", cwd=work, env={"SIDECAR_DAEMON_FROM_CHUNKS": "many"})
+    assert done.returncode == 2
+    assert 'SIDECAR_DAEMON_FROM_CHUNKS takes a number of chunks, or 0 for never, not "many"' in done.stderr
+
+
+def test_quiet_says_nothing_of_the_daemon_that_a_large_index_starts(indexed: DataFolder, work: Path) -> None:
+    done = indexed.run("search", "convert", "--quiet", cwd=work, env={"SIDECAR_DAEMON_FROM_CHUNKS": "3"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(indexed.daemons()) == 1
+
+
 def test_progress_comes_line_by_line_where_there_is_no_terminal(data_folder: DataFolder, tmp_path: Path) -> None:
     work = write_workspace(tmp_path / "large", 300)
     data_folder.run("daemon", "start")

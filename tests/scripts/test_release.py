@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -193,6 +194,28 @@ def test_an_extension_of_another_version_is_refused(tmp_path: Path) -> None:
         release.check_extension(packed, "1.3.0")
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("extension/dist/watcher.node", "\x7fELF and so on"),
+        ("extension/bundled/tool", "MZ and so on"),
+        ("extension/bundled/numpy-2.4.6-cp311-cp311-manylinux_2_28_x86_64.whl", "PK"),
+    ],
+)
+def test_an_extension_that_only_some_platforms_can_use_is_refused_and_the_file_is_named(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    everywhere = {
+        "extension/package.json": '{"version": "1.2.9"}',
+        "extension/dist/extension.js": "// JavaScript",
+        "extension/bundled/sidecar_search-1.2.9-py3-none-any.whl": "PK",
+    }
+    release.check_extension(a_zip(tmp_path / "sidecar.vsix", everywhere), "1.2.9")
+    bound = a_zip(tmp_path / "bound.vsix", {**everywhere, name: content})
+    with pytest.raises(release.UnfitError, match=re.escape(name)):
+        release.check_extension(bound, "1.2.9")
+
+
 @pytest.mark.process
 def test_missing_programs_of_node_are_named_with_the_way_to_go_on_without_them(tmp_path: Path) -> None:
     def check(*words: str) -> subprocess.CompletedProcess[str]:
@@ -210,9 +233,9 @@ def test_missing_programs_of_node_are_named_with_the_way_to_go_on_without_them(t
 def test_the_workflow_makes_everything_by_the_same_target_and_publishes_in_its_last_step_only() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
     jobs = workflow["jobs"]
-    assert list(jobs) == ["build", "publish"]
-    assert jobs["publish"]["needs"] == "build"
-    assert "permissions" not in jobs["build"], "what builds may write nothing"
+    assert list(jobs) == ["build", "image", "publish"]
+    assert (jobs["image"]["needs"], jobs["publish"]["needs"]) == ("build", ["build", "image"])
+    assert not [name for name in ("build", "image") if "permissions" in jobs[name]], "what builds may write nothing"
     commands = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
     assert "make release-dry-run" in commands
     assert [("uv publish" in command) for command in commands] == [False] * (len(commands) - 1) + [True]

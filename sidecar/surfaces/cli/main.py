@@ -31,6 +31,9 @@ ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Se
 IN_THIS_PROCESS = frozenset({"doctor", "models", "install", "indexes", "prune", "completion", "serve token"})
 """The commands that are about this installation and not about a workspace."""
 
+OF_THE_INDEX = frozenset({"search", "search query", "docs", "symbols", "similar"})
+"""The commands that open the whole index in order to answer."""
+
 LISTING = ("mcp", "serve")
 """The commands that serve agents. Each tool that they list costs an agent tokens."""
 
@@ -58,8 +61,12 @@ class DaemonDoor(Protocol):
     def serve(self, serving: Serving, **asked: Any) -> int | None:
         """Serves scripts through the daemon; None when it cannot be reached."""
 
-    def tools(self, **asked: Any) -> Tools | None:
-        """Returns the daemon's tools, or None when no daemon runs."""
+    def tools(self, of_large_index: bool, quiet: bool, **asked: Any) -> Tools | None:
+        """Returns the daemon's tools, or None when no daemon runs.
+
+        With `of_large_index` a daemon is started where the workspace's index is a large one, and said so unless
+        `quiet`.
+        """
 
     def command(self, action: str, as_json: bool, lines: int, ready_fd: int | None, out: TextIO) -> int:
         """Runs an action of `sidecar daemon` and returns the exit status."""
@@ -203,7 +210,8 @@ def _command(
     root = args.workspace or _workspace_here()
     at_daemon = daemon is not None and args.command not in IN_THIS_PROCESS
     asked = {**_asked(args), "workspace": root, "terminal": streams[0].isatty(), "yes": bool(args.yes)}
-    remote = daemon.tools(**asked) if daemon is not None and at_daemon else None
+    starts = args.command in OF_THE_INDEX
+    remote = daemon.tools(starts, bool(args.quiet), **asked) if daemon is not None and at_daemon else None
     if remote is None and args.command != "install":
         own()
     tools = remote or OwnTools(own, streams[0].isatty(), bool(args.yes))

@@ -223,7 +223,7 @@ def add_common_options(parser: argparse.ArgumentParser, facts: Facts, suppress: 
     group.add_argument(*names, dest="workspace", metavar="DIR", default=unset, help="the folder to work on")
     group.add_argument("--json", action="store_true", default=off, help="print JSON, errors too (on standard error)")
     group.add_argument("-q", "--quiet", action="store_true", default=off, help="no progress and no notices")
-    group.add_argument("--no-color", action="store_true", default=off, help="no colours (so does NO_COLOR)")
+    group.add_argument("--no-color", action="store_true", default=off, help="no colours, no links (so does NO_COLOR)")
     group.add_argument(
         "-y",
         "--yes",
@@ -486,8 +486,9 @@ _OWN_COMMANDS: tuple[Command, ...] = (
         "daemon",
         "the process that editors, agents and shells share",
         "One process per user holds the open indexes. Editors (--stdio) and agents (mcp) attach to it, and start it\n"
-        "if none runs; a shell uses it if one runs. It ends after 30 minutes without sessions, or as many minutes\n"
-        "as SIDECAR_DAEMON_IDLE_MINUTES says. status exits with 3 if none runs.",
+        "if none runs; a shell uses it if one runs, and starts it to search an index of 50,000 chunks or more (or as\n"
+        "many as SIDECAR_DAEMON_FROM_CHUNKS says; 0: never). It ends after 30 minutes without sessions, or as many\n"
+        "minutes as SIDECAR_DAEMON_IDLE_MINUTES says. status exits with 3 if none runs.",
         "    sidecar daemon status\n    sidecar daemon stop\n    sidecar daemon logs -n 50\n",
         _add_daemon,
     ),

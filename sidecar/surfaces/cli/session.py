@@ -124,8 +124,8 @@ class CliSession(NamedTuple):
 
     @property
     def style(self) -> Style:
-        """The colours for standard output."""
-        return Style.of(self.stdout, self.args.no_color)
+        """The colours and links for standard output."""
+        return Style.of(self.stdout, self.args.no_color, self.root)
 
     def progress(self) -> ProgressBar:
         """Returns a progress bar on standard error; with `--json` only for a person, because a program reads errors."""

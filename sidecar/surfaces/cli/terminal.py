@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Never, TextIO
 
 from sidecar import shown
 from sidecar.errors import Cancelled
+from sidecar.surfaces.cli.links import Links
 from sidecar.tools.lines import ASIDE, BAD, FOUND, GOOD, PLACE, STRONG, Line, Piece
 
 if TYPE_CHECKING:
@@ -37,30 +38,38 @@ _COLOURS = {PLACE: "36", STRONG: "1", ASIDE: "2", GOOD: "32", BAD: "31", FOUND: 
 
 
 class Style:
-    """Prints lines with ANSI colours for the roles of their pieces, or without when `on` is false."""
+    """Prints lines with ANSI colours for the roles of their pieces, or without when `on` is false.
 
-    def __init__(self, on: bool) -> None:
+    With `links`, places in files are links.
+    """
+
+    def __init__(self, on: bool, links: Links | None = None) -> None:
         self.on = on
+        self._links = links
 
     @classmethod
-    def of(cls, stream: TextIO, no_color: bool) -> Style:
+    def of(cls, stream: TextIO, no_color: bool, root: str = "") -> Style:
         """Returns a style for this stream, with colours if it is a terminal and nothing forbids them.
 
-        `no_color`, the variable NO_COLOR and TERM=dumb forbid them.
+        `no_color`, the variable NO_COLOR and TERM=dumb forbid them. Where there are colours, places in the workspace
+        `root` are links, if the terminal is known to show links.
         """
         on = stream.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-        return cls(on)
+        return cls(on, Links.of(os.environ, root) if on else None)
 
     def printed(self, line: Line) -> str:
         """Returns exactly one line, in which only our own colours control the terminal."""
-        pieces = [("", line)] if isinstance(line, str) else [_with_role(piece) for piece in line]
+        pieces = [line] if isinstance(line, str) else line
         if not self.on:
-            return _visible("".join(text for _, text in pieces))
-        return "".join(_coloured(_COLOURS.get(role, ""), _visible(text)) for role, text in pieces)
+            return _visible("".join(piece if isinstance(piece, str) else piece[1] for piece in pieces))
+        return "".join(map(self._printed, pieces))
 
-
-def _with_role(piece: Piece) -> tuple[str, str]:
-    return ("", piece) if isinstance(piece, str) else (piece[0], piece[1])
+    def _printed(self, piece: Piece) -> str:
+        role, text = ("", piece) if isinstance(piece, str) else piece[:2]
+        coloured = _coloured(_COLOURS.get(role, ""), _visible(text))
+        if self._links is None or isinstance(piece, str) or len(piece) == 2:
+            return coloured
+        return self._links.around(coloured, piece[2], piece[3])
 
 
 def _coloured(code: str, text: str) -> str:
