@@ -52,7 +52,7 @@ test("trusting the folder starts the sidecar, which offers an index, and one cli
   await window.notice("to search it by meaning");
   await window.picture("welcome");
   await window.answer("to search it by meaning", "Create Index");
-  await window.notice(/is indexed: \d+ files in/);
+  await window.notice(/is indexed: 2.\d{3} files in/);
   await expect(window.statusItem("Not indexed")).toHaveCount(0);
   await window.picture("indexed");
 });
@@ -121,7 +121,7 @@ test("reindexing asks first, and then makes the index anew", async ({ window }) 
   await expect(window.title).toContainText("Rebuild the search index of");
   await window.picture("question-to-reindex");
   await window.choose("Rebuild");
-  await window.notice(/is indexed: \d+ files in/);
+  await window.notice(/is indexed: 2.\d{3} files in/);
 });
 
 test("deleting asks first: Keep keeps the index, Delete deletes it", async ({ window }) => {
