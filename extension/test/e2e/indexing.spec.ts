@@ -8,7 +8,6 @@ test.use({
     machine: { "sidecar.model": "minilm-code-int8", "sidecar.twoStage": false },
   },
 });
-test.describe.configure({ timeout: 400_000 });
 
 const LONG_MS = 200_000;
 const PARTIAL = /Partial \d{1,2} %/;

@@ -15,7 +15,6 @@ test.use({
     machine: { "sidecar.model": "minilm-code-int8", "sidecar.twoStage": false },
   },
 });
-test.describe.configure({ timeout: 400_000 });
 
 function item(window: Window) {
   return window.page.locator(".statusbar-item[id*='sidecar.status']");

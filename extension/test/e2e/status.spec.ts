@@ -8,7 +8,6 @@ const INDEXING_MS = 200_000;
 
 // An editor of its own: how changes are followed is switched.
 test.use({ editorOptions: { machine: { "sidecar.indexingStrategy": "lazy" } } });
-test.describe.configure({ timeout: 400_000 });
 
 function item(window: Window) {
   return window.page.locator(".statusbar-item[id*='sidecar.status']");
