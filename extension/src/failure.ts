@@ -1,11 +1,13 @@
 // What a tool of the sidecar answers when it cannot: a code to tell failures apart, a sentence for the person.
 
 export class Failure extends Error {
-  /** `code` is the sidecar's (`INDEX_NOT_FOUND`, ...), or `NOT_RUNNING`, `NOT_TRUSTED`, `NO_FOLDER`; `message` is for the person. */
+  /**
+   * `code` is the sidecar's (`INDEX_NOT_FOUND`, ...), or `NOT_RUNNING`, `NOT_TRUSTED`, `NO_FOLDER`; `message` is all that
+   * somebody is told: what went wrong, with what, and what to do.
+   */
   constructor(
     readonly code: string,
     message: string,
-    readonly detail?: string,
   ) {
     super(message);
     this.name = "Failure";
@@ -26,7 +28,12 @@ export function asFailure(error: unknown): Failure {
   const { message, code, data } = error as { message?: unknown; code?: unknown; data?: ErrorData };
   const facts = data ?? {};
   const known = typeof facts.code === "string" ? facts.code : code === CANCELLED_NUMBER ? "CANCELLED" : "INTERNAL";
-  const said = [facts.userMessage, message].find((text) => typeof text === "string" && text !== "");
-  const detail = typeof facts.detail === "string" ? facts.detail : undefined;
-  return new Failure(known, typeof said === "string" ? said : String(error), detail);
+  const said = [facts.userMessage, message, String(error)].find((text) => typeof text === "string" && text !== "");
+  const detail = typeof facts.detail === "string" ? facts.detail : "";
+  return new Failure(known, withDetail(said as string, detail));
+}
+
+/** The contract fixes the sentence of a code; a path or a limit stands in the detail only. */
+function withDetail(sentence: string, detail: string): string {
+  return detail === "" || sentence.includes(detail) ? sentence : `${sentence} ${detail}`;
 }

@@ -83,6 +83,18 @@ def test_a_name_is_found_by_its_beginning_and_by_its_words(tools: RealTools) -> 
     assert names(tools, "backoff") == [("retry_with_backoff", "words"), ("try_again_with_backoff", "words")]
 
 
+def test_code_of_a_name_comes_before_headings_of_that_name(tools: RealTools) -> None:
+    tools.project.write("aaa/heron.md", "# HeronCounter\n\nCounts the herons.\n")
+    tools.project.write("src/heron.py", "class HeronCounter:\n    seen = 0\n")
+    tools("search_index", patterns=["**/*"])
+    for asked in ("HeronCounter", "heroncounter", "HeronCuonter", "heroncou"):
+        symbols = tools("search_symbols", name=asked)["symbols"]
+        assert [(symbol["path"], symbol["kind"]) for symbol in symbols[:2]] == [
+            ("src/heron.py", "class"),
+            ("aaa/heron.md", "section"),
+        ], asked
+
+
 def test_what_encloses_a_name_narrows(tools: RealTools) -> None:
     tools.project.write("src/other.py", "class Lease:\n    def expire(self):\n        return 1\n")
     tools("reindex_file", file_path="src/other.py")

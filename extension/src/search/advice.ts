@@ -1,5 +1,5 @@
 // What to say, and what to offer, where there is nothing to show.
-import { type Failure, asFailure } from "../failure";
+import { asFailure } from "../failure";
 import { isFiltered, understood } from "./filters";
 import { type Asked, takesFilters } from "./find";
 import { modeOf } from "./modes";
@@ -50,7 +50,7 @@ const BY_CODE: Readonly<Record<string, Omit<Advice, "detail">>> = {
 export function adviceForError(error: unknown): Advice {
   const failure = asFailure(error);
   const known = BY_CODE[failure.code] ?? { icon: "error", title: "The search failed", command: LOG };
-  return { ...known, detail: sentenceOf(failure) };
+  return { ...known, detail: failure.message };
 }
 
 /** The command that helps, as the list of all commands calls it; empty where there is none. */
@@ -83,9 +83,4 @@ export function adviceForNothing(asked: Asked, reason?: string): Advice {
     asked.subject === "similar" ? "Nothing like it was found" : `Nothing found for ${quoted(asked.query)}${how}`;
   const narrowed = takesFilters(asked.subject) && isFiltered(understood(asked.query));
   return { icon: "circle-slash", title: what, detail: reason ?? (narrowed ? FEWER : HINTS[asked.subject]) };
-}
-
-/** A failure's message, and its detail where that tells more. */
-export function sentenceOf({ message, detail = "" }: Failure): string {
-  return detail === "" || message.includes(detail) ? message : `${message} ${detail}`;
 }

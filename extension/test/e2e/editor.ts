@@ -6,14 +6,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { CODE_SERVER, NODE, PROBE, SIDECAR, VSCE, VSIX } from "./places";
-import { copyWorkspace, indexWorkspace, makeWorkspace } from "./workspace";
+import { copyWorkspace, indexOnce, makeWorkspace } from "./workspace";
 
 export interface EditorOptions {
   /** The Python package that is the folder's content; empty: nothing is. */
   content: string;
   /** A folder whose files are copied instead of a package's. */
   source: string | undefined;
-  /** At least so many files, besides the package's. */
+  /** At least so many files, besides the package's: faults of large folders show in no small one. */
   files: number;
   /** Another package, opened as a second folder of the same window. */
   second: string | undefined;
@@ -37,7 +37,7 @@ export interface EditorOptions {
 export const DEFAULTS: EditorOptions = {
   content: "starlette",
   source: undefined,
-  files: 0,
+  files: 2000,
   second: undefined,
   indexed: true,
   trusted: true,
@@ -129,7 +129,7 @@ export async function startEditor(wishes: Partial<EditorOptions> = {}): Promise<
     const made = join(root, name || "empty");
     if (options.source === undefined) makeWorkspace(made, name, options.files);
     else copyWorkspace(made, options.source);
-    if (options.indexed) indexWorkspace(programIn(root), join(root, name), env);
+    if (options.indexed) indexOnce(programIn(root), join(root, name), env);
   }
   const opened = options.second === undefined ? folder : join(root, "both.code-workspace");
   if (opened !== folder) writeFileSync(opened, JSON.stringify({ folders: names.map((path) => ({ path })) }));

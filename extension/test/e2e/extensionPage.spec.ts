@@ -1,8 +1,6 @@
 // The page that the editor shows of the extension.
 import { expect, test } from "./test";
 
-test.use({ editorOptions: { files: 2000 } });
-
 test("the page of a build that is published nowhere has the short name and no broken picture", async ({ window }) => {
   await window.command("Extensions: Show Installed Extensions");
   const row = window.page.locator(".extensions-viewlet .extension-list-item").filter({ hasText: "Sidecar" }).first();

@@ -5,6 +5,7 @@ import { expect, test, type Window } from "./test";
 import { indexWorkspace } from "./workspace";
 
 const QUESTION = "compress the response body";
+const INDEXING_MS = 300_000;
 test.use({ editorOptions: { indexed: false, trusted: false } });
 
 async function trust(window: Window): Promise<void> {
@@ -52,7 +53,7 @@ test("trusting the folder starts the sidecar, which offers an index, and one cli
   await window.notice("to search it by meaning");
   await window.picture("welcome");
   await window.answer("to search it by meaning", "Create Index");
-  await window.notice(/is indexed: \d+ files in/);
+  await window.notice(/is indexed: 2.\d{3} files in/, [], INDEXING_MS);
   await expect(window.statusItem("Not indexed")).toHaveCount(0);
   await window.picture("indexed");
 });
@@ -121,7 +122,7 @@ test("reindexing asks first, and then makes the index anew", async ({ window }) 
   await expect(window.title).toContainText("Rebuild the search index of");
   await window.picture("question-to-reindex");
   await window.choose("Rebuild");
-  await window.notice(/is indexed: \d+ files in/);
+  await window.notice(/is indexed: 2.\d{3} files in/, [], INDEXING_MS);
 });
 
 test("deleting asks first: Keep keeps the index, Delete deletes it", async ({ window }) => {

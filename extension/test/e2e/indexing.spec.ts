@@ -8,7 +8,6 @@ test.use({
     machine: { "sidecar.model": "minilm-code-int8", "sidecar.twoStage": false },
   },
 });
-test.describe.configure({ timeout: 400_000 });
 
 const LONG_MS = 200_000;
 const PARTIAL = /Partial \d{1,2} %/;
@@ -17,9 +16,11 @@ function item(window: Window) {
   return window.page.locator(".statusbar-item[id*='sidecar.status']");
 }
 
-test("one item tells the progress, and Cancel ends it without an error", async ({ window }) => {
+test("one item tells percent and time left, the page the same, and Cancel ends it without an error", async ({
+  window,
+}) => {
   await window.command("Sidecar: Create Index");
-  await window.statusBarSaid(/Indexing \d+ %/, LONG_MS);
+  await window.statusBarSaid(/Indexing \d+ %, \d+ (s|min) left/, LONG_MS);
   expect((await window.statusBarTexts()).filter((text) => /create index/i.test(text))).toEqual([]);
   await expect(window.page.locator(".statusbar-item", { hasText: /ndex/ })).toHaveCount(1);
   await window.search("approve an order");
@@ -28,9 +29,15 @@ test("one item tells the progress, and Cancel ends it without an error", async (
   await window.page.keyboard.press("Escape");
   // However quick the machine is, it is not done before somebody has looked and pressed.
   await window.editor.whileHeld(async () => {
+    await expect(item(window)).toContainText(/Indexing \d+ %, \d+ (s|min) left/);
     await item(window).click();
     await expect(window.webview().getByRole("link", { name: "Cancel" })).toBeVisible();
-    await window.picture("indexing-cancel");
+    const told = /[\d\s]+ of [\d\s]+ files, \d+ %, about \d+ (s|min) left/;
+    await expect(window.webview().getByText(told)).toBeVisible();
+    const bar = window.webview().getByRole("progressbar", { name: "Indexing" });
+    await expect(bar).toHaveAttribute("aria-valuenow", /^\d+$/);
+    await expect(bar).toHaveAttribute("aria-valuetext", told);
+    await window.picture("indexing");
     await window.command("Sidecar: Cancel Indexing");
   });
   await expect(item(window)).toContainText(PARTIAL, { timeout: LONG_MS });

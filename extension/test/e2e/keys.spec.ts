@@ -4,8 +4,6 @@ import { join } from "node:path";
 import { CHECKOUT } from "./places";
 import { expect, test, type Window } from "./test";
 
-test.use({ editorOptions: { files: 2000 } });
-
 interface Binding {
   key: string;
   command: string;

@@ -5,7 +5,6 @@ import { expect, test, type Window } from "./test";
 const QUESTION = "compress the response body";
 const THEMES = ["Dark Modern", "Light Modern", "Dark High Contrast", "Light High Contrast"];
 
-test.use({ editorOptions: { files: 2000 } });
 test.afterEach(async ({ window }) => {
   await window.page.setViewportSize({ width: 1280, height: 850 });
   await window.theme("Dark Modern");

@@ -43,7 +43,7 @@ test("an agent of the editor's searches code by our tools", async ({ window }) =
   expect(narrowed?.text).toContain("starlette/middleware/");
   expect(narrowed?.text).not.toContain("starlette/applications.py");
   expect(similar?.text).toMatch(/starlette\/\w+/);
-  expect(wrong?.error).toContain("File not found");
+  expect(wrong?.error).toContain('File not found. "starlette/no_such_file.py" is not in the index');
 });
 
 test("@sidecar lists the code it finds, with links, in the editor's chat", async ({ window }) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test, type Window } from "./test";
 
 // What has been opened would be revealed in the Explorer, and push away what a test looks for there.
-test.use({ editorOptions: { files: 2000, user: { "explorer.autoReveal": false } } });
+test.use({ editorOptions: { user: { "explorer.autoReveal": false } } });
 
 const QUESTION = "compress the response body";
 const LINE_PX = 19;

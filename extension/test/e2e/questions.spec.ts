@@ -2,8 +2,6 @@
 import { Agent } from "./mcpClient";
 import { expect, test, Window } from "./test";
 
-test.use({ editorOptions: { files: 2000 } });
-
 const ASKED = /^(?!Nobody).*delete .*search index of/i;
 
 async function state(agent: Agent): Promise<unknown> {
@@ -178,4 +176,6 @@ test("ignored means no, and this is said where it was asked", async ({ window })
   await expect(window.count).toBeHidden();
   await window.notice(/Nobody answered in time, so nothing was changed: "robot" wants to/);
   await agent.stop();
+  window.setMachine({ "sidecar.questionSeconds": undefined });
+  await window.sidecarRuns(started + 2);
 });

@@ -35,9 +35,9 @@ function copied(window: Window): Promise<string> {
   return window.page.evaluate(() => navigator.clipboard.readText());
 }
 
-/** The first of its lines that is shown: a click opens it there. */
+/** The line that its row begins with: a click opens it there. */
 async function lineOf(hit: Locator): Promise<number> {
-  return Number(/lines (\d+) to/.exec((await hit.getAttribute("aria-label")) ?? "")?.[1]);
+  return Number(/^\s*(\d+)/.exec((await hit.locator(".label-name").first().textContent()) ?? "")?.[1]);
 }
 
 test("kept results stand by file with the words highlighted, and a click opens the line", async ({ window }) => {

@@ -10,6 +10,8 @@ const CONTENT = process.env["CONTENT"] ?? "mcp";
 const QUESTION = process.env["QUESTION"] ?? "open a database connection";
 const CODE = /\w+\.(rb|py|js|ts|go|rs|java|c|cpp|h):\d+/;
 const QUERY = "reconnect after the stream broke";
+/** For one round on a folder that was never indexed, on however busy a machine. */
+const NEVER_MS = 600_000;
 
 type Times = Record<string, number[]>;
 
@@ -39,7 +41,7 @@ function startOf(log: string, nth: number): number {
 test("from opening the window to the first answer", async ({ browser }) => {
   for (const shared of ["no daemon runs", "the daemon runs"]) {
     const times: Times = {};
-    const editor = await startEditor({ content: CONTENT });
+    const editor = await startEditor({ content: CONTENT, files: 0 });
     for (let round = 0; round < ROUNDS; round++) {
       if (shared === "no daemon runs") for (const id of editor.processes("daemon run")) process.kill(id, "SIGKILL");
       const page = await browser.newPage();
@@ -70,7 +72,7 @@ test("from opening the window to the first answer", async ({ browser }) => {
 
 test("what the extension adds to the editor's start", async ({ browser }) => {
   const times: Times = {};
-  const [bare, full] = [await startEditor({ extension: false }), await startEditor()];
+  const [bare, full] = [await startEditor({ extension: false, files: 0 }), await startEditor({ files: 0 })];
   for (let round = 0; round < ROUNDS; round++) {
     for (const [name, editor] of Object.entries({ without: bare, with: full })) {
       const page = await browser.newPage();
@@ -92,32 +94,37 @@ test("what the extension adds to the editor's start", async ({ browser }) => {
 test("from opening the window to the first code hit in a folder that was never indexed", async ({ browser }) => {
   const source = process.env["FOLDER"];
   test.skip(source === undefined, "FOLDER names the folder");
+  test.setTimeout((ROUNDS + 1) * NEVER_MS);
   const times: Times = {};
   for (let round = 0; round < ROUNDS; round++) {
-    const editor = await startEditor({ content: "work", source, indexed: false });
+    const editor = await startEditor({ content: "work", source, indexed: false, files: 0 });
     const page = await browser.newPage();
-    const window = new Window(page, editor);
-    const since = performance.now();
-    await window.open(false);
-    keep(times, "the editor's window is there", since);
-    await window.command("Sidecar: Create Index");
-    keep(times, "Create Index is pressed", since);
-    await window.command("Sidecar: Search Code");
-    await expect(async () => {
-      await window.input.fill("");
-      await window.input.fill(QUESTION);
-      await expect(window.row(0)).toContainText(CODE, { timeout: 500 });
-    }).toPass({ intervals: [0], timeout: 120_000 });
-    keep(times, "first code hit, asked for at once", since);
-    await page.keyboard.press("Escape");
-    const item = page.locator(".statusbar-item[id*='sidecar.status']").getByRole("button");
-    await expect(item).toHaveAccessibleName(/up to date/, { timeout: 600_000 });
-    keep(times, "the index is complete", since);
-    await editor.stop();
-    await page.close();
+    try {
+      await toFirstHit(new Window(page, editor), times);
+    } finally {
+      await page.close();
+      await editor.stop();
+    }
   }
   print(`A folder that was never indexed: ${source}`, times);
 });
+
+async function toFirstHit(window: Window, times: Times): Promise<void> {
+  const since = performance.now();
+  await window.open(false);
+  keep(times, "the editor's window is there", since);
+  await window.command("Sidecar: Create Index");
+  keep(times, "Create Index is pressed", since);
+  await window.command("Sidecar: Search Code");
+  // What is not indexed yet is found by asking again; an answer that is on its way is not broken off for that.
+  await expect(async () => {
+    await window.input.fill("");
+    await window.input.fill(QUESTION);
+    await expect(window.row(0)).toContainText(CODE, { timeout: 3000 });
+  }).toPass({ intervals: [0], timeout: NEVER_MS });
+  keep(times, "first code hit, asked for at once", since);
+  console.log(`first hit: ${(await window.row(0).textContent()) ?? ""}`);
+}
 
 /** As the editor itself has measured it. */
 async function activation(window: Window, times: Times): Promise<void> {

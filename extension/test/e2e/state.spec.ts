@@ -6,9 +6,6 @@ import { promisify } from "node:util";
 import { Agent } from "./mcpClient";
 import { expect, test, type Window } from "./test";
 
-test.use({ editorOptions: { files: 2000 } });
-test.describe.configure({ timeout: 400_000 });
-
 const UP_TO_DATE = /Sidecar: The index is up to date/;
 const QUESTION = "compress the response body";
 const LONG_MS = 200_000;

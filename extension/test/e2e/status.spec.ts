@@ -1,21 +1,13 @@
-// What the status bar says of an index that is not simply ready, each by what causes it. The model is the slow one, so
-// that indexing takes long enough to be seen.
+// What the status bar says of an index that is not simply ready, each by what causes it.
 import { chmodSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, type Window } from "./test";
-import { indexWorkspace, sourceOf } from "./workspace";
+import { indexWorkspace } from "./workspace";
 
 const INDEXING_MS = 200_000;
-const LINES = 50;
 
-test.use({
-  editorOptions: {
-    content: "h11",
-    indexed: false,
-    machine: { "sidecar.model": "minilm-code-int8", "sidecar.twoStage": false },
-  },
-});
-test.describe.configure({ timeout: 400_000 });
+// An editor of its own: how changes are followed is switched.
+test.use({ editorOptions: { machine: { "sidecar.indexingStrategy": "lazy" } } });
 
 function item(window: Window) {
   return window.page.locator(".statusbar-item[id*='sidecar.status']");
@@ -41,46 +33,8 @@ async function isIndexed(window: Window): Promise<void> {
   await isReady(window);
 }
 
-test("while it is indexed the item tells percent and time left, and the page the same", async ({ window }) => {
-  // Progress is told for every 64 files, so there are some more of them.
-  const lines = sourceOf("starlette").split("\n");
-  for (let at = 0; at < lines.length; at += LINES)
-    writeFileSync(join(window.editor.folder, `part${at / LINES}.py`), lines.slice(at, at + LINES).join("\n"));
-  await window.command("Sidecar: Show Index Status");
-  await window.webview().getByRole("link", { name: "Create Index" }).click();
-  await window.statusBarSaid(/Indexing \d+ %, \d+ (s|min) left/, INDEXING_MS);
-  await window.editor.whileHeld(async () => {
-    await expect(item(window)).toContainText(/Indexing \d+ %, \d+ (s|min) left/);
-    const told = /\d+ of \d+ files, \d+ %, about \d+ (s|min) left/;
-    await expect(window.webview().getByText(told)).toBeVisible();
-    const bar = window.webview().getByRole("progressbar", { name: "Indexing" });
-    await expect(bar).toHaveAttribute("aria-valuenow", /^\d+$/);
-    await expect(bar).toHaveAttribute("aria-valuetext", told);
-    await window.picture("indexing");
-  });
-  await isReady(window);
-  await expect(window.webview().getByText("ready", { exact: true })).toBeVisible();
-});
-
-test("a big new file makes it partial until all of the file has its vectors", async ({ window }) => {
-  await isIndexed(window);
-  await window.forgetStatusBar();
-  writeFileSync(join(window.editor.folder, "everything.py"), sourceOf("uvicorn"));
-  await window.statusBarSaid(/Partial \d+ %/, INDEXING_MS);
-  await window.editor.whileHeld(async () => {
-    await expect(item(window)).toContainText(/Partial \d+ %/);
-    const hover = await window.hover(item(window), "searches may miss something");
-    await expect(hover.getByRole("link", { name: "Show Index Status" })).toBeVisible();
-    await window.picture("partial");
-  });
-  await isReady(window);
-  await expect(item(window)).not.toContainText("Partial");
-});
-
 test("files that have changed make it stale, and the next search brings it up to date", async ({ window }) => {
   await isIndexed(window);
-  await follow(window, "lazy");
-  await isReady(window);
   const file = join(window.editor.folder, "heron.py");
   // What changes before the watching has begun is found by the next search, and not told before.
   await expect(async () => {

@@ -2,8 +2,6 @@
 import type { Locator } from "@playwright/test";
 import { expect, test, type Window } from "./test";
 
-test.use({ editorOptions: { files: 2000 } });
-
 const THEMES = { dark: "Dark Modern", light: "Light Modern" };
 
 function palette(window: Window): Locator {

@@ -11,8 +11,6 @@ export function compressResponseBody(response, body) {
 }
 `;
 
-test.use({ editorOptions: { files: 2000 } });
-
 function hits(window: Window) {
   return window.page.locator(".part.sidebar").getByRole("treeitem", { name: /score \d/ });
 }

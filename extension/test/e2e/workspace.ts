@@ -1,8 +1,10 @@
 // The folder that is opened: a package's source and its readme, as a git repository of its own.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sitePackages } from "./places";
+import { MADE, sitePackages } from "./places";
+
+const COMMITTED = "2026-01-01T12:00:00Z";
 
 /** `files`: at least so many, beside the package's own ones such as a shop's services have. */
 export function makeWorkspace(folder: string, packageName: string, files = 0): void {
@@ -26,10 +28,13 @@ export function copyWorkspace(folder: string, source: string): void {
   commit(folder);
 }
 
+/** The same files are the same commit, whenever they are committed, so an index of it serves them all. */
 function commit(folder: string): void {
+  const env = { ...process.env, GIT_AUTHOR_DATE: COMMITTED, GIT_COMMITTER_DATE: COMMITTED };
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.org", ...args], {
       cwd: folder,
+      env,
       stdio: "pipe",
     });
   git("init", "--quiet", "--initial-branch=main");
@@ -91,3 +96,21 @@ export function sourceOf(packageName: string): string {
 export function indexWorkspace(program: string, folder: string, env: NodeJS.ProcessEnv): void {
   execFileSync(program, ["index", "--quiet", "--yes", "--workspace", folder], { env, stdio: "pipe" });
 }
+
+/** As `indexWorkspace`; what one editor of this run has indexed, another one takes over, as a team would. */
+export function indexOnce(program: string, folder: string, env: NodeJS.ProcessEnv): void {
+  const run = (...args: string[]) => execFileSync(program, [...args, "--workspace", folder], { env, stdio: "pipe" });
+  if (existsSync(MADE)) {
+    try {
+      run("snapshot", "get", MADE, "--yes");
+      return;
+    } catch (error) {
+      if ((error as { status?: number }).status !== NONE_FITS) throw error;
+    }
+  }
+  indexWorkspace(program, folder, env);
+  run("snapshot", "make", "--out", MADE);
+}
+
+/** What `snapshot get` exits with where no snapshot is one of this commit. */
+const NONE_FITS = 7;

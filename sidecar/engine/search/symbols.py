@@ -43,9 +43,9 @@ class _Wanted:
 def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
     """Definitions that match a name, at most `limit`. `kinds` restricts them unless it is empty.
 
-    The order is: kind of match (exact, prefix, typo, words), fewer edits, exact spelling, shorter names, exported
-    names, outer definitions, path, line. A typo is looked for only if no name is or begins like this one. Raises
-    InvalidQuery if the name has no letter or digit.
+    The order is: kind of match (exact, prefix, typo, words), fewer edits, code before headings, exact spelling,
+    shorter names, exported names, outer definitions, path, line. A typo is looked for only if no name is or begins like
+    this one. Raises InvalidQuery if the name has no letter or digit.
     """
     wanted = _understand(name)
     found = _found(snapshot, wanted, kinds)
@@ -60,6 +60,7 @@ def find_symbols(snapshot: SearchedSnapshot, name: str, kinds: Sequence[str], li
         key=lambda p: (
             _ORDER[p[1]],
             near.index(p[0].folded) if p[1] == "typo" else 0,
+            p[0].kind == "section",
             p[0].name != wanted.name,
             len(p[0].folded),
             not p[0].exported,

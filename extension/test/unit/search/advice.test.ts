@@ -24,7 +24,7 @@ test("what helps is called as in the list of all commands", () => {
 });
 
 test("what a person can mend in the query itself offers no command", () => {
-  const advice = adviceForError(new Failure("INVALID_PATTERN", "Invalid glob pattern.", "Unbalanced braces."));
+  const advice = adviceForError(new Failure("INVALID_PATTERN", "Invalid glob pattern. Unbalanced braces."));
   expect(advice.command).toBeUndefined();
   expect(advice.detail).toBe("Invalid glob pattern. Unbalanced braces.");
 });
