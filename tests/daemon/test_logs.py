@@ -32,7 +32,7 @@ def damage_index(data_folder: DataFolder) -> None:
     """Leaves what is needed to open the only index, and nothing to compare the files with."""
     (manifest,) = data_folder.home.glob("indexes/*/generations/1/manifest.sqlite")
     with contextlib.closing(sqlite3.connect(manifest)) as connection, connection:
-        connection.execute("DROP TABLE files")
+        connection.execute("ALTER TABLE files RENAME COLUMN sha256 TO forgotten")
 
 
 def test_what_is_wrong_with_one_workspace_is_shown_in_its_own_editor_only(

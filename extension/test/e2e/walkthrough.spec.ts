@@ -31,7 +31,7 @@ for (const [look, theme] of Object.entries(THEMES))
     await expect(async () => {
       await window.page.keyboard.press("Escape");
       await window.page.keyboard.press("F1");
-      await window.input.fill(">Sidecar: Do", { timeout: 5000 });
+      await window.input.fill(">Sidecar: Doctor", { timeout: 5000 });
       await expect(window.row(0)).toContainText("Sidecar: Doctor", { timeout: 5000 });
     }).toPass();
     await window.picture(`step-help-${look}`, palette(window));
