@@ -11,7 +11,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from tests.chroma_server import certificate
 from tests.patience import PATIENCE_S
@@ -30,19 +29,11 @@ class GroupServer(Served):
         tls = ["--tls-cert", str(self.certificate), "--tls-key", str(self.certificate)]
         super().__init__(place, self.env, [*shares, *tls, *options])
 
-    def __enter__(self) -> GroupServer:
-        self.process = subprocess.Popen(
-            self._command, env=self._env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise AssertionError(self.process.communicate(timeout=PATIENCE_S)[1])
-        self.announced = json.loads(line)
-        self.url = self.announced["url"].replace("127.0.0.1", "localhost")
-        self.host = urlsplit(self.url).netloc
-        self.token = next(iter(self.tokens.values()))
-        return self
+    def url_for_clients(self) -> str:
+        return super().url_for_clients().replace("127.0.0.1", "localhost")
+
+    def first_token(self) -> str:
+        return next(iter(self.tokens.values()))
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPSConnection(self.host, timeout=PATIENCE_S, context=self.trusting())

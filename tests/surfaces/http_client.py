@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 from tests.patience import PATIENCE_S
@@ -45,7 +45,7 @@ class Served:
         self._command = [sys.executable, *program, "--json", "--workspace", str(workspace), *options]
         self._env = dict(env)
 
-    def __enter__(self) -> Served:
+    def __enter__(self) -> Self:
         self.process = subprocess.Popen(
             self._command, env=self._env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -54,10 +54,16 @@ class Served:
         if not line:
             raise AssertionError(self.process.communicate(timeout=PATIENCE_S)[1])
         self.announced = json.loads(line)
-        self.url: str = self.announced["url"]
+        self.url = self.url_for_clients()
         self.host = urlsplit(self.url).netloc
-        self.token = Path(self.announced["tokenFile"]).read_text().strip()
+        self.token = self.first_token()
         return self
+
+    def url_for_clients(self) -> str:
+        return str(self.announced["url"])
+
+    def first_token(self) -> str:
+        return Path(self.announced["tokenFile"]).read_text().strip()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
