@@ -28,31 +28,26 @@ from sidecar.errors import (
     PathTraversal,
     WorkspaceNotFound,
 )
-from sidecar.model import (
+from sidecar.model.answers import (
     BuildReport,
-    Collection,
     CollectionCounts,
     ConfigAnswer,
     Coverage,
-    Decision,
-    Embedder,
     Explanation,
     FileReport,
     Hit,
-    IsCancelled,
     PathsAnswer,
     PatternReport,
-    Progress,
-    Rule,
     SearchAnswer,
     SearchRequest,
-    SkippedPath,
     SnapshotReport,
     StatusAnswer,
     SymbolHit,
     SymbolsAnswer,
-    Workspace,
 )
+from sidecar.model.files import Decision, Rule, SkippedPath
+from sidecar.model.terms import Collection, Embedder, IsCancelled, Progress
+from sidecar.model.workspace import Workspace
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.lexical.tfidf import count_words
 from sidecar.parts.memories import MemoryFile
@@ -71,7 +66,9 @@ CONFIG: dict[str, object] = {
 
 
 class FakeWorkspace:
-    """Implements `sidecar.model.Workspace`. `files` is the disk: change it and call `refresh` or `reindex_file`.
+    """Implements `sidecar.model.workspace.Workspace`.
+
+    `files` is the disk: change it and call `refresh` or `reindex_file`.
 
     `before_work` is called with each file's path while a build runs, so that a test can look, wait or cancel there.
     `broken` makes every method raise it.

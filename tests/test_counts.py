@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.model import CollectionCounts, Coverage, StatusAnswer
+from sidecar.model.answers import CollectionCounts, Coverage, StatusAnswer
 from sidecar.shown import count
 from sidecar.tools.index_results import (
     BuildStats,

@@ -47,14 +47,14 @@ def test_each_variable_is_contradicted_by_the_user_of_these_tests_and_none_of_th
 
 @pytest.mark.process
 def test_onnxruntime_leaves_no_device_id_and_no_events(tmp_path: Path) -> None:
-    said(tmp_path, "import sidecar.model, onnxruntime")
+    said(tmp_path, "import sidecar.model.files, onnxruntime")
     assert list(tmp_path.rglob("*")) == []
 
 
 @pytest.mark.process
 def test_no_spans_are_recorded_where_the_user_has_set_opentelemetry_up(tmp_path: Path) -> None:
     code = (
-        "import sidecar.model\n"
+        "import sidecar.model.files\n"
         "import mcp.server\n"
         "from opentelemetry.trace import get_tracer\n"
         "print(get_tracer('mcp-python-sdk').start_span('tools/call').is_recording())"

@@ -40,7 +40,7 @@ PROBE = """
 import dataclasses, json
 from sidecar.gen.manifest import package_json
 from sidecar.gen.markdown import settings_page
-from sidecar.model import SearchRequest
+from sidecar.model.answers import SearchRequest
 from sidecar.parts.walk import WalkOptions
 from sidecar.settings.load import Settings, default_config_text
 from sidecar.tools.code_search import SearchCodeParams

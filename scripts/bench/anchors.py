@@ -15,7 +15,8 @@ from sidecar.engine.search.rank.index_columns import IndexColumns, columns_of
 from sidecar.engine.search.rank.lexical_scores import match_terms
 from sidecar.engine.search.source import SearchedSnapshot, SearchSource
 from sidecar.engine.search.vector_search import VectorSearch
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.postings import MOST_TERMS
 from sidecar.parts.lexical.tokens import query_terms

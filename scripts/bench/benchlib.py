@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sidecar.model import Progress
+    from sidecar.model.terms import Progress
     from sidecar.tools.index_results import UpdateResult
     from sidecar.tools.service import Service
 
@@ -301,7 +301,7 @@ def open_service(home: Path) -> Service:
 
 def refresh(service: Service, root: str, progress: Progress | None = None) -> UpdateResult:
     """Indexes `root` or updates its index, and returns what was done."""
-    from sidecar.model import no_progress
+    from sidecar.model.terms import no_progress
     from sidecar.tools.index_results import UpdateResult
     from sidecar.tools.refresh import REFRESH
     from sidecar.tools.service import Done

@@ -13,7 +13,7 @@ from sidecar.engine.ingest.store_sync import StoreSync
 from sidecar.engine.models.loader import Models
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.model import Workspace
+from sidecar.model.workspace import Workspace
 from sidecar.parts.lease import Lease
 
 QUERIES = 120

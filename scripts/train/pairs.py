@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from sidecar.engine.ingest.embedding_text import body_text
-from sidecar.model import Chunk, Comment, Definition, ParsedFile
+from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
 from sidecar.parts.chunk import parse_file
 
 from .prose import query_from_comment

@@ -32,7 +32,9 @@ from sidecar.engine.search.searcher import RankingInput, Searcher
 from sidecar.engine.search.source import SearchedSnapshot, SearchSource
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspaces import OpenWorkspaces
-from sidecar.model import IsCancelled, SearchAnswer, SearchRequest, Workspace, never_cancelled, no_progress
+from sidecar.model.answers import SearchAnswer, SearchRequest
+from sidecar.model.terms import IsCancelled, never_cancelled, no_progress
+from sidecar.model.workspace import Workspace
 from sidecar.parts.manifest import COLLECTIONS
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import data_home

@@ -18,7 +18,7 @@ from sidecar.errors import DaemonEnded
 from sidecar.surfaces.cli.session import Reply
 
 if TYPE_CHECKING:
-    from sidecar.model import IsCancelled, Progress
+    from sidecar.model.terms import IsCancelled, Progress
     from sidecar.surfaces.cli.session import Ask
 
 _POLL_S = 0.1

@@ -13,24 +13,20 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model import (
+from sidecar.model.answers import Memory
+from sidecar.model.files import (
     Checkout,
     Chunk,
-    Collection,
     Decision,
-    Embedder,
     FileContent,
     FoundFile,
-    Ids,
     IndexedBlob,
-    IsCancelled,
     Judged,
-    Memory,
     ParsedFile,
     SkippedPath,
-    Vectors,
     WalkResult,
 )
+from sidecar.model.terms import Collection, Embedder, Ids, IsCancelled, Vectors
 from sidecar.parts.lexical.analyse import FileTerms
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.settings.load import Settings

@@ -25,15 +25,8 @@ from sidecar.engine.update.shown_files import ShownFiles
 from sidecar.engine.update.staleness import Standing, one_line
 from sidecar.engine.update.standing import Standings
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, ModelLoadFailed
-from sidecar.model import (
-    Collection,
-    Embedder,
-    IsCancelled,
-    PathsAnswer,
-    SearchAnswer,
-    SearchRequest,
-    SymbolsAnswer,
-)
+from sidecar.model.answers import PathsAnswer, SearchAnswer, SearchRequest, SymbolsAnswer
+from sidecar.model.terms import Collection, Embedder, IsCancelled
 from sidecar.parts.globs import compile_glob
 
 T = TypeVar("T")
@@ -49,7 +42,7 @@ class _Read(Generic[T]):
 
 
 class QueryService:
-    """Answers for one workspace. Methods raise what `sidecar.model.Workspace` says."""
+    """Answers for one workspace. Methods raise what `sidecar.model.workspace.Workspace` says."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from sidecar.engine.models.loader import make_embedder
 from sidecar.engine.ports import Compare, EmbeddingCache, Int8s, Parts, SharedVectors, VectorStore, Walker, Watching
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Checkout, Decision, FileContent, IndexedBlob, Judged, Rule
+from sidecar.model.files import Checkout, Decision, FileContent, IndexedBlob, Judged, Rule
 from sidecar.parts.chunk import CHUNKER_VERSION, parse_file
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.languages import is_documentation, language_of

@@ -1,4 +1,5 @@
-"""One workspace, behind `sidecar.model.Workspace`: it connects indexing, search, live update and model upgrade.
+"""One workspace, behind `sidecar.model.workspace.Workspace`: it connects indexing, search, live update and model
+upgrade.
 
 Not here: how files become an index (`ingest/`), how the index is opened (`index/`) and kept in step with the files
 (`update/`), status and explain (`diagnostics/`).
@@ -50,22 +51,20 @@ from sidecar.errors import (
     ModelLoadFailed,
     SidecarError,
 )
-from sidecar.model import (
+from sidecar.model.answers import (
     BuildReport,
     ConfigAnswer,
-    Embedder,
     Explanation,
     FileReport,
-    IsCancelled,
     PathsAnswer,
     PatternReport,
-    Progress,
     SearchAnswer,
     SearchRequest,
     SnapshotReport,
     StatusAnswer,
     SymbolsAnswer,
 )
+from sidecar.model.terms import Embedder, IsCancelled, Progress
 from sidecar.parts.paths import relative_path
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit, read_pattern
 from sidecar.settings.load import Settings
@@ -85,7 +84,9 @@ class WorkspaceModels(Protocol):
 
 
 class IndexedWorkspace:
-    """See `sidecar.model.Workspace`. The unsaved text of editors (`buffers`) is held here and outlives generations."""
+    """See `sidecar.model.workspace.Workspace`. The unsaved text of editors (`buffers`) is held here and outlives
+    generations.
+    """
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ class IndexedWorkspace:
     def refresh(
         self, progress: Progress, cancelled: IsCancelled, whole: bool = False, snapshot: str | None = None
     ) -> BuildReport:
-        """See `sidecar.model.Workspace.refresh`."""
+        """See `sidecar.model.workspace.Workspace.refresh`."""
         report = self._first_stage(progress, cancelled, whole, snapshot)
         return replace(report, upgraded=self._upgrade.finish(progress, cancelled))
 
@@ -218,7 +219,7 @@ class IndexedWorkspace:
     def make_snapshot(
         self, out: Path, texts: bool, key: Path | None, progress: Progress, cancelled: IsCancelled
     ) -> SnapshotReport:
-        """See `sidecar.model.Workspace.make_snapshot`."""
+        """See `sidecar.model.workspace.Workspace.make_snapshot`."""
         return self._team.make(self._live_update.readable(), out, texts, key, progress, cancelled)
 
     @contextmanager
@@ -239,7 +240,7 @@ class IndexedWorkspace:
     def index_matching(
         self, patterns: Sequence[str], force: bool, progress: Progress, cancelled: IsCancelled
     ) -> PatternReport:
-        """See `sidecar.model.Workspace.index_matching`."""
+        """See `sidecar.model.workspace.Workspace.index_matching`."""
         stop = self.activity.or_stopped(cancelled)
         asked = [read_pattern(self._root, pattern) for pattern in patterns]
         head = self._files.checkout().head
@@ -257,7 +258,7 @@ class IndexedWorkspace:
             return index_matched(generation, matched, self._buffers, force, report, stop, head if is_new else None)
 
     def patterns_to_add(self, patterns: Sequence[str]) -> tuple[str, ...]:
-        """See `sidecar.model.Workspace.patterns_to_add`."""
+        """See `sidecar.model.workspace.Workspace.patterns_to_add`."""
         asked = [read_pattern(self._root, pattern) for pattern in patterns]
         limit = self._limit_with(asked)
         before = self._limit.current() or PatternLimit(())
@@ -290,7 +291,7 @@ class IndexedWorkspace:
 
     @counted
     def stay_cancelled(self) -> None:
-        """See `sidecar.model.Workspace.stay_cancelled`."""
+        """See `sidecar.model.workspace.Workspace.stay_cancelled`."""
         with self._jobs.lock:
             self._builder.note_cancelled()
         self.activity.changed()
@@ -321,33 +322,33 @@ class IndexedWorkspace:
 
     @counted
     def search(self, request: SearchRequest, cancelled: IsCancelled) -> SearchAnswer:
-        """See `sidecar.model.Workspace.search`."""
+        """See `sidecar.model.workspace.Workspace.search`."""
         self._live_update.consider_upgrade()
         return self._queries.search(request, cancelled)
 
     @counted
     def find_paths(self, pattern: str, limit: int) -> PathsAnswer:
-        """See `sidecar.model.Workspace.find_paths`."""
+        """See `sidecar.model.workspace.Workspace.find_paths`."""
         return self._queries.find_paths(pattern, limit)
 
     @counted
     def find_paths_by_letters(self, letters: str, limit: int) -> PathsAnswer:
-        """See `sidecar.model.Workspace.find_paths_by_letters`."""
+        """See `sidecar.model.workspace.Workspace.find_paths_by_letters`."""
         return self._queries.find_paths_by_letters(letters, limit)
 
     @counted
     def find_symbols(self, name: str, kinds: Sequence[str], limit: int) -> SymbolsAnswer:
-        """See `sidecar.model.Workspace.find_symbols`."""
+        """See `sidecar.model.workspace.Workspace.find_symbols`."""
         return self._queries.find_symbols(name, kinds, limit)
 
     @counted
     def find_similar(self, path: str, line: int, end_line: int, limit: int, cancelled: IsCancelled) -> SearchAnswer:
-        """See `sidecar.model.Workspace.find_similar`."""
+        """See `sidecar.model.workspace.Workspace.find_similar`."""
         return self._queries.find_similar(relative_path(self._root, path), line, end_line, limit, cancelled)
 
     @counted
     def find_closest(self, query: str, limit: int, threshold: float, cancelled: IsCancelled) -> SearchAnswer:
-        """See `sidecar.model.Workspace.find_closest`."""
+        """See `sidecar.model.workspace.Workspace.find_closest`."""
         return self._queries.find_closest(query, limit, threshold, cancelled)
 
     def status(self) -> StatusAnswer:
@@ -400,11 +401,11 @@ class IndexedWorkspace:
     # ------------------------------------------------------------ editors, listeners, end
 
     def open_file(self, path: str) -> None:
-        """See `sidecar.model.Workspace.open_file`."""
+        """See `sidecar.model.workspace.Workspace.open_file`."""
         self._opened[relative_path(self._root, path)] += 1
 
     def close_file(self, path: str) -> None:
-        """See `sidecar.model.Workspace.open_file`."""
+        """See `sidecar.model.workspace.Workspace.open_file`."""
         relative = relative_path(self._root, path)
         self._opened[relative] -= 1
         if self._opened[relative] <= 0:
@@ -428,7 +429,7 @@ class IndexedWorkspace:
             self._live_update.note_buffer(relative)
 
     def on_change(self, listener: Callable[[StatusAnswer], None]) -> Callable[[], None]:
-        """See `sidecar.model.Workspace.on_change`."""
+        """See `sidecar.model.workspace.Workspace.on_change`."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 

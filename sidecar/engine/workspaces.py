@@ -14,7 +14,7 @@ from sidecar.engine.ports import Parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import WorkspaceNotFound
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Workspace
+from sidecar.model.workspace import Workspace
 from sidecar.parts.data_folder import data_folder_of
 from sidecar.parts.lease import Lease
 from sidecar.parts.paths import normalise_root

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sidecar import shown
 from sidecar.errors import PermissionDenied
-from sidecar.model import Decision, Rule
+from sidecar.model.files import Decision, Rule
 from sidecar.parts.encodings import BINARY, UNKNOWN
 from sidecar.parts.globs import wildmatch
 from sidecar.parts.languages import language_of

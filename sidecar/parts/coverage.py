@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from sidecar import shown
-from sidecar.model import Coverage, Lack, Rule
+from sidecar.model.answers import Coverage, Lack
+from sidecar.model.files import Rule
 
 AWAITED_TABLE = "CREATE TABLE IF NOT EXISTS awaited(path TEXT PRIMARY KEY) WITHOUT ROWID"
 """The files that a pass has found and not read yet. Manifests of earlier versions get the table when they are opened

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sidecar.model import Decision, Rule
+from sidecar.model.files import Decision, Rule
 from sidecar.parts.paths import disk_path
 from sidecar.parts.pattern_index import TooManyRules
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sidecar.model import Decision, FoundFile, Rule, SkippedPath
+from sidecar.model.files import Decision, FoundFile, Rule, SkippedPath
 from sidecar.parts.reading_order import Worth, lately_changed, reading_order, worth_of
 
 

@@ -7,7 +7,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from sidecar.model import Checkout
+from sidecar.model.files import Checkout
 from sidecar.parts.git_places import git_folder, read_note, stamp_of
 
 _GIT_PARTS = ("", "logs", "reftable")

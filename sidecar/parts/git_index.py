@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sidecar.model import IndexedBlob, Stat
+from sidecar.model.files import IndexedBlob, Stat
 from sidecar.parts.git_attributes import Conversions
 from sidecar.parts.git_places import git_folder, repository_above
 from sidecar.parts.paths import normalise_root

@@ -20,7 +20,7 @@ from pathlib import Path
 from pathspec.patterns.gitignore import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from sidecar.model import Decision, Rule
+from sidecar.model.files import Decision, Rule
 from sidecar.parts.git_places import info_exclude, repository_above, user_ignore_file
 from sidecar.parts.pattern_index import MAX_RULES_BYTES, Glob, PatternIndex, TooManyRules, in_slices, piece_of
 from sidecar.small_files import TooLarge, read_small_file, stat_if_there

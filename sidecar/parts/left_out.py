@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Collection, Iterable
 
 from sidecar.errors import PermissionDenied
-from sidecar.model import Rule, SkippedPath
+from sidecar.model.files import Rule, SkippedPath
 from sidecar.parts.paths import storable
 
 _TRIED_AGAIN = (Rule.NOT_READ.value, Rule.UNREADABLE.value)

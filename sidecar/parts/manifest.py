@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from sidecar.locks import Rank, make_lock, make_rlock
-from sidecar.model import Chunk, Collection, Decision, Ids, Rule, SkippedPath, Stat
+from sidecar.model.files import Chunk, Decision, Rule, SkippedPath, Stat
+from sidecar.model.terms import Collection, Ids
 from sidecar.parts.coverage import AWAITED_TABLE, settle_awaited
 from sidecar.parts.database import all_or_nothing, connect, new_file_id, translated
 from sidecar.parts.left_out import read_failed_reads, read_unread

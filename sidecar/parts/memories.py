@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from sidecar.model import Memory
+from sidecar.model.answers import Memory
 from sidecar.parts.database import readable_rows
 from sidecar.parts.own_file import OwnFile
 

@@ -14,7 +14,7 @@ import stat as modes
 from collections.abc import Callable
 
 from sidecar import errors, shown
-from sidecar.model import FileContent, Stat
+from sidecar.model.files import FileContent, Stat
 from sidecar.parts.encodings import BINARY, SNIFFED_BYTES, Reading, escaped_text, other_text, wide_text
 from sidecar.parts.paths import disk_path, normalise_root
 

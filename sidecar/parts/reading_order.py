@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
 
-from sidecar.model import FoundFile
+from sidecar.model.files import FoundFile
 from sidecar.parts.languages import language_of
 
 LATER_S = 3600.0

@@ -12,17 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sidecar import errors, shown
-from sidecar.model import (
-    Collection,
-    Decision,
-    FoundFile,
-    IsCancelled,
-    Rule,
-    SkippedPath,
-    Stat,
-    WalkResult,
-    never_cancelled,
-)
+from sidecar.model.files import Decision, FoundFile, Rule, SkippedPath, Stat, WalkResult
+from sidecar.model.terms import Collection, IsCancelled, never_cancelled
 from sidecar.parts import deny
 from sidecar.parts.data_folder import is_own_folder
 from sidecar.parts.entries import NOT_LOOKED_AT, Entry, entry_at, entry_of, failed, is_link, is_there

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Workspace
+from sidecar.model.workspace import Workspace
 from sidecar.settings.home import with_paths_of
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings

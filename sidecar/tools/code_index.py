@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sidecar import shown
 from sidecar.errors import IndexExists, IndexingInProgress, IndexNotFound
-from sidecar.model import BuildReport, StatusAnswer
+from sidecar.model.answers import BuildReport, StatusAnswer
 from sidecar.settings.declare import DECLARATIONS, EFFECTS
 from sidecar.shown import count
 from sidecar.tools.asking import question, why_cancelled

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sidecar import shown
 from sidecar.errors import InvalidParams
-from sidecar.model import SymbolHit
+from sidecar.model.answers import SymbolHit
 from sidecar.tools.code_search import FAMILY, Whole, Word
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult

@@ -12,7 +12,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, StrictFloat
 
 from sidecar.errors import DocsIndexNotFound, IndexNotFound, InvalidPattern, InvalidQuery
-from sidecar.model import CHARS_PER_TOKEN, Collection, Mode, SearchAnswer, SearchRequest, Workspace
+from sidecar.model.answers import SearchAnswer, SearchRequest
+from sidecar.model.files import CHARS_PER_TOKEN
+from sidecar.model.terms import Collection, Mode
+from sidecar.model.workspace import Workspace
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context
 from sidecar.tools.dialect import CamelResult

@@ -14,7 +14,7 @@ from typing import Any
 
 from sidecar import shown
 from sidecar.errors import Cancelled, Internal, SidecarError
-from sidecar.model import IsCancelled, Progress, never_cancelled, no_progress
+from sidecar.model.terms import IsCancelled, Progress, never_cancelled, no_progress
 from sidecar.tools.activity import asked_of, outcome_of
 from sidecar.tools.service import Done, Service
 from sidecar.tools.sessions import Answered, Beside, Session, Sessions, shared_progress

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from sidecar.model import IsCancelled, Progress, Workspace
+from sidecar.model.terms import IsCancelled, Progress
+from sidecar.model.workspace import Workspace
 
 
 @dataclass(frozen=True)

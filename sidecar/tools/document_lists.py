@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from sidecar import shown
 from sidecar.errors import DocumentIndexNotFound, DocumentNotFound
-from sidecar.model import NO_DOCUMENTS
+from sidecar.model.answers import NO_DOCUMENTS
 from sidecar.tools.asking import question, why_cancelled
 from sidecar.tools.code_search import Whole
 from sidecar.tools.context import Context

@@ -25,7 +25,7 @@ from sidecar.errors import (
     WorkspaceNotFound,
 )
 from sidecar.logs import workspace_log
-from sidecar.model import Workspace
+from sidecar.model.workspace import Workspace
 from sidecar.tools.context import Context, Workspaces
 from sidecar.tools.several import over_several, unknown_workspace
 from sidecar.tools.spec import Answer, ToolSpec, widened

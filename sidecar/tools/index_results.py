@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from sidecar import shown
-from sidecar.model import BuildReport
+from sidecar.model.answers import BuildReport
 from sidecar.shown import count
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import BAD, STRONG, Line, pairs, upgrade_lines

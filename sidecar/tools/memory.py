@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from sidecar import shown
 from sidecar.errors import InvalidParams, MemoryNotFound
-from sidecar.model import Memory, MemoryPage
+from sidecar.model.answers import Memory, MemoryPage
 from sidecar.tools.asking import question, why_cancelled
 from sidecar.tools.code_search import MAX_QUERY, Query, Whole
 from sidecar.tools.context import Context

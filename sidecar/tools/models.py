@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sidecar.model import IsCancelled, Progress
+from sidecar.model.terms import IsCancelled, Progress
 from sidecar.tools.assemble import own_environment
 from sidecar.tools.lines import GOOD, Line, pairs
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
 from sidecar import shown
-from sidecar.model import Hit, HitDefinition, SearchAnswer
+from sidecar.model.answers import Hit, HitDefinition, SearchAnswer
 from sidecar.shown import count
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import ASIDE, STRONG, Line, file_place, marked

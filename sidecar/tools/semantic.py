@@ -14,7 +14,7 @@ from pydantic import Field, StrictFloat
 
 from sidecar import shown
 from sidecar.errors import IndexNotFound, InvalidParams, InvalidPattern, InvalidQuery
-from sidecar.model import Hit, MarkedLine, SearchAnswer
+from sidecar.model.answers import Hit, MarkedLine, SearchAnswer
 from sidecar.shown import count
 from sidecar.tools.asking import question, why_cancelled
 from sidecar.tools.code_index import patterns_in_words, refuse_while_indexing, unchanged

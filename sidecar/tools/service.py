@@ -18,7 +18,8 @@ from sidecar import shown
 from sidecar.errors import Internal, SidecarError, UnknownTool
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
-from sidecar.model import IsCancelled, Progress, Workspace, never_cancelled, no_progress
+from sidecar.model.terms import IsCancelled, Progress, never_cancelled, no_progress
+from sidecar.model.workspace import Workspace
 from sidecar.settings.values import DEFAULTS
 from sidecar.tools.context import Context, Workspaces
 from sidecar.tools.group import GroupWorkspaces, Veil, tools_for_group

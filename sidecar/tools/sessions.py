@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from sidecar import shown
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Progress
+from sidecar.model.terms import Progress
 from sidecar.tools.activity import (
     DEFAULT_CAPACITY,
     ActivityChanged,

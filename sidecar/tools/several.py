@@ -18,7 +18,8 @@ from pydantic import Field
 
 from sidecar import shown
 from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, SidecarError
-from sidecar.model import Hit, SearchAnswer, SearchRequest, Workspace
+from sidecar.model.answers import Hit, SearchAnswer, SearchRequest
+from sidecar.model.workspace import Workspace
 from sidecar.tools.context import Context
 from sidecar.tools.spec import ToolSpec, widened
 

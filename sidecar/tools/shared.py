@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Workspace
+from sidecar.model.workspace import Workspace
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 from sidecar.settings.remembered import RememberedSettings

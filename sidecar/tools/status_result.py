@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Literal
 
 from sidecar import shown
-from sidecar.model import Lack, StatusAnswer, UpgradeProgress
+from sidecar.model.answers import Lack, StatusAnswer, UpgradeProgress
 from sidecar.shown import count
 from sidecar.tools.dialect import CamelResult
 from sidecar.tools.lines import BAD, Line, pairs

@@ -24,7 +24,7 @@ from typing import Any
 
 from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.errors import SidecarError
-from sidecar.model import no_progress
+from sidecar.model.terms import no_progress
 from tests.engine.kills import WORDS
 from tests.engine.projects import Image, Project, image
 from tests.engine.stale import Repository, differences, path_of, text_of

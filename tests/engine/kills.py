@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.models.loader import Models, make_embedder
-from sidecar.model import Embedder, Vectors, never_cancelled
+from sidecar.model.terms import Embedder, Vectors, never_cancelled
 from sidecar.settings.load import Settings
 from tests.engine.projects import Image, Project, image, index
 

@@ -21,18 +21,9 @@ from sidecar.engine.ports import MakeStore, MakeWalker, Preparers, VectorStore, 
 from sidecar.engine.update.live import LiveTimes
 from sidecar.engine.wiring import make_store, real_parts
 from sidecar.engine.workspace import IndexedWorkspace, WorkspaceModels
-from sidecar.model import (
-    Collection,
-    Decision,
-    FileContent,
-    FoundFile,
-    IsCancelled,
-    SearchRequest,
-    SkippedPath,
-    WalkResult,
-    never_cancelled,
-    no_progress,
-)
+from sidecar.model.answers import SearchRequest
+from sidecar.model.files import Decision, FileContent, FoundFile, SkippedPath, WalkResult
+from sidecar.model.terms import Collection, IsCancelled, never_cancelled, no_progress
 from sidecar.parts.embed.catalog import load_catalog
 from sidecar.parts.lease import Lease
 from sidecar.parts.lexical.postings import read_bodies

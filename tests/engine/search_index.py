@@ -17,16 +17,9 @@ from sidecar.engine.ingest.embedding_text import body_text, path_text
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.engine.search.searcher import Searcher
 from sidecar.engine.search.source import NearestChunks, SearchSource
-from sidecar.model import (
-    Collection,
-    Embedder,
-    Ids,
-    SearchAnswer,
-    SearchRequest,
-    Stat,
-    Vectors,
-    never_cancelled,
-)
+from sidecar.model.answers import SearchAnswer, SearchRequest
+from sidecar.model.files import Stat
+from sidecar.model.terms import Collection, Embedder, Ids, Vectors, never_cancelled
 from sidecar.parts.chunk import parse_file
 from sidecar.parts.embed.cache import EmbeddingCacheFile
 from sidecar.parts.embed.catalog import resolve_model

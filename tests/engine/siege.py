@@ -28,7 +28,9 @@ from sidecar.engine.ingest.worker_process import start_worker
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspaces import OpenWorkspaces
 from sidecar.errors import FileExcluded, SidecarError
-from sidecar.model import SearchRequest, Workspace, never_cancelled, no_progress
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled, no_progress
+from sidecar.model.workspace import Workspace
 from tests.hostile import HostileFile
 
 QUERIES = ("parse json decoder", "open a connection", "raise an error", "encode unicode string")

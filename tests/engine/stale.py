@@ -33,7 +33,7 @@ from sidecar.engine.models.loader import Models
 from sidecar.engine.wiring import make_walker
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, FileNotFound, IndexExists, IndexNotFound, SidecarError
-from sidecar.model import never_cancelled, no_progress
+from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.settings.load import Settings
 from tests.engine.held_watcher import HeldWatchers

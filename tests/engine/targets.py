@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sidecar.engine.update.change_queue import Pending
 from sidecar.engine.update.staleness import Unread
-from sidecar.model import IsCancelled
+from sidecar.model.terms import IsCancelled
 
 
 @dataclass

@@ -9,7 +9,8 @@ from typing import Any
 
 from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.model import BuildReport, SnapshotReport, never_cancelled, no_progress
+from sidecar.model.answers import BuildReport, SnapshotReport
+from sidecar.model.terms import never_cancelled, no_progress
 from tests.engine.projects import FILES, Project, index
 
 

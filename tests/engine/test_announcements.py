@@ -11,7 +11,7 @@ import pytest
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.models.loader import Models
 from sidecar.engine.update.activity import Activity
-from sidecar.model import Embedder
+from sidecar.model.terms import Embedder
 from sidecar.settings.load import Settings
 from tests.engine.projects import Project, index
 

@@ -10,7 +10,8 @@ import pytest
 from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import ModelLoadFailed
-from sidecar.model import Embedder, SearchRequest, StatusAnswer, never_cancelled
+from sidecar.model.answers import SearchRequest, StatusAnswer
+from sidecar.model.terms import Embedder, never_cancelled
 from sidecar.parts.watch import WatchedChanges
 from sidecar.settings.load import Settings
 from tests.engine.held_watcher import HeldWatchers

@@ -10,7 +10,8 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
-from sidecar.model import Coverage, SearchRequest, StatusAnswer, never_cancelled, no_progress
+from sidecar.model.answers import Coverage, SearchRequest, StatusAnswer
+from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.tools.status_result import index_status
 from tests.engine.projects import FILES, Project, find
 

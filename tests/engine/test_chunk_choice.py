@@ -9,7 +9,8 @@ import pytest
 
 from sidecar.engine.search.rank.chunk_choice import FEATURES, WEIGHTS, features_of
 from sidecar.engine.search.searcher import RankingInput
-from sidecar.model import Mode, SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import Mode, never_cancelled
 from tests.engine.search_index import SmallIndex, small_index
 
 

@@ -17,7 +17,7 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors, vectors_in
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import IndexCorrupt, IndexNotFound
-from sidecar.model import never_cancelled, no_progress
+from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.tools.assemble import make_service
 from sidecar.tools.service import Done, Service
 from sidecar.tools.spec import Question

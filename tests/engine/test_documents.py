@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from sidecar.engine.extras.documents import DocumentIndexes
 from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, IndexCorrupt, UnknownBackend
-from sidecar.model import DocumentsAnswer, never_cancelled
+from sidecar.model.answers import DocumentsAnswer
+from sidecar.model.terms import never_cancelled
 from sidecar.parts.documents import DocumentFile
 from sidecar.parts.lexical.tfidf import count_words
 from tests.engine.projects import Project, index

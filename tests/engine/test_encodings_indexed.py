@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled
 from tests.engine.projects import Project, find, index
 
 pytestmark = pytest.mark.process

@@ -18,7 +18,9 @@ from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import real_parts
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.engine.workspaces import OpenWorkspaces
-from sidecar.model import Embedder, SearchRequest, StatusAnswer, Workspace, never_cancelled, no_progress
+from sidecar.model.answers import SearchRequest, StatusAnswer
+from sidecar.model.terms import Embedder, never_cancelled, no_progress
+from sidecar.model.workspace import Workspace
 from sidecar.settings.load import Settings
 from tests.engine.projects import make_store_in_memory
 from tests.patience import PATIENCE_S

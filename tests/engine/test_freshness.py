@@ -19,7 +19,9 @@ from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.update.staleness import Staleness, stale_notice
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DiskFull, IndexLocked
-from sidecar.model import IsCancelled, SearchRequest, Workspace, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import IsCancelled, never_cancelled
+from sidecar.model.workspace import Workspace
 from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import Project, find, index
 from tests.engine.targets import FakeTarget
@@ -199,7 +201,8 @@ def test_text_that_came_before_the_index_was_found_to_be_held_elsewhere_is_named
 SEARCHING = """
 import os, sys
 from sidecar.engine.wiring import open_workspaces
-from sidecar.model import SearchRequest, never_cancelled, no_progress
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled, no_progress
 root, home, other_home = sys.argv[1:]
 
 def search(home, build):

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
+from sidecar.model.answers import SearchRequest, StatusAnswer
+from sidecar.model.terms import never_cancelled
 from tests.engine.projects import FILES, Project, find, index
 
 pytestmark = pytest.mark.process

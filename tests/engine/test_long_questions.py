@@ -11,7 +11,8 @@ from sidecar.engine.search.rank.features import FEATURES
 from sidecar.engine.search.rank.paths import name_under_test, path_facts
 from sidecar.engine.search.rank.scorer import WeightedSum, learned
 from sidecar.engine.search.searcher import Searcher
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled
 from tests.engine.search_index import SmallIndex, small_index
 
 NOISE = (

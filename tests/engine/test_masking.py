@@ -7,7 +7,8 @@ import string
 
 import pytest
 
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled
 from tests.engine.projects import Project, index
 
 pytestmark = pytest.mark.process

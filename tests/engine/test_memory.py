@@ -12,7 +12,8 @@ import pytest
 from sidecar.engine.extras.memory import WorkspaceMemories
 from sidecar.engine.models.loader import Models
 from sidecar.errors import IndexCorrupt, InvalidParams, InvalidQuery, ModelLoadFailed
-from sidecar.model import Embedder, MemoryPage, Vectors, never_cancelled
+from sidecar.model.answers import MemoryPage
+from sidecar.model.terms import Embedder, Vectors, never_cancelled
 from sidecar.parts.memories import MemoryFile
 from tests.engine.projects import Project, find, index
 

@@ -20,7 +20,8 @@ from sidecar.engine.models.loader import Models
 from sidecar.engine.update.model_upgrade import UPGRADE_THREAD
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
-from sidecar.model import Embedder, SearchAnswer, SearchRequest, StatusAnswer, Vectors, never_cancelled, no_progress
+from sidecar.model.answers import SearchAnswer, SearchRequest, StatusAnswer
+from sidecar.model.terms import Embedder, Vectors, never_cancelled, no_progress
 from sidecar.settings.load import Settings
 from tests.engine.projects import QUICK, SLOW, Project, find, image, index
 

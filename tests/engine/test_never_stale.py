@@ -18,7 +18,8 @@ from sidecar.engine.update.applier import APPLIER_THREAD, ChangeApplier
 from sidecar.engine.update.change_queue import EVERYTHING, ChangeQueue, Pending
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileNotFound
-from sidecar.model import IsCancelled, SearchRequest, never_cancelled, no_progress
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import IsCancelled, never_cancelled, no_progress
 from sidecar.parts.watch import Notifier, WatchedChanges, Watcher, WatchTimes
 from sidecar.settings.load import Settings
 from tests.engine.checkouts import Switcher

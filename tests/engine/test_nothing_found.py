@@ -12,7 +12,8 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, FileNotFound
-from sidecar.model import SearchRequest, never_cancelled, no_progress
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled, no_progress
 from tests.engine.projects import Project, find, index
 
 pytestmark = pytest.mark.process

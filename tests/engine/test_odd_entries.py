@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import InvalidParams
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled
 from sidecar.parts.left_out import is_at_or_below
 from sidecar.parts.manifest import read_failures, read_skips
 from sidecar.parts.paths import storable

@@ -9,7 +9,9 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, DocsIndexNotFound
-from sidecar.model import Rule, SearchRequest, StatusAnswer, never_cancelled
+from sidecar.model.answers import SearchRequest, StatusAnswer
+from sidecar.model.files import Rule
+from sidecar.model.terms import never_cancelled
 from tests.engine.projects import FILES, Project, index
 
 pytestmark = pytest.mark.process

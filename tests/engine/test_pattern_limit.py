@@ -15,7 +15,9 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.stored_limit import StoredLimit
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, FileExcluded, IndexCorrupt, IndexExists, InvalidParams
-from sidecar.model import PatternReport, Rule, SearchRequest, StatusAnswer, never_cancelled, no_progress
+from sidecar.model.answers import PatternReport, SearchRequest, StatusAnswer
+from sidecar.model.files import Rule
+from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.parts.pattern_limit import MAX_GLOBS, PathPattern, PatternLimit, read_pattern
 from tests.engine.projects import FILES, Project
 from tests.examples import examples

@@ -7,7 +7,8 @@ import pytest
 from sidecar.engine.models.loader import Models
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled, ModelLoadFailed
-from sidecar.model import Embedder, SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import Embedder, never_cancelled
 from sidecar.settings.load import Settings
 
 from .projects import FILES, Project, find, index

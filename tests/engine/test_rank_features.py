@@ -17,7 +17,7 @@ from sidecar.engine.search.rank.paths import PathTable, path_facts
 from sidecar.engine.search.rank.scorer import WeightedSum, choose, learned
 from sidecar.engine.wiring import real_parts
 from sidecar.errors import ConfigInvalid
-from sidecar.model import Chunk
+from sidecar.model.files import Chunk
 from sidecar.parts.embed.catalog import resolve_model
 from tests.engine.search_index import small_index
 

@@ -9,7 +9,8 @@ import pytest
 
 from sidecar.engine.search.rank.scorer import WeightedSum
 from sidecar.engine.search.searcher import Searcher
-from sidecar.model import Collection, SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import Collection, never_cancelled
 from tests.engine.languages_text import TEXTS, code_files, documents
 from tests.engine.search_index import SmallIndex, small_index
 

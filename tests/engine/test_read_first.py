@@ -9,7 +9,8 @@ import pytest
 
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import Cancelled
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled
 from tests.engine.projects import FILES, Project
 
 pytestmark = pytest.mark.process

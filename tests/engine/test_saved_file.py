@@ -6,7 +6,7 @@ import queue
 
 import pytest
 
-from sidecar.model import StatusAnswer
+from sidecar.model.answers import StatusAnswer
 from tests.engine.passed_modules import Passed
 from tests.engine.projects import Project, find, index
 from tests.test_layers import may_import

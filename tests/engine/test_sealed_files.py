@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.index.sealed_files import SealedFiles
 from sidecar.engine.index.vector_cache import Compared, VectorCache
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 
 DIMENSION, BLOCK = 16, 32
 ROWS = 3 * BLOCK + 5

@@ -11,7 +11,8 @@ import pytest
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.rank.lexical_scores import match_terms
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
-from sidecar.model import Embedder, SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import Embedder, never_cancelled
 from sidecar.parts.lexical.analyse import Field
 from sidecar.parts.lexical.tokens import query_terms
 from tests.engine.search_index import SmallIndex, no_store, shipped_model, small_index

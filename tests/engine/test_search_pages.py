@@ -15,7 +15,8 @@ from sidecar.engine.search.budget import within_budget
 from sidecar.engine.search.source import NearestChunks
 from sidecar.engine.search.vector_search import EXACT
 from sidecar.errors import Cancelled, InvalidPattern, StoreFailed
-from sidecar.model import Collection, Hit, Ids, SearchRequest, Vectors
+from sidecar.model.answers import Hit, SearchRequest
+from sidecar.model.terms import Collection, Ids, Vectors
 from sidecar.parts.vectors.integer_products import IntegerProducts
 from tests.engine.search_index import ListedStore, SmallIndex, shipped_model, small_index
 

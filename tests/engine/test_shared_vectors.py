@@ -12,7 +12,8 @@ import pytest
 
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.index.vector_refs import named_vectors
-from sidecar.model import SearchRequest, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import never_cancelled
 from sidecar.parts.embed.cache import EmbeddingCacheFile
 from tests.engine.projects import Project, find, image, index
 

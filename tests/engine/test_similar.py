@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.engine.search.similar import find_similar
-from sidecar.model import never_cancelled
+from sidecar.model.terms import never_cancelled
 from tests.engine.search_index import SmallIndex, small_index
 
 _STEPS = [

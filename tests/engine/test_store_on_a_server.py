@@ -12,7 +12,8 @@ from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.engine.search.vector_search import EXACT
 from sidecar.engine.wiring import make_store
 from sidecar.engine.workspace import IndexedWorkspace
-from sidecar.model import SearchAnswer, SearchRequest, never_cancelled
+from sidecar.model.answers import SearchAnswer, SearchRequest
+from sidecar.model.terms import never_cancelled
 from tests.chroma_server import Listener, RealServer, listening, passed_on, real_server, wait_for
 from tests.engine.projects import Project, index, make_store_in_memory
 

@@ -14,7 +14,8 @@ from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.search.vector_search import EXACT
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import StoreFailed
-from sidecar.model import Collection, Ids, SearchRequest, Vectors, never_cancelled
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import Collection, Ids, Vectors, never_cancelled
 from sidecar.parts.vectors.chroma import ChromaStore
 from sidecar.parts.vectors.in_memory import InMemoryStore
 from tests.engine.projects import Project, find, image, index

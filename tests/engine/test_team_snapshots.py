@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from sidecar.engine.team import rows
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import ConfigInvalid, IndexNotFound, SnapshotUnusable
-from sidecar.model import never_cancelled, no_progress
+from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.parts.team import heads
 from sidecar.parts.team.container import name_of, pack, unpack
 from sidecar.parts.team.places import FolderPlace

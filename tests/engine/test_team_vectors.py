@@ -14,7 +14,7 @@ import pytest
 
 from sidecar.engine.models.loader import Models, make_embedder
 from sidecar.errors import StoreFailed
-from sidecar.model import Embedder, Vectors
+from sidecar.model.terms import Embedder, Vectors
 from sidecar.parts.shared_vectors.seal import Seal
 from sidecar.parts.shared_vectors.sealed_vectors import SealedVectors
 from sidecar.settings.load import Settings

@@ -14,7 +14,8 @@ from sidecar.engine.models.loader import Models
 from sidecar.engine.update.retries import Retries
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import PermissionDenied
-from sidecar.model import SearchRequest, StatusAnswer, never_cancelled
+from sidecar.model.answers import SearchRequest, StatusAnswer
+from sidecar.model.terms import never_cancelled
 from tests.circumstances import as_somebody, without_descriptors
 from tests.engine.held_watcher import HeldWatchers
 from tests.engine.projects import FILES, Project, find, index

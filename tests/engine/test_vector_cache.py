@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sidecar.engine.index.sealed_rows import Digits, SealedRows, compare_with_numpy, seal
 from sidecar.engine.index.vector_cache import BLOCK, MOST_BYTES, Compared, VectorCache
 from sidecar.engine.ports import Compare
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 from sidecar.parts.vectors.integer_products import IntegerProducts
 from tests.patience import PATIENCE_S
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.search.rank.confidence import USED, learned
 from sidecar.errors import ConfigInvalid
-from sidecar.model import Embedder, Mode
+from sidecar.model.terms import Embedder, Mode
 from tests.engine.search_index import SmallIndex, shipped_model, small_index
 
 FILES = {

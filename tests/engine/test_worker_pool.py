@@ -32,7 +32,8 @@ from sidecar.engine.ingest.worker_process import Limits, Patience, StartProcess,
 from sidecar.engine.ports import Parts
 from sidecar.engine.wiring import real_parts
 from sidecar.errors import Cancelled, Internal
-from sidecar.model import FoundFile, Rule, Stat, no_progress
+from sidecar.model.files import FoundFile, Rule, Stat
+from sidecar.model.terms import no_progress
 from sidecar.parts.child import start_child, waited_for_processor_s
 from sidecar.settings.load import Settings
 from tests.engine.preparers_here import PreparersHere

@@ -21,7 +21,7 @@ from sidecar.errors import (
     PathTraversal,
     PermissionDenied,
 )
-from sidecar.model import never_cancelled, no_progress
+from sidecar.model.terms import never_cancelled, no_progress
 from tests.engine.projects import FILES, Project, find, image, index
 
 pytestmark = pytest.mark.process

@@ -17,7 +17,8 @@ from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.live import LiveTimes, LiveUpdate
 from sidecar.engine.workspace import IndexedWorkspace
 from sidecar.errors import DocsIndexNotFound, IndexCorrupt, IndexLocked, IndexNotFound, ModelLoadFailed, StoreFailed
-from sidecar.model import Collection, SearchRequest, never_cancelled, no_progress
+from sidecar.model.answers import SearchRequest
+from sidecar.model.terms import Collection, never_cancelled, no_progress
 from sidecar.parts.git_head import read_checkout
 from sidecar.parts.vectors.in_memory import InMemoryStore
 from sidecar.parts.watch import WatchedChanges

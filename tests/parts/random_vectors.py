@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidecar.model import Ids, Vectors
+from sidecar.model.terms import Ids, Vectors
 
 DIMENSION = 16
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sidecar.errors import StoreFailed
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
 from sidecar.parts.vectors.server_link import ChromaServer, ServerLimits
 from sidecar.settings.address import server_address

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sidecar.errors import StoreFailed
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
 from sidecar.parts.vectors.server_link import CLOUD_RESULTS, ChromaServer, ServerLimits
 from sidecar.settings.address import ServerAddress, server_address

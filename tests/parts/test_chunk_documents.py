@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sidecar.model import ParsedFile
+from sidecar.model.files import ParsedFile
 from sidecar.parts.chunk import parse_file
 from sidecar.parts.chunk.lines import MAX_CHUNKS
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.model import ParsedFile
+from sidecar.model.files import ParsedFile
 from sidecar.parts.chunk import parse_file
 from sidecar.parts.chunk.lines import MAX_CHUNKS, TARGET
 from sidecar.parts.chunk.prose import PROSE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.model import Decision, Rule
+from sidecar.model.files import Decision, Rule
 from sidecar.parts.classify import Classifier
 
 CODE = "def add(a, b):\n    return a + b\n"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sidecar.errors import Cancelled, DiskFull, ModelDownloadFailed, ModelLoadFailed
-from sidecar.model import no_progress
+from sidecar.model.terms import no_progress
 from sidecar.parts.embed.catalog import ModelEntry, ModelFiles, models_folder
 from sidecar.parts.embed.fetch import fetch_model
 from sidecar.parts.embed.onnx import OnnxEmbedder

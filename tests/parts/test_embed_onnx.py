@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sidecar.errors import ModelLoadFailed
-from sidecar.model import Embedder
+from sidecar.model.terms import Embedder
 from sidecar.parts.embed.catalog import ModelFiles, models_folder, resolve_model
 from sidecar.parts.embed.onnx import OnnxEmbedder
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sidecar.errors import DiskFull, IndexCorrupt, PermissionDenied
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 from sidecar.parts.embed.cache import EmbeddingCacheFile
 from sidecar.parts.embed.shared import SharedEmbeddingCaches
 

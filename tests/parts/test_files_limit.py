@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.model import FoundFile, Rule, Stat
+from sidecar.model.files import FoundFile, Rule, Stat
 from sidecar.parts.files_limit import FilesLimit
 
 HOUR_NS = 3600 * 10**9

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.model import Decision, Rule
+from sidecar.model.files import Decision, Rule
 from sidecar.parts.git_places import user_ignore_file
 from sidecar.parts.ignore import IgnoreRules, RuleFile, git_verdict, parse_patterns
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.model import Chunk, Comment, Definition, ParsedFile
+from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
 from sidecar.parts.lexical.analyse import FIELDS, Field, analyse, file_stem
 from sidecar.parts.lexical.codec import count, decode_all, decode_few, encode_runs
 from sidecar.parts.lexical.definitions import find_definitions, find_stems

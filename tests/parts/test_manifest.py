@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import IndexCorrupt
-from sidecar.model import Chunk, Collection, Decision, Rule, SkippedPath, Stat
+from sidecar.model.files import Chunk, Decision, Rule, SkippedPath, Stat
+from sidecar.model.terms import Collection
 from sidecar.parts.manifest import Manifest, NewFile, read_skips
 from sidecar.parts.slots import Slots
 

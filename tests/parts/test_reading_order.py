@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.model import FoundFile, Stat
+from sidecar.model.files import FoundFile, Stat
 from sidecar.parts.languages import is_documentation
 from sidecar.parts.reading_order import reading_order, worth_of
 from sidecar.settings.values import DEFAULTS

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.model import Rule, WalkResult
+from sidecar.model.files import Rule, WalkResult
 from sidecar.parts.classify import Classifier
 from sidecar.parts.ignore import parse_patterns
 from sidecar.parts.pattern_index import (

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sidecar import errors
-from sidecar.model import Decision, FoundFile, Rule, SkippedPath
+from sidecar.model.files import Decision, FoundFile, Rule, SkippedPath
 from sidecar.parts.walk import DiskWalker, WalkOptions
 
 # A visible ␠ stands for a space at the end of a line.

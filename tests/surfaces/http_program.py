@@ -14,7 +14,8 @@ from pathlib import Path
 
 from sidecar.daemon.serve import serve
 from sidecar.errors import Cancelled
-from sidecar.model import BuildReport, IsCancelled, Progress
+from sidecar.model.answers import BuildReport
+from sidecar.model.terms import IsCancelled, Progress
 from sidecar.surfaces.cli.main import Serving
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace, FakeWorkspaces

@@ -20,7 +20,9 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from sidecar.errors import Cancelled, WorkspaceNotFound
-from sidecar.model import BuildReport, IsCancelled, PathsAnswer, Progress, SearchAnswer, SearchRequest, Workspace
+from sidecar.model.answers import BuildReport, PathsAnswer, SearchAnswer, SearchRequest
+from sidecar.model.terms import IsCancelled, Progress
+from sidecar.model.workspace import Workspace
 from sidecar.surfaces.lsp.run import run_stdio
 from sidecar.surfaces.lsp.tcp import run_tcp
 from sidecar.tools.service import Service

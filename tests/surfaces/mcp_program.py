@@ -15,7 +15,9 @@ import sys
 import threading
 from pathlib import Path
 
-from sidecar.model import BuildReport, IsCancelled, Progress, Workspace
+from sidecar.model.answers import BuildReport
+from sidecar.model.terms import IsCancelled, Progress
+from sidecar.model.workspace import Workspace
 from sidecar.surfaces.mcp import run_stdio
 from sidecar.tools.service import Service
 from tests.fakes import FakeWorkspace

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sidecar.errors import IndexLocked
-from sidecar.model import UpgradeProgress
+from sidecar.model.answers import UpgradeProgress
 from sidecar.surfaces.cli.main import Doors, main
 from sidecar.surfaces.cli.options import COMMANDS
 from sidecar.surfaces.cli.terminal import ProgressBar

@@ -15,7 +15,7 @@ from mcp.client.context import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult, Implementation
 
 from sidecar import shown
-from sidecar.model import never_cancelled, no_progress
+from sidecar.model.terms import never_cancelled, no_progress
 from sidecar.surfaces.cli.terminal import Asker
 from sidecar.surfaces.lsp.confirm import Confirmer
 from sidecar.surfaces.mcp.server import make_server

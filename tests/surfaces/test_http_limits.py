@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sidecar.model import IsCancelled, SearchAnswer, SearchRequest
+from sidecar.model.answers import SearchAnswer, SearchRequest
+from sidecar.model.terms import IsCancelled
 from sidecar.surfaces.http.app import make_app
 from sidecar.tools.registry import tools_of
 from sidecar.tools.service import Service

@@ -19,26 +19,23 @@ from mcp.client.context import ClientRequestContext
 from mcp.types import ElicitRequestParams, ElicitResult, Implementation
 
 from sidecar.engine.models.catalog import CatalogModel
-from sidecar.model import (
+from sidecar.model.answers import (
     BuildReport,
     CollectionCounts,
     ConfigAnswer,
-    Decision,
     Explanation,
     Hit,
     HitDefinition,
-    IsCancelled,
     MarkedLine,
     PathsAnswer,
     PatternReport,
-    Progress,
-    Rule,
     SearchAnswer,
     SearchRequest,
-    SkippedPath,
     StatusAnswer,
     UpgradeProgress,
 )
+from sidecar.model.files import Decision, Rule, SkippedPath
+from sidecar.model.terms import IsCancelled, Progress
 from sidecar.parts.embed.catalog import ModelEntry
 from sidecar.surfaces.cli.main import main
 from sidecar.surfaces.cli.terminal import Style

@@ -22,7 +22,7 @@ from sidecar.errors import (
     PathTraversal,
     SidecarError,
 )
-from sidecar.model import Coverage, StatusAnswer, UpgradeProgress
+from sidecar.model.answers import Coverage, StatusAnswer, UpgradeProgress
 from sidecar.tools.lines import Line
 from sidecar.tools.search_results import CompactResult, EnclosingDefinition, SearchHit, SearchResult
 from sidecar.tools.service import Done, Service

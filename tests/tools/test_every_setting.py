@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from sidecar.errors import SidecarError, SnapshotUnusable
-from sidecar.model import no_progress
+from sidecar.model.terms import no_progress
 from sidecar.settings.declare import DECLARATIONS, Declaration
 from sidecar.tools.assemble import make_service, make_sessions
 from sidecar.tools.models import ModelList

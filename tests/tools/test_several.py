@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sidecar.errors import IndexCorrupt, InvalidParams, SidecarError
-from sidecar.model import Workspace
+from sidecar.model.workspace import Workspace
 from sidecar.tools.code_search import SEARCH_CODE
 from sidecar.tools.group import Veil
 from sidecar.tools.service import Done, Service

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sidecar.locks import Rank, make_condition, make_lock
-from sidecar.model import IsCancelled
+from sidecar.model.terms import IsCancelled
 
 _LOOK_S = 0.2
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_condition
-from sidecar.model import IsCancelled, never_cancelled
+from sidecar.model.terms import IsCancelled, never_cancelled
 
 _LOOK_S = 0.1
 

@@ -10,7 +10,9 @@ from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
 from sidecar.errors import FileNotFound
-from sidecar.model import Decision, Explanation, FoundFile, Rule, never_cancelled
+from sidecar.model.answers import Explanation
+from sidecar.model.files import Decision, FoundFile, Rule
+from sidecar.model.terms import never_cancelled
 from sidecar.parts.manifest import read_first_beyond
 
 _UNREAD = (Rule.BINARY, Rule.ENCODING)

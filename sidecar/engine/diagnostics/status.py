@@ -20,16 +20,9 @@ from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.staleness import Standing, limit_notice, one_line, unread_notice
 from sidecar.engine.update.standing import Standings
 from sidecar.errors import IndexCorrupt, SidecarError
-from sidecar.model import (
-    COULD_NOT_BE,
-    CollectionCounts,
-    Embedder,
-    Origin,
-    Rule,
-    SkippedPath,
-    StatusAnswer,
-    UpgradeProgress,
-)
+from sidecar.model.answers import CollectionCounts, Origin, StatusAnswer, UpgradeProgress
+from sidecar.model.files import COULD_NOT_BE, Rule, SkippedPath
+from sidecar.model.terms import Embedder
 from sidecar.parts.coverage import why_no_files
 from sidecar.parts.manifest import read_failures, read_masked, read_skips
 from sidecar.parts.pattern_limit import PatternLimit

@@ -18,7 +18,8 @@ from sidecar.engine.extras.no_words import none_of, without_words
 from sidecar.engine.ports import DocumentStore, DocumentStores
 from sidecar.errors import Cancelled, DocumentIndexExists, DocumentIndexNotFound, UnknownBackend
 from sidecar.locks import Rank, make_lock, make_rlock
-from sidecar.model import NO_DOCUMENTS, DocumentHead, DocumentHit, DocumentIndexFacts, DocumentsAnswer, IsCancelled
+from sidecar.model.answers import NO_DOCUMENTS, DocumentHead, DocumentHit, DocumentIndexFacts, DocumentsAnswer
+from sidecar.model.terms import IsCancelled
 from sidecar.parts.lexical.highlight import find_words, highlights
 from sidecar.parts.lexical.query import Clause, ParsedQuery, parse_query
 from sidecar.parts.lexical.tfidf import Tokenizer, tfidf_scores
@@ -28,7 +29,7 @@ MEMORY, SQLITE = "memory", "sqlite"
 
 
 class DocumentIndexes:
-    """The document indexes of one workspace; see `sidecar.model.Documents`. Thread-safe."""
+    """The document indexes of one workspace; see `sidecar.model.workspace.Documents`. Thread-safe."""
 
     def __init__(self, kept: DocumentStores) -> None:
         self._kept = kept

@@ -12,7 +12,8 @@ import numpy as np
 
 from sidecar.engine.ports import MemoryStore
 from sidecar.errors import Cancelled, InvalidParams, InvalidQuery, ModelLoadFailed
-from sidecar.model import Embedder, IsCancelled, Memory, MemoryHit, MemoryPage
+from sidecar.model.answers import Memory, MemoryHit, MemoryPage
+from sidecar.model.terms import Embedder, IsCancelled
 from sidecar.parts.lexical.tokens import STOP_WORDS, words
 
 WORD_WEIGHT, MEANING_WEIGHT = 0.5, 0.5
@@ -35,8 +36,8 @@ Condorcet", SIGIR 2009)."""
 
 
 class WorkspaceMemories:
-    """The memories of one workspace; see `sidecar.model.Memories`. Saving loads no model: the first search that needs a
-    memory's vectors makes them."""
+    """The memories of one workspace; see `sidecar.model.workspace.Memories`. Saving loads no model: the first search
+    that needs a memory's vectors makes them."""
 
     def __init__(self, store: MemoryStore, embedder: Callable[[], Embedder]) -> None:
         self._store = store

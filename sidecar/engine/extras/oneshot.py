@@ -10,7 +10,7 @@ from typing import TypeAlias
 from sidecar import shown
 from sidecar.engine.extras.no_words import without_words
 from sidecar.errors import Cancelled
-from sidecar.model import IsCancelled
+from sidecar.model.terms import IsCancelled
 from sidecar.parts.lexical.highlight import highlights
 from sidecar.parts.lexical.tfidf import Tokenizer, tfidf_scores
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import Memo
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 
 Int32s = NDArray[np.int32]
 Flags = NDArray[np.bool_]

@@ -24,7 +24,7 @@ from sidecar.engine.models.facts import ModelFacts
 from sidecar.engine.ports import EmbeddingCache, Parts, VectorStore
 from sidecar.errors import IndexCorrupt, SidecarError
 from sidecar.logs import workspace_log
-from sidecar.model import Collection, Embedder
+from sidecar.model.terms import Collection, Embedder
 from sidecar.parts.coverage import CANCELLED, is_cancelled
 from sidecar.parts.database import connect, copy_database, file_id, translated
 from sidecar.parts.manifest import SCHEMA_VERSION, Manifest, highest_chunk_id

@@ -24,7 +24,7 @@ from sidecar.errors import (
     SidecarError,
 )
 from sidecar.locks import Rank, make_rlock
-from sidecar.model import IsCancelled, never_cancelled
+from sidecar.model.terms import IsCancelled, never_cancelled
 from sidecar.settings.load import Settings
 
 

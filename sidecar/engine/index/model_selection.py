@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import IndexCorrupt, ModelLoadFailed
-from sidecar.model import Embedder
+from sidecar.model.terms import Embedder
 from sidecar.settings.load import Settings
 
 _DEFAULT = Settings().model

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.ports import Compare, Int8s, MakeCompare
-from sidecar.model import Ids, Vectors
+from sidecar.model.terms import Ids, Vectors
 
 Floats = NDArray[np.float32]
 

@@ -27,7 +27,7 @@ from sidecar.engine.ingest.embedding_text import has_body
 from sidecar.engine.ingest.prepare import text_hash
 from sidecar.errors import IndexCorrupt
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Ids, Vectors
+from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.database import OpenedFile, blamed, connect, find_fault, translated
 from sidecar.parts.manifest import unpack_names
 

@@ -21,7 +21,7 @@ from sidecar.engine.concurrency.usage import give_memory_back
 from sidecar.engine.index.sealed_rows import Digits, Sealed, SealedRows, bytes_of_sealed, compare_with_numpy, seal
 from sidecar.engine.ports import MakeCompare
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Ids, Vectors
+from sidecar.model.terms import Ids, Vectors
 
 Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]

@@ -10,7 +10,7 @@ import numpy as np
 
 from sidecar import shown
 from sidecar.errors import IndexCorrupt
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.database import connect, translated
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 
 
 def combine(body: Vectors, path: Vectors, path_weight: float) -> Vectors:

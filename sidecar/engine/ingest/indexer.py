@@ -24,7 +24,8 @@ from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Embedder, FoundFile, IsCancelled, Progress, no_progress
+from sidecar.model.files import FoundFile
+from sidecar.model.terms import Embedder, IsCancelled, Progress, no_progress
 from sidecar.parts.coverage import put_awaited
 from sidecar.parts.database import translated
 from sidecar.parts.left_out import put_left_out

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from collections.abc import Collection as Sized
 from dataclasses import dataclass, replace
 
-from sidecar.model import Decision, FoundFile, IndexedBlob, Rule, SkippedPath, Stat, WalkResult
+from sidecar.model.files import Decision, FoundFile, IndexedBlob, Rule, SkippedPath, Stat, WalkResult
 from sidecar.parts.left_out import is_at_or_below
 from sidecar.parts.manifest import KnownFile
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from sidecar.engine.ports import Parts
 from sidecar.errors import FileNotFound, SidecarError
-from sidecar.model import Chunk, Decision, FileContent, FoundFile, Judged, ParsedFile, Rule, SkippedPath, Stat
+from sidecar.model.files import Chunk, Decision, FileContent, FoundFile, Judged, ParsedFile, Rule, SkippedPath, Stat
 from sidecar.parts.lexical.analyse import FileTerms
 from sidecar.parts.manifest import KnownFile, NewFile
 from sidecar.parts.paths import storable

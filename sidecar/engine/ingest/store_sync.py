@@ -21,7 +21,7 @@ from sidecar.engine.ports import EmbeddingCache, VectorStore
 from sidecar.errors import SidecarError, StoreFailed
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
-from sidecar.model import Collection, Ids, IsCancelled
+from sidecar.model.terms import Collection, Ids, IsCancelled
 from sidecar.parts.manifest import COLLECTIONS
 from sidecar.parts.slots import PendingSlot, Slots
 

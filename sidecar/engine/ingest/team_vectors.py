@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sidecar.engine.ports import EmbeddingCache, SharedVectors
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ from sidecar.engine.ingest.worker_process import (
 )
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
-from sidecar.model import Decision, Rule, SkippedPath, Stat
+from sidecar.model.files import Decision, Rule, SkippedPath, Stat
 from sidecar.settings.load import Settings
 
 Answer: TypeAlias = Outcome | Judgement | Recalled | None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sidecar.engine.ports import Parts, Walker, Watching
 from sidecar.errors import FileNotFound
-from sidecar.model import Checkout, FoundFile, IndexedBlob, SkippedPath, Stat
+from sidecar.model.files import Checkout, FoundFile, IndexedBlob, SkippedPath, Stat
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.parts.reading_order import lately_changed, reading_order
 from sidecar.settings.load import Settings

@@ -11,7 +11,7 @@ from sidecar import shown
 from sidecar.engine.index.layout import IndexLayout
 from sidecar.engine.models.loader import fetch_model, make_embedder, model_shelf
 from sidecar.errors import InvalidParams, ModelDownloadFailed, ModelLoadFailed
-from sidecar.model import IsCancelled, Progress
+from sidecar.model.terms import IsCancelled, Progress
 from sidecar.settings.load import Settings, data_home, load_settings, user_config_file
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import IndexLocked, ModelDownloadFailed
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Embedder, IsCancelled, Progress
+from sidecar.model.terms import Embedder, IsCancelled, Progress
 from sidecar.parts.lease import Lease
 from sidecar.settings.load import Settings
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from sidecar import shown
 from sidecar.engine.search.source import SearchedSnapshot
-from sidecar.model import SkippedPath
+from sidecar.model.files import SkippedPath
 from sidecar.parts.coverage import why_no_files
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.manifest import read_skips

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sidecar.model import CHARS_PER_TOKEN, Hit
+from sidecar.model.answers import Hit
+from sidecar.model.files import CHARS_PER_TOKEN
 
 LEAST_LINES = 3
 """A further hit is cut only if this many of its lines fit; fewer would tell nothing."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from sidecar.model import MarkedLine
+from sidecar.model.answers import MarkedLine
 from sidecar.parts.lexical.tokens import places, query_terms, terms_of, words
 
 WIDTH = 160

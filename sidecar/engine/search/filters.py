@@ -6,7 +6,7 @@ import numpy as np
 
 from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.source import Flags, SearchedSnapshot
-from sidecar.model import SearchRequest
+from sidecar.model.answers import SearchRequest
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.manifest import chunks_containing
 

@@ -14,7 +14,7 @@ from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.reasons import in_words, shares_of
 from sidecar.engine.search.source import Rows, SearchedSnapshot
 from sidecar.engine.search.texts import ShownText
-from sidecar.model import Hit
+from sidecar.model.answers import Hit
 from sidecar.parts.lexical.bm25 import Floats
 
 PER_FILE = 3

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sidecar.engine.search.source import SearchedSnapshot
-from sidecar.model import Hit, HitDefinition, MarkedLine
+from sidecar.model.answers import Hit, HitDefinition, MarkedLine
 from sidecar.parts.lexical.definitions import find_definition_below, find_definitions_around, find_ends
 from sidecar.parts.manifest import read_file_id
 

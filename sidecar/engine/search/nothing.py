@@ -17,7 +17,9 @@ from sidecar.engine.search.filters import allowed_chunks
 from sidecar.engine.search.query import understand
 from sidecar.engine.search.rank.index_columns import columns_of
 from sidecar.engine.search.source import SearchedSnapshot
-from sidecar.model import KINDS, Collection, Rule, SearchRequest
+from sidecar.model.answers import SearchRequest
+from sidecar.model.files import KINDS, Rule
+from sidecar.model.terms import Collection
 from sidecar.parts.globs import compile_glob
 from sidecar.parts.languages import LANGUAGES, language_of
 from sidecar.parts.manifest import COLLECTIONS, read_skips

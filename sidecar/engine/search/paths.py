@@ -7,7 +7,7 @@ from sidecar.engine.search.absent import why_nothing_is_indexed
 from sidecar.engine.search.letters import best_fits
 from sidecar.engine.search.nothing import why_no_paths
 from sidecar.engine.search.source import SearchedSnapshot
-from sidecar.model import PathsAnswer
+from sidecar.model.answers import PathsAnswer
 from sidecar.parts.globs import compile_glob
 
 

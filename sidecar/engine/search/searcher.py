@@ -39,7 +39,8 @@ from sidecar.engine.search.texts import shown_chunks
 from sidecar.engine.search.typos import corrected
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import Cancelled, InvalidQuery, ModelLoadFailed
-from sidecar.model import Collection, IsCancelled, Mode, SearchAnswer, SearchRequest
+from sidecar.model.answers import SearchAnswer, SearchRequest
+from sidecar.model.terms import Collection, IsCancelled, Mode
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.manifest import COLLECTIONS
 from sidecar.shown import count

@@ -22,7 +22,8 @@ from sidecar.engine.search.source import Flags, SearchedSnapshot, SearchSource
 from sidecar.engine.search.texts import shown_chunks
 from sidecar.engine.search.vector_search import VectorSearch
 from sidecar.errors import FileNotFound, InvalidParams, InvalidQuery
-from sidecar.model import Hit, IsCancelled, SearchAnswer
+from sidecar.model.answers import Hit, SearchAnswer
+from sidecar.model.terms import IsCancelled
 from sidecar.parts.lexical.definitions import find_definitions_around
 from sidecar.parts.lexical.tokens import query_terms
 from sidecar.parts.manifest import COLLECTIONS

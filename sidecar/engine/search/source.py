@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.concurrency.memo import Memo
-from sidecar.model import Collection, Embedder, Ids, Vectors
+from sidecar.model.terms import Collection, Embedder, Ids, Vectors
 from sidecar.parts.lexical.bm25 import Floats
 
 Rows = NDArray[np.int32]

@@ -14,7 +14,8 @@ from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.engine.search.texts import shown_chunks
 from sidecar.engine.search.typos import mistyped
 from sidecar.errors import InvalidQuery
-from sidecar.model import Ids, SymbolHit, SymbolsAnswer
+from sidecar.model.answers import SymbolHit, SymbolsAnswer
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.definitions import (
     DefinitionRow,
     find_definitions,

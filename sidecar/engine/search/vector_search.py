@@ -16,7 +16,7 @@ from sidecar.engine.search.rank.chunk_scores import Similarities
 from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable
 from sidecar.engine.search.source import Flags, NearestChunks, Rows, SearchedSnapshot
 from sidecar.errors import Cancelled, StoreFailed
-from sidecar.model import Collection, Ids, IsCancelled
+from sidecar.model.terms import Collection, Ids, IsCancelled
 from sidecar.parts.lexical.bm25 import Floats
 
 DEPTH = 200

@@ -24,7 +24,8 @@ from sidecar.engine.team import rows
 from sidecar.engine.team.gather import FILES_AT_ONCE, RecallAll
 from sidecar.engine.team.rows import ChunkRows, DefinitionRows, FileRows, VectorRows
 from sidecar.errors import Cancelled, SnapshotUnusable
-from sidecar.model import Chunk, IsCancelled, Progress
+from sidecar.model.files import Chunk
+from sidecar.model.terms import IsCancelled, Progress
 from sidecar.parts.lexical.analyse import file_stem
 from sidecar.parts.lexical.tokens import fold_name
 from sidecar.parts.lexical.transfer import WrongPostings, put_in

@@ -21,7 +21,7 @@ from sidecar.engine.ingest.prepare import ExpectedChunk, Recall, Recalled
 from sidecar.engine.ports import EmbeddingCache
 from sidecar.engine.team import rows
 from sidecar.errors import Cancelled, IndexCorrupt
-from sidecar.model import IsCancelled, Progress, Vectors
+from sidecar.model.terms import IsCancelled, Progress, Vectors
 from sidecar.parts.database import connect, translated
 from sidecar.parts.lexical.transfer import COLUMNS, lengths_of, take_out
 from sidecar.parts.manifest import unpack_names

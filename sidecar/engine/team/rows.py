@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import SnapshotUnusable
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.transfer import COLUMNS, TermBlock, WholeLengths
 from sidecar.parts.manifest import unpack_names

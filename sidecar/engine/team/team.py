@@ -22,7 +22,8 @@ from sidecar.engine.ingest.prepare import Recall, Recalled
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.models.facts import ModelFacts
 from sidecar.errors import Cancelled, DiskFull, IndexNotFound, SidecarError, SnapshotUnusable, disk_error
-from sidecar.model import IsCancelled, Origin, Progress, SnapshotReport
+from sidecar.model.answers import Origin, SnapshotReport
+from sidecar.model.terms import IsCancelled, Progress
 from sidecar.settings.load import Settings
 from sidecar.shown import count
 from sidecar.small_files import TooLarge, read_small_file

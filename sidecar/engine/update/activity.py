@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sidecar.errors import Cancelled, SidecarError
 from sidecar.locks import Rank, make_lock
-from sidecar.model import IsCancelled, Progress
+from sidecar.model.terms import IsCancelled, Progress
 
 _CALL_SECONDS = 0.25
 

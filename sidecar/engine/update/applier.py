@@ -20,7 +20,7 @@ from sidecar.engine.update.staleness import Unread
 from sidecar.errors import Cancelled, SidecarError
 from sidecar.locks import Rank, make_condition
 from sidecar.logs import workspace_log
-from sidecar.model import IsCancelled, Strategy
+from sidecar.model.terms import IsCancelled, Strategy
 from sidecar.parts.left_out import is_at_or_below
 
 APPLIER_THREAD = "sidecar-apply"

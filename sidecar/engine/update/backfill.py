@@ -21,7 +21,8 @@ from sidecar.engine.index.snapshot import Snapshots
 from sidecar.engine.ingest.team_vectors import TeamVectors
 from sidecar.engine.ports import EmbeddingCache, Parts
 from sidecar.errors import Cancelled
-from sidecar.model import Chunk, Embedder, IsCancelled, Vectors
+from sidecar.model.files import Chunk
+from sidecar.model.terms import Embedder, IsCancelled, Vectors
 from sidecar.parts.manifest import unpack_names
 
 _BATCH = 32

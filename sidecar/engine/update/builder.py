@@ -24,21 +24,9 @@ from sidecar.engine.update.change_queue import EVERYTHING, Pending
 from sidecar.engine.update.jobs import Jobs
 from sidecar.engine.update.staleness import Unread, coverage_notice, unread_notice
 from sidecar.errors import FileExcluded, FileNotFound, IndexLocked, Internal, PermissionDenied
-from sidecar.model import (
-    COULD_NOT_BE,
-    NO_FILES,
-    BuildReport,
-    CollectionCounts,
-    Decision,
-    FileReport,
-    FoundFile,
-    IsCancelled,
-    Progress,
-    Rule,
-    SkippedPath,
-    WalkResult,
-    no_progress,
-)
+from sidecar.model.answers import BuildReport, CollectionCounts, FileReport
+from sidecar.model.files import COULD_NOT_BE, NO_FILES, Decision, FoundFile, Rule, SkippedPath, WalkResult
+from sidecar.model.terms import IsCancelled, Progress, no_progress
 from sidecar.parts.coverage import read_coverage, why_no_files
 from sidecar.parts.database import blamed
 from sidecar.parts.left_out import is_at_or_below, put_left_out, put_looked_at

@@ -15,7 +15,9 @@ from sidecar.engine.ingest.plan import Plan, batches, make_plan
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
 from sidecar.engine.ports import Walker
 from sidecar.errors import FileNotFound, IndexLocked
-from sidecar.model import FoundFile, IsCancelled, PatternReport, Progress, SkippedPath, WalkResult
+from sidecar.model.answers import PatternReport
+from sidecar.model.files import FoundFile, SkippedPath, WalkResult
+from sidecar.model.terms import IsCancelled, Progress
 from sidecar.parts.pattern_limit import PathPattern, PatternLimit
 
 

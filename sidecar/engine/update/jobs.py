@@ -9,7 +9,7 @@ from sidecar.engine.concurrency.fair_slots import FairSlots
 from sidecar.engine.update.activity import Activity
 from sidecar.errors import IndexingInProgress
 from sidecar.locks import Rank, make_lock
-from sidecar.model import IsCancelled
+from sidecar.model.terms import IsCancelled
 
 _GIVE_WAY_SECONDS = 0.01
 

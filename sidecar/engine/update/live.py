@@ -23,7 +23,7 @@ from sidecar.engine.update.model_upgrade import ModelUpgrade
 from sidecar.engine.update.staleness import Staleness, one_line
 from sidecar.errors import IndexCorrupt, IndexNotFound
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Checkout
+from sidecar.model.files import Checkout
 from sidecar.settings.declare import DECLARATIONS
 from sidecar.settings.load import Settings
 

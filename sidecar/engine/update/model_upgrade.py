@@ -30,7 +30,8 @@ from sidecar.engine.update.change_queue import Pending
 from sidecar.errors import Cancelled, Internal, SidecarError
 from sidecar.locks import Rank, make_lock
 from sidecar.logs import workspace_log
-from sidecar.model import IsCancelled, Progress, UpgradeProgress
+from sidecar.model.answers import UpgradeProgress
+from sidecar.model.terms import IsCancelled, Progress
 
 UPGRADE_THREAD = "sidecar-model-upgrade"
 _REPORT_S = 1.0

@@ -17,7 +17,7 @@ from sidecar.engine.index.handle import IndexHandle
 from sidecar.engine.index.snapshot import fault_of
 from sidecar.engine.update.staleness import one_line
 from sidecar.errors import IndexCorrupt
-from sidecar.model import BuildReport
+from sidecar.model.answers import BuildReport
 
 Build: TypeAlias = Callable[[Generation], BuildReport]
 """Brings a generation up to date with the files."""

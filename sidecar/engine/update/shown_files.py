@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sidecar.engine.ingest.prepare import Look
 from sidecar.engine.ingest.workspace_files import WorkspaceFiles
-from sidecar.model import Stat
+from sidecar.model.files import Stat
 
 _MOST = 500
 """At most so many files of an answer are looked at."""

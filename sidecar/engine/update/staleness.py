@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sidecar import shown
-from sidecar.model import Coverage, Lack
+from sidecar.model.answers import Coverage, Lack
 from sidecar.parts.pattern_limit import PatternLimit
 from sidecar.shown import count
 

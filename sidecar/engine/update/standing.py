@@ -17,7 +17,7 @@ from sidecar.engine.update.activity import Activity
 from sidecar.engine.update.live import LiveUpdate
 from sidecar.engine.update.shown_files import count_lacking
 from sidecar.engine.update.staleness import RunningJob, Staleness, Standing
-from sidecar.model import Coverage
+from sidecar.model.answers import Coverage
 from sidecar.parts.coverage import read_coverage
 
 

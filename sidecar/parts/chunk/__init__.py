@@ -9,7 +9,7 @@ import is slow.
 
 from __future__ import annotations
 
-from sidecar.model import ParsedFile
+from sidecar.model.files import ParsedFile
 
 from .prose import PROSE
 

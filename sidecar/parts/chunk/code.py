@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from sidecar.model import Chunk, Definition, ParsedFile
+from sidecar.model.files import Chunk, Definition, ParsedFile
 
 from .definitions import Outline, outline, query_for
 from .lines import MAX_CHUNKS, TARGET, Lines, Span, cut_to_fit, to_spans, windows

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from sidecar.model import Comment, Definition
+from sidecar.model.files import Comment, Definition
 
 from . import naming
 from .naming import DefinitionRule

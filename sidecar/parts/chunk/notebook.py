@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TypeVar
 
-from sidecar.model import Chunk, Comment, Definition, ParsedFile
+from sidecar.model.files import Chunk, Comment, Definition, ParsedFile
 from sidecar.parts.paths import storable
 
 from .code import lines_only, parse_code

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sidecar.model import Chunk, Definition, ParsedFile
+from sidecar.model.files import Chunk, Definition, ParsedFile
 
 from .lines import TINY, Lines, Span, cut_to_fit, to_spans, windows
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 
 
 @dataclass(frozen=True, slots=True)

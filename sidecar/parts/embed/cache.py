@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sidecar import shown
 from sidecar.errors import DiskFull, IndexCorrupt, IndexLocked, PermissionDenied
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Ids, Vectors
+from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.database import all_or_nothing, connect_readonly
 from sidecar.parts.embed.cache_file import (
     ADVICE,

@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from sidecar import shown
 from sidecar.errors import Cancelled, DiskFull, ModelDownloadFailed, SidecarError, disk_error
-from sidecar.model import IsCancelled, Progress
+from sidecar.model.terms import IsCancelled, Progress
 from sidecar.parts.embed.published import LOCK_FILE, UNFINISHED, Published, RemoteFile
 from sidecar.parts.network import Expected, Server, Way
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sidecar import shown
 from sidecar.errors import ModelLoadFailed
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Ids, Vectors
+from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.embed.batches import BatchLimits, pad_rows, plan_batches
 from sidecar.parts.embed.catalog import TOKENIZER_FILE, ModelEntry, ModelFiles
 from sidecar.parts.embed.tokens import split_identifiers
@@ -59,7 +59,7 @@ _PROBES = ("open a file and read its lines", "def close(self): self.stream.close
 
 
 class OnnxEmbedder:
-    """`sidecar.model.Embedder` over a model of the catalog or in a folder. Thread-safe.
+    """`sidecar.model.terms.Embedder` over a model of the catalog or in a folder. Thread-safe.
 
     Queries always run on the CPU. Bulk work runs on a CUDA GPU if one is wanted and gives the same vectors as the CPU,
     which the first bulk call finds out. Raises ModelLoadFailed if files are missing, are wrong or do not fit the entry.

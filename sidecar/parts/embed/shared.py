@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sidecar.errors import IndexCorrupt, disk_error
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Ids, Vectors
+from sidecar.model.terms import Ids, Vectors
 from sidecar.parts.embed.cache import EmbeddingCacheFile
 
 _LOG = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model import Chunk, Definition, ParsedFile
+from sidecar.model.files import Chunk, Definition, ParsedFile
 from sidecar.parts.encoded import without_encoded
 from sidecar.parts.lexical.tokens import terms_of, words
 

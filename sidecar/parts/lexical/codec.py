@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 
 Tfs = NDArray[np.uint8]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from sidecar.model import ParsedFile
+from sidecar.model.files import ParsedFile
 from sidecar.parts.lexical import definitions, postings
 from sidecar.parts.lexical.analyse import LEXICAL_VERSION, FileTerms, analyse
 from sidecar.parts.lexical.rest_merge import RestMerge

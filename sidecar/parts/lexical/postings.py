@@ -24,7 +24,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Counts, FileTerms
 from sidecar.parts.lexical.codec import Tfs, decode_all, decode_few, encode_runs
 

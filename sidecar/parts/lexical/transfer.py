@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.codec import decode_all, encode_runs
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sidecar.errors import StoreFailed
-from sidecar.model import Vectors
+from sidecar.model.terms import Vectors
 
 from .places import VectorPlace
 from .seal import Seal

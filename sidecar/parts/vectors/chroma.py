@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sidecar import shown
 from sidecar.errors import DiskFull, PermissionDenied, SidecarError, StoreFailed
-from sidecar.model import Collection, Ids, Vectors
+from sidecar.model.terms import Collection, Ids, Vectors
 
 from .frames import Frame
 from .health import find_damage, find_waste

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.errors import StoreFailed
-from sidecar.model import Collection, Ids, Vectors
+from sidecar.model.terms import Collection, Ids, Vectors
 
 from .sent_rows import Names, SentRows
 from .server_link import CLOUD_RESULTS, USUAL, ChromaServer, ServerLimits, ServerLink

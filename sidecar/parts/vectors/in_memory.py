@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sidecar.errors import StoreFailed
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Collection, Ids, Vectors
+from sidecar.model.terms import Collection, Ids, Vectors
 
 
 class InMemoryStore:

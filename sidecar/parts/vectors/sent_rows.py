@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sidecar import shown
 from sidecar.errors import IndexCorrupt, StoreFailed, disk_error
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.database import all_or_nothing, translated
 
 Names = NDArray[np.int64]

@@ -13,7 +13,7 @@ from sidecar import shown
 from sidecar.surfaces.cli.terminal import Asker, ProgressBar, Style
 
 if TYPE_CHECKING:
-    from sidecar.model import IsCancelled, Progress
+    from sidecar.model.terms import IsCancelled, Progress
     from sidecar.tools.lines import Line
     from sidecar.tools.service import Done, Service
     from sidecar.tools.spec import Answer, Question, ToolSpec

@@ -16,7 +16,7 @@ from typing import Any
 
 from sidecar.errors import SidecarError
 from sidecar.logs import workspace_log
-from sidecar.model import Workspace
+from sidecar.model.workspace import Workspace
 from sidecar.surfaces.lsp.documents import apply_changes
 from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.uris import path_of

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from sidecar.errors import Cancelled, IndexNotFound, InvalidParams, NotFound, SidecarError, UnknownTool
-from sidecar.model import Progress
+from sidecar.model.terms import Progress
 from sidecar.surfaces.lsp.buffers import Buffers
 from sidecar.surfaces.lsp.confirm import Confirmer
 from sidecar.surfaces.lsp.editor_client import Stops

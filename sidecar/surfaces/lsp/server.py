@@ -17,7 +17,7 @@ from pygls.server import JsonRPCServer
 from sidecar import __version__
 from sidecar.errors import Internal
 from sidecar.logs import client_log, concerns
-from sidecar.model import Workspace
+from sidecar.model.workspace import Workspace
 from sidecar.settings.load import load_settings
 from sidecar.surfaces.lsp.buffers import DEBOUNCE_S, Buffers
 from sidecar.surfaces.lsp.calls import ToolCalls

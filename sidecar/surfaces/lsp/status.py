@@ -14,7 +14,8 @@ from lsprotocol.types import MessageType
 
 from sidecar.errors import SidecarError
 from sidecar.logs import workspace_log
-from sidecar.model import StatusAnswer, Workspace
+from sidecar.model.answers import StatusAnswer
+from sidecar.model.workspace import Workspace
 from sidecar.surfaces.lsp.uris import uri_of
 from sidecar.tools.dialect import CODE_SEARCH
 from sidecar.tools.status_result import index_status

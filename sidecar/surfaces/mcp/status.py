@@ -31,7 +31,7 @@ from mcp.types import (
 
 from sidecar import shown
 from sidecar.errors import SidecarError
-from sidecar.model import StatusAnswer
+from sidecar.model.answers import StatusAnswer
 from sidecar.tools.service import Done, Service
 
 URI = "sidecar://index/status"

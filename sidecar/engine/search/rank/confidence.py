@@ -20,7 +20,7 @@ import numpy as np
 from sidecar import shown
 from sidecar.engine.search.rank.signals import Signals
 from sidecar.errors import ConfigInvalid
-from sidecar.model import Mode
+from sidecar.model.terms import Mode
 from sidecar.parts.lexical.bm25 import Floats
 
 _LEARNED = Path(__file__).with_name("confidence.json")

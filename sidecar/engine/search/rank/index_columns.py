@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Curve, Floats, length_norms
 from sidecar.parts.lexical.postings import Lengths, read_lengths

@@ -17,7 +17,7 @@ from sidecar.engine.search.rank.index_columns import CHUNK_CURVE, FIELD_CURVES, 
 from sidecar.engine.search.rank.strongest import strongest
 from sidecar.engine.search.rank.word_scores import ChunkWords, FileWords, balance, balanced, mean
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS, Field
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
 from sidecar.parts.lexical.postings import Postings, most_telling, read_postings

@@ -24,7 +24,7 @@ from sidecar.engine.search.rank.term_postings import postings_of
 from sidecar.engine.search.rank.term_runs import TermRuns, positions_of
 from sidecar.engine.search.rank.word_scores import ChunkWords, FileWords, WordScores, balance, balanced, mean
 from sidecar.engine.search.source import Flags, Rows, SearchedSnapshot
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.bm25 import Floats, idf, saturate
 from sidecar.parts.lexical.postings import most_telling

@@ -15,7 +15,7 @@ from sidecar.engine.search.rank.index_columns import IndexColumns
 from sidecar.engine.search.rank.term_runs import TermRuns, joined, runs_of
 from sidecar.engine.search.source import SearchedSnapshot
 from sidecar.locks import Rank, make_lock
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.postings import PostingsByTerm, read_postings
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sidecar.engine.search.rank.index_columns import IndexColumns, RowTable
 from sidecar.engine.search.source import Flags, Rows
-from sidecar.model import Ids
+from sidecar.model.terms import Ids
 from sidecar.parts.lexical.bm25 import Floats
 from sidecar.parts.lexical.codec import Tfs
 from sidecar.parts.lexical.postings import PostingsByTerm
