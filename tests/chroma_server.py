@@ -62,6 +62,13 @@ class RealServer:
             self._process.wait()
             self._process = None
 
+    def start_if_it_ended(self) -> bool:
+        """Starts the server again if it has ended by itself, as a service manager does, and returns whether it had."""
+        ended = self._process is not None and self._process.poll() is not None
+        if ended:
+            self.start()
+        return ended
+
     def forget(self) -> None:
         """The server is started again, on another disk."""
         self.kill()

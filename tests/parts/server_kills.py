@@ -25,12 +25,13 @@ _LATEST_S = 3.0
 
 @dataclass
 class Outcome:
-    """How many kills there were, in the middle of how many calls, and how often the server had lost what it held or
-    could no longer read it."""
+    """How many kills there were, in the middle of how many calls, how often the server had lost what it held or could
+    no longer read it, and how often it ended by itself while it tried to."""
 
     kills: int = 0
     in_a_call: int = 0
     made_anew: int = 0
+    ended: int = 0
 
 
 class ServerKiller:
@@ -82,16 +83,16 @@ class ServerKiller:
         timer.join()
         self._server.start()
         outcome.kills += 1
-        outcome.made_anew += self._recover()
+        self._recover(outcome)
         vectors = self._vectors(0, self._rows)
         row = self._random.randrange(self._rows) if self._rows else 0
         if self._rows:
             assert self._store.ids("code").tolist() == list(range(self._rows))
             assert len(self._store.query("code", vectors[row], 10)[0])
 
-    def _recover(self) -> int:
-        """Does what the engine does. Returns how often the store had to be filled again."""
-        anew, deadline = 0, time.monotonic() + PATIENCE_S
+    def _recover(self, outcome: Outcome) -> None:
+        """Does what the engine does, and what a service manager does with a server that ends."""
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             assert time.monotonic() < deadline
             try:
@@ -103,11 +104,12 @@ class ServerKiller:
                     self._send(lacking[0], self._rows)
                 if self._rows:
                     self._store.query("code", self._vectors(0, 1)[0], 10)
-                return anew
+                return
             except StoreFailed as error:
                 if error.facts.get("rebuild"):
-                    anew += 1
+                    outcome.made_anew += 1
                     self._store.discard()
+                outcome.ended += self._server.start_if_it_ended()
 
     def _send(self, start: int, end: int) -> None:
         if end > start:

@@ -19,7 +19,7 @@ from sidecar.model.terms import Vectors
 from sidecar.parts.vectors.chroma_server import MadeFor, ServerStore
 from sidecar.parts.vectors.server_link import CLOUD_RESULTS, ChromaServer, ServerLimits
 from sidecar.settings.address import ServerAddress, server_address
-from tests.chroma_server import RealServer, certificate, listening, passed_on, real_server
+from tests.chroma_server import Answer, RealServer, certificate, listening, passed_on, real_server
 from tests.parts.random_vectors import DIMENSION, ids, random_vectors
 from tests.parts.server_kills import ServerKiller
 
@@ -207,16 +207,22 @@ def test_rows_that_the_server_has_lost_are_noticed_when_it_is_opened(chroma: Rea
     assert again.ids("code").tolist() == list(range(20))
 
 
+def write_often(server: RealServer) -> None:
+    """Makes the collection as a store would, but one that the server writes to disk after each ten rows."""
+    client(server).create_collection(
+        MADE_FOR.name("code"),
+        metadata={"made_by": "sidecar", "schema": 1, "dimension": DIMENSION},
+        configuration={"hnsw": {"space": "cosine", "sync_threshold": 10, "batch_size": 10}},
+        embedding_function=None,
+    )
+
+
 @pytest.mark.parametrize("file", ["header.bin", "index_metadata.pickle", "data_level0.bin"])
 def test_a_collection_that_can_no_longer_be_read_is_noticed_and_made_anew(
     file: str, tmp_path: Path, checkouts: Checkouts
 ) -> None:
     with real_server(tmp_path / "data") as server:
-        writes_often = {"hnsw": {"space": "cosine", "sync_threshold": 10, "batch_size": 10}}
-        marks = {"made_by": "sidecar", "schema": 1, "dimension": DIMENSION}
-        client(server).create_collection(
-            MADE_FOR.name("code"), metadata=marks, configuration=writes_often, embedding_function=None
-        )
+        write_often(server)
         store, vectors = checkouts.store(server.url, limits=replace(PATIENT, rows=10)), random_vectors(50)
         fill(store, vectors)
         assert found(store, vectors[1], 1) == [1]
@@ -232,6 +238,65 @@ def test_a_collection_that_can_no_longer_be_read_is_noticed_and_made_anew(
         fill(store, vectors)
         assert found(store, vectors[1], 1) == [1]
         assert len(store.ids("code")) == 50
+
+
+def test_a_collection_that_ends_the_server_whenever_it_is_read_is_noticed_and_made_anew(
+    tmp_path: Path, checkouts: Checkouts
+) -> None:
+    with real_server(tmp_path / "data") as server:
+        write_often(server)
+        store, vectors = checkouts.store(server.url, limits=replace(PATIENT, rows=10)), random_vectors(300)
+        fill(store, vectors)
+        server.kill()
+        (torn,) = server.folder.glob("*/link_lists.bin")
+        torn.write_bytes(bytes(torn.stat().st_size))
+        server.start()
+        with pytest.raises(StoreFailed):
+            found(store, vectors[1])
+        assert server.start_if_it_ended(), "what was torn ends it"
+        first = lost(store)
+        assert first.facts.get("away"), first
+        assert "ended the connection while it read what it holds for this index" in first.detail
+        assert server.start_if_it_ended()
+        second = lost(store)
+        assert second.facts.get("rebuild"), second
+        assert "ends whenever it reads what it held for this index; that is made anew" in second.detail
+        assert server.start_if_it_ended()
+        store.discard()
+        fill(store, vectors)
+        assert found(store, vectors[1], 1) == [1]
+        assert len(store.ids("code")) == 300
+        assert not server.start_if_it_ended()
+
+
+@pytest.mark.parametrize("ends", ["breaks off", "502"])
+def test_a_connection_that_ends_once_while_a_collection_is_read_costs_no_row(
+    ends: str, chroma: RealServer, checkouts: Checkouts
+) -> None:
+    """So does a server that is restarted just then; one behind a proxy answers 502."""
+    made_for, vectors = replace(MADE_FOR, repository=f"once {ends}"), random_vectors(20)
+    fill(checkouts.store(chroma.url, of=made_for), vectors)
+    passed, wrong = passed_on(chroma.url), threading.Event()
+
+    def answer(method: str, path: str, headers: dict[str, str], content: bytes) -> Answer:
+        if wrong.is_set() and path.endswith("/query"):
+            wrong.clear()
+            if ends == "502":
+                return 502, "text/html", b"<html>Bad gateway</html>"
+            raise ConnectionAbortedError
+        return passed(method, path, headers, content)
+
+    with listening(answer) as wire:
+        store = checkouts.store(wire.url, "two", of=made_for)
+        for _ in range(3):
+            wrong.set()
+            assert "ended the connection" in lost(store).detail
+            store.add("code", np.arange(20), vectors, texts(*range(20)))
+            assert store.ids("code").tolist() == list(range(20))
+            with pytest.raises(StoreFailed):
+                wrong.set()
+                found(store, vectors[1])
+        assert [path for method, path, _, _ in wire.heard if method == "DELETE"] == []
 
 
 def test_vectors_of_another_dimension_are_noticed_and_made_anew(chroma: RealServer, checkouts: Checkouts) -> None:

@@ -81,6 +81,7 @@ class ServerLink:
         self._worker: StoreWorker | None = None
         self._folder: TemporaryDirectory[str] | None = None
         self._condemned: set[str] = set()
+        self._suspected: set[str] = set()
         self._closed = False
 
     @property
@@ -118,6 +119,7 @@ class ServerLink:
                 header, _ = self._say(worker, opening, [], self._limits.open_s)
             worker.opened = True
             self._condemned.clear()
+            self._suspected.clear()
             return dict(header["identities"])
 
     def ask(self, call: str, collection: str, arrays: Sequence[NDArray[Any]], **rest: int) -> Frame:
@@ -194,14 +196,25 @@ class ServerLink:
         said, meaning = shown.reason(header["error"]), header["meaning"]
         if meaning == "away":
             return self._away(said)
+        if meaning == "broken off" and not self._is_suspected_again(set(header["identities"].values())):
+            return self._away("ended the connection while it read what it holds for this index")
         if meaning != "lost":
             self._condemned.update(header["identities"].values())
         what = {
             "damaged": f"can no longer read what it held for this index ({said}); that is made anew",
             "mismatch": f"holds vectors of another dimension ({said}); they are made anew",
+            "broken off": "ends whenever it reads what it held for this index; that is made anew",
             "lost": "has lost what it held for this index",
         }[meaning]
         return self.refilled(what)
+
+    def _is_suspected_again(self, identities: set[str]) -> bool:
+        """Whether the server has ended the connection twice in a row, each time while it read these collections.
+
+        Torn files can end the whole server. Once may also be chance: it was stopped just then.
+        """
+        again, self._suspected = identities == self._suspected, identities
+        return again
 
     def _died(self, why: str) -> StoreFailed:
         return self._away(f"cannot be asked: {why}")

@@ -41,6 +41,8 @@ _MEANINGS = (
 )
 _MAX_SAID = 300
 _NO_ENTRY = (401, 403)
+_BAD_GATEWAY = 502
+"""What a proxy answers when the server behind it has broken off the connection."""
 
 
 class ForeignError(Exception):
@@ -172,7 +174,10 @@ def _serve(opening: dict[str, Any], requests: BinaryIO, replies: BinaryIO) -> in
         held.probe()
     except Exception as error:
         known = held.identities if held is not None else {}
-        write_frame(replies, {**_failure(error), "identities": known})
+        failure = _failure(error)
+        if held is not None and _broken_off(error):
+            failure["meaning"] = "broken off"
+        write_frame(replies, {**failure, "identities": known})
         return 1
     write_frame(replies, {"identities": held.identities})
     calls: dict[str, Callable[[dict[str, Any], Arrays], Reply]] = {
@@ -215,6 +220,13 @@ def _reason(error: Exception, said: str) -> str:
     if isinstance(error, ValueError | TypeError | KeyError):
         return "does not answer as Chroma does"
     return f"cannot be asked: {' '.join(said.split())[:_MAX_SAID] or type(error).__name__}"
+
+
+def _broken_off(error: Exception) -> bool:
+    """Whether the connection to the server ended without an answer."""
+    from httpx import TransportError
+
+    return isinstance(error, TransportError) or _status(error) == _BAD_GATEWAY
 
 
 def _status(error: BaseException | None) -> int:
