@@ -223,10 +223,10 @@ def _reason(error: Exception, said: str) -> str:
 
 
 def _broken_off(error: Exception) -> bool:
-    """Whether the connection to the server ended without an answer."""
-    from httpx import TransportError
+    """Whether the server ended the connection in place of an answer. A slow server, or none, is another matter."""
+    from httpx import ReadError, RemoteProtocolError
 
-    return isinstance(error, TransportError) or _status(error) == _BAD_GATEWAY
+    return isinstance(error, ReadError | RemoteProtocolError) or _status(error) == _BAD_GATEWAY
 
 
 def _status(error: BaseException | None) -> int:
