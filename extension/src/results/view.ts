@@ -25,6 +25,7 @@ export class ResultsView implements vscode.Disposable {
   private readonly tree = new ResultsTree();
   private readonly view: vscode.TreeView<Node>;
   private filter: Filter = {};
+  private lastChosen: Node | undefined;
   private running = new vscode.CancellationTokenSource();
 
   constructor(
@@ -36,6 +37,7 @@ export class ResultsView implements vscode.Disposable {
       showCollapseAll: true,
       canSelectMany: true,
     });
+    this.view.onDidChangeSelection(({ selection }) => (this.lastChosen = selection[0] ?? this.lastChosen));
     this.render();
   }
 
@@ -46,6 +48,11 @@ export class ResultsView implements vscode.Disposable {
 
   get selection(): readonly Node[] {
     return this.view.selection;
+  }
+
+  /** The row that is selected, or that was last: the editor forgets it when it fills the view anew. */
+  get chosen(): Node | undefined {
+    return this.selection[0] ?? this.lastChosen;
   }
 
   async keep(kept: Kept): Promise<void> {
@@ -121,6 +128,7 @@ export class ResultsView implements vscode.Disposable {
 
   private put(kept: Kept | undefined): void {
     this.filter = {};
+    this.lastChosen = undefined;
     this.shelf.keep(kept);
     this.render();
   }
