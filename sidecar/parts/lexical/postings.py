@@ -272,11 +272,7 @@ def merge_segments(
     columns = [unpack(column) for column in blobs]
     connection.execute(f"DELETE FROM lexical_postings WHERE segment IN ({marks})")
     connection.execute(f"DELETE FROM lexical_segments WHERE segment IN ({marks})")
-    alive = [
-        _where(columns[0], contains(lengths.chunk_ids, columns[0].keys)),
-        _where(columns[1], contains(lengths.chunk_ids, columns[1].keys)),
-        _where(columns[2], contains(lengths.file_ids, columns[2].keys // FIELDS)),
-    ]
+    alive = [alive_in(number, flat, lengths.chunk_ids, lengths.file_ids) for number, flat in enumerate(columns)]
     if len(lengths.file_ids):
         _insert(connection, list(terms), alive, lengths)
     return len(chosen)
@@ -313,7 +309,13 @@ def _where(flat: Flat, mask: NDArray[np.bool_]) -> Flat:
     return flat if mask.all() else Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
 
 
-def contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
+def alive_in(column: int, flat: Flat, chunks: Ids, files: Ids) -> Flat:
+    """The postings of this column that are of these chunks or, in the last column, of these files; ids ascend."""
+    in_files = column == COLUMNS - 1
+    return _where(flat, _contains(files, flat.keys // FIELDS) if in_files else _contains(chunks, flat.keys))
+
+
+def _contains(sorted_ids: Ids, ids: Ids) -> NDArray[np.bool_]:
     """Which of `ids` are in `sorted_ids`, as a mask."""
     if not len(sorted_ids):
         return np.zeros(len(ids), bool)
@@ -406,7 +408,7 @@ def lengths_in(connection: sqlite3.Connection, segments: Sequence[int]) -> Lengt
 
 def lengths_of(lengths: Lengths, chunks: Ids, files: Ids) -> Lengths:
     """The lengths of these chunks and files, given in ascending order."""
-    of_chunks, of_files = contains(chunks, lengths.chunk_ids), contains(files, lengths.file_ids)
+    of_chunks, of_files = _contains(chunks, lengths.chunk_ids), _contains(files, lengths.file_ids)
     return Lengths(
         lengths.chunk_ids[of_chunks], lengths.bodies[of_chunks], lengths.file_ids[of_files], lengths.fields[of_files]
     )

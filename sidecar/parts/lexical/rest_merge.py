@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sidecar.model.terms import Ids
-from sidecar.parts.lexical.analyse import FIELDS
 from sidecar.parts.lexical.postings import (
     COLUMNS,
     FEW_SEGMENTS,
     Flat,
-    contains,
+    alive_in,
     insert_segment,
     lengths_in,
     lengths_of,
@@ -180,9 +179,7 @@ def _finish(connection: sqlite3.Connection, job: _Job) -> None:
 def _alive(rows: Sequence[_Row], terms: dict[str, int], column: int, job: _Job) -> Flat:
     """The postings of one column of these rows, of what is alive. `terms` are the numbers of the terms."""
     flat = unpack([(terms[term], blob) for term, *blobs in rows if (blob := blobs[column]) is not None])
-    of_chunks = column < COLUMNS - 1
-    mask = contains(job.chunks, flat.keys) if of_chunks else contains(job.files, flat.keys // FIELDS)
-    return Flat(flat.terms[mask], flat.keys[mask], flat.tfs[mask])
+    return alive_in(column, flat, job.chunks, job.files)
 
 
 def _ids_after(connection: sqlite3.Connection, table: str, known: Ids, most: int) -> Ids:

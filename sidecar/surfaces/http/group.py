@@ -68,15 +68,12 @@ class Group:
             await self._request(scope, receive, send)
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller = None
         fault = self._wrong(scope)
-        if fault is None:
-            caller = self._caller(scope)
-            if caller is None and scope["path"] == METRICS and self._is_local(scope):
+        caller = self._caller(scope) if fault is None else None
+        if caller is None:
+            if fault is None and scope["path"] == METRICS and self._is_local(scope):
                 await _answer(send, self.metrics.text().encode(), CONTENT_TYPE.encode(), close=True)
                 return
-            fault = unauthorized() if caller is None else None
-        if caller is None or fault is not None:
             fault = fault or unauthorized()
             self.metrics.refused(fault.status)
             await refuse(fault, send)
@@ -92,7 +89,7 @@ class Group:
         """What is wrong with a request whoever makes it."""
         if TOKEN.search(scope.get("query_string", b"").decode("latin-1")):
             return token_in_url()
-        return None if self._hosts is None else is_named(scope["headers"], self._hosts, ("https", "http"))
+        return None if self._hosts is None else is_named(scope["headers"], self._hosts, (b"https", b"http"))
 
     def _caller(self, scope: Scope) -> GroupCaller | None:
         given = bearer(scope["headers"])

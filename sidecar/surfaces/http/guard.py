@@ -57,20 +57,23 @@ class Guard:
         return self.admission.admit(scope.get("state", {}).get(CONNECTION))
 
     def _fault(self, headers: Headers) -> RequestFault | None:
-        fault = is_named(headers, self._hosts, ("http",))
+        fault = is_named(headers, self._hosts, (b"http",))
         if fault is not None:
             return fault
         given = bearer(headers)
         return None if given is not None and hmac.compare_digest(given, self._token) else unauthorized()
 
 
-def is_named(headers: Headers, hosts: Collection[bytes], schemes: Sequence[str]) -> RequestFault | None:
+def is_named(headers: Headers, hosts: Collection[bytes], schemes: Collection[bytes]) -> RequestFault | None:
     """Returns the fault of a request whose Host is none of `hosts`, or whose Origin is none of them behind a scheme."""
     given = _values(headers, b"host")
     if len(given) != 1 or given[0].lower() not in hosts:
         return foreign("Host")
-    origins = {f"{scheme}://".encode() + host for host in hosts for scheme in schemes}
-    return foreign("Origin") if any(one.lower() not in origins for one in _values(headers, b"origin")) else None
+    for origin in _values(headers, b"origin"):
+        scheme, _, host = origin.lower().partition(b"://")
+        if scheme not in schemes or host not in hosts:
+            return foreign("Origin")
+    return None
 
 
 def bearer(headers: Headers) -> bytes | None:
