@@ -123,6 +123,11 @@ class Watched:
         self._changed.clear()
 
 
+def keep_first(staged: Project, files: int) -> None:
+    for path in sorted((staged.root / "src").iterdir())[files:]:
+        path.unlink()
+
+
 def is_upgraded(status: StatusAnswer) -> bool:
     return status.model.startswith(SLOW) and status.model_upgrade is None
 
@@ -175,8 +180,7 @@ def test_the_quick_model_answers_at_once_and_the_slow_one_takes_its_place(
 def test_texts_go_one_by_one_but_for_the_first_full_batch_which_may_wake_a_card(
     staged: Project, tap: Tap, files: int, together: set[int]
 ) -> None:
-    for path in sorted((staged.root / "src").iterdir())[files:]:
-        path.unlink()
+    keep_first(staged, files)
     tap.open()
     workspace = staged.open()
     workspace.create(no_progress, never_cancelled)
@@ -219,12 +223,15 @@ def test_a_file_saved_meanwhile_is_found_at_once_and_is_in_the_index_that_follow
 
 def test_saves_at_any_moment_of_it_are_not_lost(staged: Project, tap: Tap, models: Models) -> None:
     staged.flags["indexingStrategy"] = "git"  # nobody else indexes the file
+    keep_first(staged, 20)
     workspace = staged.open()
     watched = Watched(workspace)
     workspace.create(no_progress, never_cancelled)
     tap.open()
     number, name = 0, ""
-    while not is_upgraded(workspace.status()):
+    deadline = time.monotonic() + 120
+    while not is_upgraded(status := workspace.status()):
+        assert time.monotonic() < deadline, status
         number += 1
         name = "busy" + "".join("abcdefghij"[int(digit)] for digit in str(number))
         staged.write("src/busy.py", f"def {name}(engine):\n    return engine.turn({number})\n")

@@ -146,7 +146,7 @@ class Indexer:
                 _count(batch, tally)
                 overtaken |= batch.overtaken
             self._index([f for f in plan.changed if f.path in overtaken], tally, cancelled)
-        self._finish_vectors(tally, cancelled)
+        tally.embedded += self.finish_vectors(cancelled)
         self._remake_released(tally, cancelled)
         self._merge(at_end=True)
         return tally
@@ -171,6 +171,23 @@ class Indexer:
                 _count(batch, tally)
                 overtaken |= batch.overtaken
             files = [f for f in files if f.path in overtaken]
+
+    def finish_vectors(self, cancelled: IsCancelled) -> int:
+        """Gives a vector to the chunks that have none, which an interrupted run or another model's index left so.
+        Returns how many bodies were embedded. Raises Cancelled."""
+        embedded = 0
+        while rows := self._manifest.without_vector(_EMBED_BATCH):
+            _check(cancelled)
+            bodies = {r.body_hash: self._parts.body_text(r.chunk) for r in rows}
+            paths = {r.path_hash: self._parts.path_text(r.path) for r in rows}
+            made, new = self._make_vectors({**paths, **bodies}, lambda _: None)
+            with self._manifest.transaction():
+                self._manifest.set_vectors(
+                    [(r.chunk_id, made[r.body_hash]) for r in rows], [(r.file_id, made[r.path_hash]) for r in rows]
+                )
+            embedded += len(new & bodies.keys())
+            self._on_commit()
+        return embedded
 
     def notice_removed(self, path: str) -> bool:
         """Whether a pass or `remove_as_known` has removed this path since the last call for it. Answers True once per
@@ -391,21 +408,7 @@ class Indexer:
             with self._manifest.transaction():
                 self._manifest.forget_vectors(lost)
                 self._manifest.set_meta(kept_releases=releases)
-            self._finish_vectors(tally, cancelled)
-
-    def _finish_vectors(self, tally: Tally, cancelled: IsCancelled) -> None:
-        """Embeds the chunks that an earlier, interrupted run left without a vector."""
-        while rows := self._manifest.without_vector(_EMBED_BATCH):
-            _check(cancelled)
-            bodies = {r.body_hash: self._parts.body_text(r.chunk) for r in rows}
-            paths = {r.path_hash: self._parts.path_text(r.path) for r in rows}
-            made, new = self._make_vectors({**paths, **bodies}, lambda _: None)
-            with self._manifest.transaction():
-                self._manifest.set_vectors(
-                    [(r.chunk_id, made[r.body_hash]) for r in rows], [(r.file_id, made[r.path_hash]) for r in rows]
-                )
-            tally.embedded += len(new & bodies.keys())
-            self._on_commit()
+            tally.embedded += self.finish_vectors(cancelled)
 
 
 @contextmanager

@@ -96,10 +96,11 @@ class Backfill:
         self._device = ""
 
     def run(self, stop: IsCancelled, report: Report) -> int:
-        """Embeds until nothing is lacking, and returns how many bodies were embedded.
+        """Embeds what is lacking, and returns how many bodies were embedded.
 
-        Texts that are added during the run are included. Raises Cancelled after the text in progress; the vectors of
-        the unfinished batch are then lost.
+        Texts that are added during the run are included, but for those of its last batch: whoever saves again and
+        again must not keep it from ending. Raises Cancelled after the text in progress; the vectors of the unfinished
+        batch are then lost.
         """
         embedded = 0
         while True:
@@ -108,6 +109,8 @@ class Backfill:
             if not lacking.bodies and not lacking.paths:
                 return embedded
             embedded += self._embed_all(lacking, stop, report)
+            if len(lacking.bodies) + len(lacking.paths) <= _BATCH:
+                return embedded
 
     def _embed_all(self, lacking: _Lacking, stop: IsCancelled, report: Report) -> int:
         embedded, done = 0, lacking.done

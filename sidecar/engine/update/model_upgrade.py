@@ -203,11 +203,13 @@ class ModelUpgrade:
             self._begin(model, *count_backfilled(generation.snapshots, kept))
             self._embedded += backfill.run(stop, self._report)
             fresh = self._generations.succeed(generation, self._choice.settings_for(model), model)
+            assert fresh.writer is not None
             try:
                 self._make_ready(fresh, stop)
                 # Covers texts that changed while the copy's vector store was filled.
                 self._embedded += backfill.run(stop, self._report)
                 self._follow(generation, fresh, stop)
+                self._embedded += fresh.writer.indexer.finish_vectors(stop)
                 changed_over = self._change_over(generation, fresh, stop)
             except BaseException:
                 self._give_up(fresh)
@@ -237,11 +239,11 @@ class ModelUpgrade:
         with self._index.alone(stop):
             if self._index.generation is not old:
                 raise Cancelled
+            if self._follow(old, fresh, stop, most=_MOST_WAITED_FOR) is None:
+                return False
             with fresh.snapshots.open() as snapshot:
                 if missing_vectors(snapshot.connection):
                     return False
-            if self._follow(old, fresh, stop, most=_MOST_WAITED_FOR) is None:
-                return False
             carry_over(old.writer.manifest, fresh.writer.manifest)
             self._index.swap(fresh)
         return True
