@@ -97,6 +97,17 @@ def test_a_named_token_file_is_made_once_and_kept(work: Path, home: Path, tmp_pa
     assert tokens[0] == tokens[1] == held.read_text().strip()
 
 
+def test_the_longest_query_fits_into_an_address_in_any_alphabet(work: Path, home: Path) -> None:
+    """Each of these characters takes twelve bytes of an address."""
+    (work / "a.py").write_text("def alpha():\n    pass\n")
+    with Served(work, environment(home), ["--toolsets", "all"]) as served:
+        assert served.post("create_index", answer="nobody").status == 200
+        longest = "\N{MATHEMATICAL FRAKTUR CAPITAL U}" * 20_000
+        assert served.get("/semantic/search", q=longest).status == 200
+        refused = served.get("/semantic/search", q=longest + "x")
+        assert (refused.status, refused.json["code"]) == (400, "INVALID_QUERY")
+
+
 def test_a_port_that_is_taken_is_named(served: Served, work: Path, home: Path) -> None:
     port = served.host.rpartition(":")[2]
     status, err = refused(work, home, "--port", port)

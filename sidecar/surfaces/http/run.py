@@ -28,6 +28,8 @@ Application: TypeAlias = Guard | Group
 
 ENDING_SECONDS = 3
 """Requests in flight get this long to end; then they are cancelled."""
+MAX_HEAD_BYTES = 320 * 1024
+"""Room for a query of 20,000 characters in an address, where a character may take twelve bytes."""
 HANDSHAKE_SECONDS = 10.0
 """Time in which a client must have begun TLS."""
 KEEP_ALIVE_SECONDS = 30
@@ -121,6 +123,7 @@ class _Server(uvicorn.Server):
                 proxy_headers=False,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=ENDING_SECONDS,
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             )
         )
         self._admission = app.admission
