@@ -322,19 +322,20 @@ def test_nobody_has_to_end_the_processes_of_a_run_that_is_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "deed"),
+    ("name", "text", "seconds", "deed"),
     [
-        ("deep.yaml", DEEP, "crashed or ran out of memory (SIGSEGV)"),
-        ("endless.py", ENDLESS, "exceeded 1.0 s"),
-        ("greedy.java", GREEDY, "crashed or ran out of memory"),
+        ("deep.yaml", DEEP, 60.0, "crashed or ran out of memory (SIGSEGV)"),
+        ("endless.py", ENDLESS, 0.8, "exceeded 1.0 s"),
+        # On a slow machine it would exceed the usual limit of time first.
+        ("greedy.java", GREEDY, 60.0, "crashed or ran out of memory"),
     ],
 )
 def test_what_exceeds_a_limit_is_cut_by_lines_and_its_text_is_not_parsed_again(
-    project: Project, name: str, text: str, deed: str
+    project: Project, name: str, text: str, seconds: float, deed: str
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
     project.write(name, text)
-    pool = WorkerPool(1, start=noted(started))
+    pool = WorkerPool(1, Limits(seconds), start=noted(started))
     (outcome,) = pool.prepare(str(project.root), Settings(), [on_disk(project, name)])
     first = prepared(outcome).new
     assert first.parser.startswith(f"lines: parser {deed}")
