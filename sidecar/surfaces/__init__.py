@@ -1,1 +1,2 @@
-"""The doors: a package per protocol translates between it and the tools. `loopback` is what those on a port share."""
+"""The doors: one package per protocol, which translates between that protocol and the tools. `loopback` is what the
+doors that listen on a port share."""

@@ -1,1 +1,1 @@
-"""The tools and the service that calls them: validate, ask a person, run, shape the answer."""
+"""The tools, and the service that calls them: it validates, asks a person, runs the tool and shapes the answer."""

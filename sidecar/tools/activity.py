@@ -1,7 +1,7 @@
 """The activity log: a bounded, in-memory record of the calls made through every door of this process.
 
 It records what each call asked for, how many results it got and why it was refused or failed. Nothing is written to
-disk. Who is attached and who is asked is in `sessions.py`.
+disk. `sessions.py` keeps the attached clients and the questions they are asked.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Call:
     answered_by: str = ""
 
     def entry(self) -> ActivityEntry:
-        """The call as `sidecar/activity` returns it."""
+        """Returns the call as `sidecar/activity` reports it."""
         return ActivityEntry(
             id=self.id,
             revision=self.revision,
@@ -179,8 +179,8 @@ class Call:
 
 @dataclass
 class ActivityLog:
-    """The latest calls, as many as `most` allows; none while it allows none. Thread-safe. `changed` is called after
-    every change, outside the lock."""
+    """The latest calls, at most `most()` of them; 0 turns the log off. Thread-safe. `changed` is called after every
+    change, outside the lock."""
 
     most: Callable[[], int] = lambda: DEFAULT_CAPACITY
     changed: Callable[[], None] = lambda: None
@@ -193,11 +193,11 @@ class ActivityLog:
 
     @property
     def capacity(self) -> int:
-        """How many calls are kept at present."""
+        """How many calls the log keeps at present."""
         return self.most()
 
     def begin(self, session: int, agent: str, door: Door, tool: str, workspace: str, asked: str) -> int:
-        """Records a call and returns its id, for `update`. Returns 0 when the log is off."""
+        """Records a call and returns its id, for `update`. Returns 0 if the log is off."""
         capacity = self.capacity
         if not capacity:
             return 0
@@ -213,7 +213,7 @@ class ActivityLog:
         return made.id
 
     def update(self, call: int, **facts: Any) -> None:
-        """Replaces fields of a recorded `Call`. Does nothing when the call is no longer in the log."""
+        """Replaces fields of a recorded `Call`. Does nothing if the call is no longer in the log."""
         with self._lock:
             known = self._calls.get(call)
             if known is None:
@@ -223,13 +223,13 @@ class ActivityLog:
         self.changed()
 
     def count(self, *states: State) -> int:
-        """The number of recorded calls in any of these states."""
+        """Returns the number of recorded calls in any of these states."""
         with self._lock:
             return sum(call.state in states for call in self._calls.values())
 
     def select(self, params: ActivityParams, workspaces: Iterable[str]) -> list[ActivityEntry]:
-        """The recorded calls that match `params`, latest first, at most `params.limit`. `workspaces`: real paths of the
-        folders whose calls are wanted; ignored when `params.everywhere` is set."""
+        """Returns the recorded calls that match `params`, latest first, at most `params.limit`. `workspaces`: real
+        paths of the folders whose calls are wanted; ignored if `params.everywhere` is set."""
         since = _seconds(params.since)
         near = set(workspaces)
         with self._lock:
@@ -247,7 +247,8 @@ class ActivityLog:
 
 
 def activity_params(arguments: Mapping[str, object]) -> ActivityParams:
-    """The parameters of `sidecar/activity`; null counts as not given. Raises `InvalidParams`, which names the field."""
+    """Validates the parameters of `sidecar/activity`; null counts as not given. Raises `InvalidParams`, which names the
+    field."""
     try:
         params = ActivityParams.model_validate({k: v for k, v in arguments.items() if v is not None})
         _seconds(params.since)
@@ -260,8 +261,8 @@ def activity_params(arguments: Mapping[str, object]) -> ActivityParams:
 
 
 def asked_of(arguments: Mapping[str, object]) -> str:
-    """What a call asks for, on one line of at most 300 characters. Never contains what a call stores, such as the text
-    of a memory."""
+    """Returns what a call asks for, on one line of at most 300 characters. It never contains what a call stores, such
+    as the text of a memory."""
     for name in ("query", "name", "pattern", "path", "file_path", "patterns", "keywords", "key"):
         value = arguments.get(name)
         if isinstance(value, str) and value:
@@ -272,9 +273,9 @@ def asked_of(arguments: Mapping[str, object]) -> str:
 
 
 def outcome_of(result: Result, declined: bool = False) -> dict[str, Any]:
-    """The `Call` fields that follow from a tool's result: state, number of rows, first paths and notice.
+    """Returns the `Call` fields that follow from a tool's result: state, number of rows, first paths and notice.
 
-    `declined`: the answer to the tool's question was no, so it has not run.
+    `declined`: the answer to the tool's question was no, so the tool has not run.
     """
     facts: dict[str, Any] = {"state": "refused" if declined else "done"}
     rows = result.row_paths()
@@ -284,12 +285,12 @@ def outcome_of(result: Result, declined: bool = False) -> dict[str, Any]:
 
 
 def iso(seconds: float) -> str:
-    """ISO 8601 in UTC with milliseconds, such as `2026-01-02T03:04:05.678Z`."""
+    """Formats a time as ISO 8601 in UTC with milliseconds, such as `2026-01-02T03:04:05.678Z`."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _seconds(text: str) -> float:
-    """Seconds since the epoch; 0 for an empty text. A time without a zone is UTC. Raises ValueError."""
+    """Returns seconds since the epoch; 0 for an empty text. A time without a zone is UTC. Raises ValueError."""
     if not text:
         return 0.0
     moment = datetime.fromisoformat(text)

@@ -1,4 +1,4 @@
-"""The question that a tool asks before it runs, and what its result says when the answer was not yes."""
+"""The question that a tool asks before it runs, and the message of its result if the answer was not yes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def question(
     destructive: bool = False,
     about: str = "",
 ) -> Question:
-    """What a person is asked before `tool` does something to the workspace or to what is stored for it.
+    """Returns the question for a person before `tool` changes the workspace or what is stored for it.
 
     `deed` and `title` end where the workspace's name follows ("delete the index of"). `about` is what else the question
     depends on: an answer counts only for the same `tool`, workspace and `about`.
@@ -44,7 +44,8 @@ def question(
 
 
 def why_cancelled(answer: Answer, state: str) -> str:
-    """The message of a declined call: `state` (how things stand now), why the call was declined and how to allow it."""
+    """Returns the message of a declined call: `state` (the state of the index now), why the call was declined and how
+    to allow it."""
     if answer == "nobody":
         return (
             f"{state} Nobody could be asked. A person can run it from the editor or the terminal, or allow it with "

@@ -1,7 +1,7 @@
-"""Builds the `Service` and the `Sessions` of a door. Cheap to import: the engine is imported by the first call that
-needs it.
+"""Builds the `Service` and the `Sessions` of a door. It is cheap to import: the first call that needs the engine
+imports it.
 
-How the engine itself is built is in `engine/wiring.py`.
+`engine/wiring.py` builds the engine itself.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ def make_service(
     goes_on: bool = True,
     for_user: bool = False,
 ) -> Service:
-    """The service over the real engine, or over `engine`. `flags` and `editor` hold settings under config.json's keys.
+    """Returns the service over the real engine, or over `engine`. `flags` and `editor` hold settings under
+    config.json's keys.
 
-    `goes_on` is False in a process that ends after one call. `for_user`: whoever started this process speaks for the
-    user, so that its environment may loosen `confirm` from `auto`. With `toolsets` None, the toolsets come from the
-    settings, or from `unset_toolsets` if no layer sets them. Raises `ConfigInvalid` when SIDECAR_HOME is not an
-    absolute path and `InvalidParams` for an unknown toolset.
+    `goes_on` is False in a process that ends after one call. `for_user`: the process was started by the user, so its
+    environment may loosen `confirm` from `auto`. If `toolsets` is None, the toolsets come from the settings, or from
+    `unset_toolsets` if no layer sets them. Raises `ConfigInvalid` if SIDECAR_HOME is not an absolute path and
+    `InvalidParams` for an unknown toolset.
     """
     flags, editor = flags or {}, editor or {}
     environment = own_environment() if env is None else env
@@ -78,14 +79,14 @@ def make_service(
 
 
 def config_of(home: Path, root: str) -> Path:
-    """The path of the config.json of this workspace's index."""
+    """Returns the path of the config.json of this workspace's index."""
     from sidecar.engine.index.layout import IndexLayout
 
     return IndexLayout(home, root).config
 
 
 def make_sessions(env: Mapping[str, str] | None = None) -> Sessions:
-    """The sessions of this process. The setting `activityLog` gives the capacity of their activity log."""
+    """Returns the sessions of this process. The setting `activityLog` gives the capacity of their activity log."""
     environment = os.environ if env is None else env
     user_file = user_config_file(environment)
     remembered = RememberedSettings(user_file, lambda _: load_settings(None, user_file, environment, {}, {}))
@@ -93,7 +94,7 @@ def make_sessions(env: Mapping[str, str] | None = None) -> Sessions:
 
 
 def own_environment() -> Mapping[str, str]:
-    """This process's environment, in which a model's folder is an absolute path."""
+    """Returns this process's environment, with the path of a model's folder made absolute."""
     here = "" if not os.path.isdir(".") else os.getcwd()  # noqa: PTH109, PTH112
     return with_paths_of(here, os.environ)
 
@@ -107,7 +108,7 @@ class LazyWorkspaces:
         self._lock = make_lock(Rank.LAZY_WORKSPACES)
 
     def get(self, root: str) -> Workspace:
-        """As `Workspaces.get`; the first call opens the engine."""
+        """Like `Workspaces.get`; the first call opens the engine."""
         with self._lock:
             if self._opened is None:
                 self._opened = self._open_engine()
@@ -115,7 +116,7 @@ class LazyWorkspaces:
         return opened.get(root)
 
     def problems(self, root: str) -> tuple[str, ...] | None:
-        """As `Workspaces.problems`; None while the engine is not open."""
+        """Like `Workspaces.problems`; None while the engine is not open."""
         opened = self._opened
         return None if opened is None else opened.problems(root)
 

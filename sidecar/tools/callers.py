@@ -1,6 +1,6 @@
-"""Who may call a server for a group: a list of names, each with the hash of a token and what its holder may use.
+"""The callers of a server for a group: a list of names, each with the hash of a token and what its holder may use.
 
-Only the hash is stored. A token has 256 random bits, so nothing is gained by a slow hash or a salt.
+Only the hash is stored. A token has 256 random bits, so a slow hash or a salt would gain nothing.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ from sidecar.small_files import TooLarge, read_small_file
 from sidecar.tools.spec import ToolSpec
 
 PREFIX = "sct_"
-"""Every token begins with it, so that one can be recognised where it must not stand."""
+"""Every token begins with this, so that a token can be recognised in places where none belongs."""
 TOKEN = re.compile(PREFIX + r"[A-Za-z0-9_-]{43}")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""What the name of a caller or of a workspace consists of: nothing that a path or a URL could take for more."""
+"""The names that a caller or a workspace may have: nothing in them has a meaning in a path or a URL."""
 MAX_BYTES = 4 * 1024**2
 READING = "reading"
-"""Stands for every tool that only reads, but those in `OF_THE_OPERATOR`."""
+"""Stands for every tool that only reads, except those in `OF_THE_OPERATOR`."""
 EVERY = "all"
 ALL_WORKSPACES = "*"
-"""In a caller's list of workspaces: every one that the server has."""
+"""In a caller's list of workspaces: every workspace of the server."""
 OF_THE_OPERATOR = frozenset({"get_config"})
-"""Tools that only read, but tell of the server's settings: they have to be named."""
+"""Tools that only read, but show the server's settings: a caller gets them only by name."""
 _PRIVATE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCaller:
-    """Somebody who may call. `tools` are names, `READING` or `EVERY`. `metrics`: may read everybody's numbers."""
+    """A person or program that may call. `tools` are names, `READING` or `EVERY`. `metrics`: may read the numbers of
+    all callers."""
 
     name: str
     sha256: str
@@ -59,12 +60,13 @@ class GroupCaller:
 
 
 def callers_file(named: str) -> Path:
-    """The file with the list of callers: the one that was named, else that of the data folder."""
+    """Returns the file with the list of callers: `named`, or the one in the data folder if that is empty."""
     return Path(named).expanduser().absolute() if named else data_home(os.environ) / "serve" / "callers.json"
 
 
 class CallerList:
-    """The callers in a file. Another process may change the file at any time; each call here sees it as it is then."""
+    """The callers in a file. Another process may change the file at any time; each call here reads its present
+    state."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,10 +74,10 @@ class CallerList:
         self._known: tuple[GroupCaller, ...] = ()
 
     def every(self) -> tuple[GroupCaller, ...]:
-        """The callers, in the order in which they were added; none if there is no file.
+        """Returns the callers, in the order in which they were added; none if the file does not exist.
 
-        Raises `PermissionDenied` when others can read or change the file, or this process cannot read it, and
-        `ConfigInvalid` when it is no list of callers.
+        Raises `PermissionDenied` if others can access the file, or this process cannot read it, and `ConfigInvalid` if
+        it is no valid list of callers.
         """
         try:
             found = self.path.stat()
@@ -91,7 +93,8 @@ class CallerList:
         return self._known
 
     def of_token(self, token: bytes) -> GroupCaller | None:
-        """The caller with this token. It is compared with all of them, so the time tells nothing. Raises as `every`."""
+        """Returns the caller with this token, or None. All hashes are compared, so the time reveals nothing. Raises the
+        errors of `every`."""
         digest = hashlib.sha256(token).hexdigest()
         found = None
         for caller in self.every():
@@ -100,8 +103,8 @@ class CallerList:
         return found
 
     def add(self, name: str, workspaces: Iterable[str], tools: Iterable[str], *, metrics: bool = False) -> str:
-        """Adds a caller and returns the new token, which nothing keeps. Raises `InvalidParams` for a name that is taken
-        or has other characters than `NAME`, and as `every`."""
+        """Adds a caller and returns the new token, which is stored nowhere. Raises `InvalidParams` for a name that is
+        taken or does not match `NAME`, and the errors of `every`."""
         given = tuple(dict.fromkeys(workspaces))
         for one in (name, *(place for place in given if place != ALL_WORKSPACES)):
             if not NAME.fullmatch(one):
@@ -119,8 +122,8 @@ class CallerList:
         return token
 
     def remove(self, name: str) -> None:
-        """Removes a caller, whose token is refused from then on. Raises `InvalidParams` if there is none, and as
-        `every`."""
+        """Removes a caller, whose token is refused from then on. Raises `InvalidParams` if the caller does not exist,
+        and the errors of `every`."""
         with self._held():
             known = self.every()
             left = tuple(one for one in known if one.name != name)
@@ -151,7 +154,7 @@ class CallerList:
         return PermissionDenied(f"{shown.place(self.path)} cannot be read: {shown.reason(error)}.")
 
     def _write(self, callers: Iterable[GroupCaller]) -> None:
-        """Replaces the file at once, so that no reader sees a part of it."""
+        """Replaces the file atomically, so that no reader sees a part of it."""
         text = json.dumps({"version": 1, "callers": [asdict(caller) for caller in callers]}, indent=2) + "\n"
         try:
             descriptor, made = tempfile.mkstemp(prefix=".callers-", dir=self.path.parent)
@@ -171,7 +174,7 @@ class CallerList:
 
 
 class _Held:
-    """Keeps two changes of one list from happening at the same time."""
+    """Prevents two changes of one list at the same time."""
 
     def __init__(self, path: Path) -> None:
         self._lock = LockFile(path.with_name(path.name + ".lock"))

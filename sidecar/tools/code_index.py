@@ -31,11 +31,11 @@ from sidecar.tools.spec import Answer, Params, Question, ToolSpec
 from sidecar.tools.status_result import IndexStatus, index_status
 
 _NAMED = 5
-"""How many patterns a question names."""
+"""How many patterns a question lists."""
 
 
 class NoParams(Params):
-    """For tools without parameters."""
+    """The parameters of tools that take none."""
 
 
 class FileParams(Params):
@@ -68,7 +68,7 @@ class ExplainParams(Params):
 
 
 def create_index(context: Context, params: NoParams) -> CreateResult:
-    """Builds the workspace's index for the first time."""
+    """Creates the workspace's index."""
     report = context.workspace.create(context.progress, context.cancelled)
     return CreateResult(
         status="created",
@@ -81,8 +81,8 @@ def create_index(context: Context, params: NoParams) -> CreateResult:
 
 
 def ask_to_create(context: Context, params: NoParams) -> Question:
-    """Raises `IndexExists` or `IndexingInProgress` instead of asking when the index cannot be created. One that was
-    never complete is continued."""
+    """Returns the question of `create_index`. If an index exists or is being built, raises `IndexExists` or
+    `IndexingInProgress` instead. An index that was never complete is continued."""
     status = context.workspace.status()
     refuse_while_indexing(status)
     exists = status.status != "not_found" and (status.generation or status.files) and status.holds.complete
@@ -94,7 +94,7 @@ def ask_to_create(context: Context, params: NoParams) -> Question:
 
 
 def question_to_create(context: Context, status: StatusAnswer) -> Question:
-    """Whether to create an index, of the whole workspace."""
+    """Returns the question whether to create an index of the whole workspace."""
     return question(
         context,
         "create_index",
@@ -108,7 +108,7 @@ def question_to_create(context: Context, status: StatusAnswer) -> Question:
 
 
 def _first(context: Context) -> str:
-    """The beginning of the sentence on what is read: names the snapshots that the user's settings let a new index start
+    """Returns the beginning of the sentence on what is read; it names the team snapshots that a new index may start
     from."""
     source = context.workspace.config().config.get("snapshotSource")
     if not source:
@@ -117,7 +117,7 @@ def _first(context: Context) -> str:
 
 
 def create_declined(context: Context, params: NoParams, answer: Answer) -> CreateResult:
-    """The result of `create_index` when it was not allowed."""
+    """Returns the result of `create_index` if it was not allowed."""
     return CreateResult(
         status="cancelled",
         project_path=context.workspace_shown,
@@ -142,14 +142,15 @@ def reindex_project(context: Context, params: ReindexParams) -> ReindexResult:
 
 
 def ask_to_reindex(context: Context, params: ReindexParams) -> Question:
-    """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to rebuild now."""
+    """Returns the question of `reindex_project`. If there is nothing to rebuild now, raises `IndexNotFound` or
+    `IndexingInProgress` instead."""
     status = _existing(context)
     refuse_while_indexing(status)
     return question_to_rebuild(context, status, params.whole)
 
 
 def question_to_rebuild(context: Context, status: StatusAnswer, whole: bool = False) -> Question:
-    """Whether to build an existing index anew."""
+    """Returns the question whether to rebuild an existing index."""
     return question(
         context,
         "reindex_project",
@@ -161,7 +162,7 @@ def question_to_rebuild(context: Context, status: StatusAnswer, whole: bool = Fa
 
 
 def reindex_declined(context: Context, params: ReindexParams, answer: Answer) -> ReindexResult:
-    """The result of `reindex_project` when it was not allowed."""
+    """Returns the result of `reindex_project` if it was not allowed."""
     return ReindexResult(
         status="cancelled",
         project_path=context.workspace_shown,
@@ -190,7 +191,8 @@ def delete_index(context: Context, params: NoParams) -> DeleteResult:
 
 
 def ask_to_delete(context: Context, params: NoParams) -> Question:
-    """Raises `IndexNotFound` or `IndexingInProgress` instead of asking when there is nothing to delete now."""
+    """Returns the question of `delete_index`. If there is nothing to delete now, raises `IndexNotFound` or
+    `IndexingInProgress` instead."""
     status = _existing(context)
     refuse_while_indexing(status)
     return question(
@@ -206,7 +208,7 @@ def ask_to_delete(context: Context, params: NoParams) -> Question:
 
 
 def delete_declined(context: Context, params: NoParams, answer: Answer) -> DeleteResult:
-    """The result of `delete_index` when it was not allowed."""
+    """Returns the result of `delete_index` if it was not allowed."""
     return DeleteResult(
         status="cancelled",
         project_path=context.workspace_shown,
@@ -219,7 +221,7 @@ def delete_declined(context: Context, params: NoParams, answer: Answer) -> Delet
 
 
 def get_index_status(context: Context, params: NoParams) -> IndexStatus:
-    """The state of the workspace's index."""
+    """Returns the state of the workspace's index."""
     answer = context.workspace.status()
     return index_status(replace(answer, problems=tuple(context.problems_of(answer.problems))))
 
@@ -233,7 +235,7 @@ def _when_applied() -> str:
 
 
 def get_config(context: Context, params: NoParams) -> ConfigResult:
-    """The settings in force, where their config file is and which of its values cannot be used."""
+    """Returns the settings in force, the place of their config file and those of its values that cannot be used."""
     answer = context.workspace.config()
     if answer.exists:
         message = f"The config file is {answer.config_path}. {_when_applied()}."
@@ -257,7 +259,7 @@ def get_config(context: Context, params: NoParams) -> ConfigResult:
 
 
 def explain_path(context: Context, params: ExplainParams) -> PathExplanation:
-    """Why a path is or is not indexed."""
+    """Returns why a path is or is not indexed."""
     explanation = context.workspace.explain(params.path)
     return PathExplanation(
         path=explanation.path,
@@ -314,18 +316,18 @@ def _limited(status: StatusAnswer) -> str:
 
 
 def patterns_in_words(patterns: Sequence[str]) -> str:
-    """The first patterns and how many more there are, for a question."""
+    """Returns the first patterns and how many more there are, for a question."""
     more = len(patterns) - _NAMED
     return ", ".join(map(shown.quoted, patterns[:_NAMED])) + (f" and {more:,} more" if more > 0 else "")
 
 
 def unchanged(status: StatusAnswer) -> str:
-    """How things stand after a no."""
+    """Returns the state of the index after an answer of no."""
     return "No index was created." if status.status == "not_found" else "The index has not changed."
 
 
 def refuse_while_indexing(status: StatusAnswer) -> None:
-    """Raises `IndexingInProgress`, so that nobody is asked for nothing."""
+    """Raises `IndexingInProgress` while the index is busy, so that a person is not asked in vain."""
     if status.busy:
         raise IndexingInProgress(
             f"{status.progress_done:,} of {count(status.progress_total, 'file')} are done; try again later."

@@ -1,5 +1,4 @@
-"""Two searches of code beyond the specification's nine tools: code like the code at a place, and definitions by
-name."""
+"""Two searches of code beyond the specification's nine tools: code similar to a place, and definitions by name."""
 
 from __future__ import annotations
 
@@ -56,16 +55,16 @@ class SimilarResult(CamelResult):
         return [hit.path for hit in self.results]
 
     def as_text(self) -> str:
-        """What a language model reads of it."""
+        """Returns the text for a language model."""
         return search_text(self.notice, self.results, len(self.results), self.reason)
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         for hit in self.results:
             yield from hit.lines_with(lambda _: [])
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error, one sentence each."""
+        """Yields the notes that a shell prints on standard error, one sentence each."""
         return search_notes(self.notice, self.results, self.reason)
 
 
@@ -96,18 +95,19 @@ class Symbol(CamelResult):
     container: str | None = None
 
     def file(self) -> str:
-        """The path of the file."""
+        """Returns the path of the file."""
         return self.path
 
     def as_text(self) -> str:
-        """`path:start-end`, the definition, how the name was found unless it is the name, and the line it starts on."""
+        """Returns `path:start-end`, the definition, how the name matched unless exactly, and the definition's first
+        line."""
         name = definition_text(self.kind, self.name, self.container)
         found = "" if self.match == "exact" else f" ({self.match})"
         head = f"{shown.path(self.path)}:{self.start_line}-{self.end_line} {name}{found}"
         return f"{head}\n{self.start_line}| {shown.line(self.line)}".rstrip()
 
     def as_lines(self) -> Iterator[Line]:
-        """`path:start-end  kind container.name`, and the line where it starts with its name marked."""
+        """Yields `path:start-end  kind container.name`, and the definition's first line with the name marked."""
         name = f"{self.container}.{self.name}" if self.container else self.name
         yield (
             file_place(self.path, self.start_line, self.end_line),
@@ -136,23 +136,23 @@ class SymbolsResult(CamelResult):
         return [symbol.path for symbol in self.symbols]
 
     def as_text(self) -> str:
-        """What a language model reads of it."""
+        """Returns the text for a language model."""
         return search_text(self.notice, self.symbols, self.total_symbols, self.reason)
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         for symbol in self.symbols:
             yield from symbol.as_lines()
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error, one sentence each."""
+        """Yields the notes that a shell prints on standard error, one sentence each."""
         yield from search_notes(self.notice, self.symbols, self.reason)
         rest = self.total_symbols - len(self.symbols)
         yield f"{shown.count(rest, 'definition')} more; raise --limit" if rest else ""
 
 
 def find_similar(context: Context, params: SimilarParams) -> SimilarResult:
-    """Raises `InvalidParams` when `end_line` is given and lies before `line`."""
+    """Finds code like the code at a place. Raises `InvalidParams` if `end_line` is given and lies before `line`."""
     if 0 < params.end_line < params.line:
         raise InvalidParams(f"end_line: {params.end_line} is before line {params.line}.")
     answer = context.workspace.find_similar(params.path, params.line, params.end_line, params.limit, context.cancelled)

@@ -1,6 +1,6 @@
 """The search tools: search_code, search_docs and search_by_path.
 
-This module defines names, limits and shapes. Ranking, matching and the rule for stale answers are the engine's.
+This module defines names, limits and result shapes. The engine ranks, matches and decides what is stale.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from sidecar.tools.spec import Params, RefusedAs, ToolSpec
 FAMILY = "code-search"
 MAX_GLOB = 200
 MAX_QUERY = 20_000
-"""The most characters of a query: room for a pasted issue with its traceback."""
+"""The maximum number of characters of a query: enough for a pasted issue with its traceback."""
 MOST_QUERIES = 8
-"""The most questions of one call."""
+"""The maximum number of questions of one call."""
 
 
 def whole(value: Any) -> Any:
-    """Turns a float with an integer value into an int, since JSON does not tell 5.0 from 5. Returns every other value
-    as it is."""
+    """Turns a float with an integer value into an int, since JSON does not distinguish 5.0 from 5. Returns any other
+    value unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -136,15 +136,15 @@ class PathMatches(CamelResult):
     scores: list[float] | None = None
 
     def row_paths(self) -> list[str]:
-        """The path of each row."""
+        """Returns the path of each row."""
         return self.matches
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         yield from (((PLAIN, path, path, 0),) for path in self.matches)
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error, one sentence each."""
+        """Yields the notes that a shell prints on standard error, one sentence each."""
         yield self.notice or ""
         rest = self.total_matches - len(self.matches)
         yield f"{rest} more; raise --limit" if rest else ""
@@ -157,7 +157,7 @@ def search_code(context: Context, params: SearchCodeParams) -> SearchResult | Co
 
 
 def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | CompactResult:
-    """As `search_code`, over the docs collection. Raises `DocsIndexNotFound` when there is no index."""
+    """Like `search_code`, for the docs collection. Raises `DocsIndexNotFound` if there is no index."""
     try:
         return _search(context, params, "docs")
     except IndexNotFound as error:
@@ -165,8 +165,8 @@ def search_docs(context: Context, params: SearchDocsParams) -> SearchResult | Co
 
 
 def search_by_path(context: Context, params: SearchByPathParams) -> PathMatches:
-    """Finds indexed paths that match a glob, or that have some letters in their order. Raises `InvalidPattern` for an
-    empty one."""
+    """Finds indexed paths that match a glob or, with `fuzzy`, that contain the given letters in this order. Raises
+    `InvalidPattern` for an empty pattern."""
     if not params.pattern:
         raise InvalidPattern("Write a glob such as **/*.ts, or with `fuzzy` some letters of the path.")
     find = context.workspace.find_paths_by_letters if params.fuzzy else context.workspace.find_paths
@@ -194,7 +194,8 @@ def _search(context: Context, params: SearchCodeParams, collection: Collection) 
 def _answers(
     context: Context, params: SearchCodeParams, collection: Collection, questions: Sequence[str]
 ) -> list[SearchAnswer]:
-    """The answer to each question. Each gets an equal part of what `max_tokens` has left."""
+    """Returns the answer to each question. Each question gets an equal share of the tokens that `max_tokens` still
+    allows."""
     answers: list[SearchAnswer] = []
     left = params.max_tokens
     for number, question in enumerate(questions):
@@ -233,13 +234,13 @@ def _request(
 
 
 def _part(tokens: int, questions: int) -> int:
-    """An equal part of the tokens, at least one; 0, no limit, stays 0."""
+    """Returns an equal share of the tokens, at least one; 0, which means no limit, stays 0."""
     return tokens and max(1, tokens // questions)
 
 
 def _mode(workspace: Workspace, params: SearchCodeParams) -> Mode:
-    """The mode that the call names. If it names neither mode nor alpha and the setting `hybridSearch.enabled` is false,
-    `vector` in place of `hybrid`."""
+    """Returns the mode that the call names. If it names neither mode nor alpha and the setting `hybridSearch.enabled`
+    is false, `vector` replaces `hybrid`."""
     said = params.model_fields_set & {"mode", "alpha"}
     if params.mode != "hybrid" or said or _hybrid_settings(workspace).get("enabled") is not False:
         return params.mode
@@ -247,7 +248,8 @@ def _mode(workspace: Workspace, params: SearchCodeParams) -> Mode:
 
 
 def _alpha(workspace: Workspace, params: SearchCodeParams, mode: Mode) -> float:
-    """The alpha that the call names; else `hybridSearch.defaultAlpha` in hybrid mode, else the parameter's default."""
+    """Returns the alpha that the call names; otherwise `hybridSearch.defaultAlpha` in hybrid mode, or the parameter's
+    default in the others."""
     if "alpha" in params.model_fields_set or mode != "hybrid":
         return params.alpha
     alpha = _hybrid_settings(workspace).get("defaultAlpha")
@@ -336,7 +338,7 @@ def _compact(answers: Sequence[SearchAnswer], questions: Sequence[str], max_toke
 
 
 def _leading(hits: list[CompactHit], tokens: int) -> list[CompactHit]:
-    """The first hits, at least one, whose texts are at most this many tokens long; all of them for 0."""
+    """Returns the first hits, at least one, whose texts are at most this many tokens long; 0 means no limit."""
     fitting = [n for n in range(1, len(hits) + 1) if not tokens or _tokens(hits[:n]) <= tokens]
     return hits[: max(fitting, default=1)]
 
@@ -346,8 +348,8 @@ def _tokens(hits: Sequence[CompactHit]) -> int:
 
 
 def _shown_before(answers: Sequence[SearchAnswer]) -> dict[tuple[int, int], int]:
-    """For each hit, by the places of its answer and of itself, the number (from 1) of the first question whose answer
-    has all of its lines; no entry for hits that are shown for the first time."""
+    """Returns, for each hit that an earlier question's answer has already shown in full, the number (from 1) of that
+    question. The keys are the positions of the answer and of the hit in it."""
     shown_by: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     same: dict[tuple[int, int], int] = {}
     for i, answer in enumerate(answers):

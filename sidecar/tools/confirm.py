@@ -1,6 +1,6 @@
-"""Runs a tool for a session and takes its question to a person. The surface's `ask` says how its client is asked.
+"""Runs a tool for a session and puts its questions to a person. The surface's `ask` asks the surface's own client.
 
-Who is attached is in `sessions.py`; what the log records of a call is in `activity.py`.
+`sessions.py` keeps the attached clients; `activity.py` says what the log records of a call.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from sidecar.tools.spec import Answer, Question, ToolSpec
 from sidecar.tools.word import PERSON, Caller
 
 _LOOK_S = 0.05
-"""How often a call that waits for an answer looks whether it has been cancelled."""
+"""Interval between checks whether a call that waits for an answer has been cancelled."""
 ASKED_BY_EDITORS_THEMSELVES = frozenset({"get_index_status", "get_config"})
 
 
 def nothing_given(question: Question) -> Answer | None:
-    """The call brings no answer with it."""
+    """Returns None: the call carries no answer."""
     return None
 
 
@@ -49,10 +49,10 @@ async def call_with_questions(
     """Runs a tool, asks its questions and returns the tool's result.
 
     Raises only `SidecarError` and what `ask` raises. `session` is the caller's; its `Sessions` decides which editors
-    are asked and which are shown the progress. `ask` asks the caller itself and returns `nobody` when it cannot.
-    `by`: whose word the service's settings are. `beside` asks the caller while editors are asked too. `given` returns
-    the answer that a repeated call brings with it, or None. `asked_by`: the caller's name as a person is shown it, if
-    it differs from the session's name.
+    are asked and which are shown the progress. `ask` asks the caller itself and returns `nobody` if it cannot. `by`:
+    the kind of caller, which decides whose setting `confirm` counts. `beside` asks the caller while editors are asked
+    too. `given` returns the answer that a repeated call carries, or None. `asked_by`: the caller's name as shown to a
+    person, if it differs from the session's name.
     """
     caller = session or Sessions(lambda: 0).attach("shell", asked_by)
     tool = service.tool(name)
@@ -102,7 +102,7 @@ def call_with_questions_sync(
     cancelled: IsCancelled = never_cancelled,
     asked_by: str = "",
 ) -> Done:
-    """As `call_with_questions`, in the calling thread, for a process that has only one door and keeps no activity
+    """Like `call_with_questions`, in the calling thread, for a process that has only one door and keeps no activity
     log."""
     answers: dict[str, Answer] = {}
     while True:
@@ -124,7 +124,7 @@ def call_with_questions_sync(
 
 
 async def _unless(cancelled: IsCancelled, asking: Coroutine[Any, Any, Answer]) -> Answer:
-    """The answer. Raises `Cancelled`, and withdraws the question, when the call is cancelled before."""
+    """Returns the answer. If the call is cancelled first, withdraws the question and raises `Cancelled`."""
     task = asyncio.ensure_future(asking)
     try:
         while not (await asyncio.wait({task}, timeout=_LOOK_S))[0]:
@@ -185,12 +185,13 @@ class _CallRecord:
             self.end(state="cancelled", message="The caller cancelled the call.")
             raise
         except BaseException:
-            # A surface whose protocol cannot ask during a call raises the question to its client, which calls again.
+            # A surface whose protocol cannot ask during a call sends the question to its client by an exception; the
+            # client calls again.
             self.end(state="refused", message="The question went to the caller, who may call again with an answer.")
             raise
 
     def end(self, **facts: object) -> None:
-        """Updates the log entry with these fields (`state` is required) and the time taken."""
+        """Updates the log entry with these fields (`state` is required) and the time the call took."""
         self.state = str(facts["state"])
         self._log.update(self._entry, took_ms=(time.monotonic() - self._started) * 1000, **facts)
 
@@ -202,7 +203,7 @@ class _CallRecord:
         ask: Callable[[Question], Awaitable[Answer]],
         beside: Beside | None,
     ) -> Answer:
-        """A person's answer: the one that the call brings with it, else one obtained by asking."""
+        """Returns a person's answer: the one that the call carries, otherwise one obtained by asking."""
         brought = given(question)
         if brought is not None:
             answered = Answered(brought, self._caller.name)

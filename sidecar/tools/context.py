@@ -1,4 +1,4 @@
-"""What a tool gets besides its parameters, and what the service needs of the engine. Types only, no policy."""
+"""What a tool gets besides its parameters, and what the service needs from the engine. Types only, no policy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sidecar.model.workspace import Workspace
 class Context:
     """The context of one call: its workspace, how to report progress, how to learn that it is cancelled, and who asked.
 
-    `open` opens the workspaces that the caller may use, `place` is the one that the call is about. `several` are those
-    of a search over several. `name` is what the caller calls the workspace where that is not its folder. `asked_by` is
-    the caller's name as a person is shown it (`Claude Code`, `the editor`); it may be empty. `goes_on`: the process
-    outlives the call, so that what it keeps in memory can be used by another one. `problems`: see
+    `open` opens the workspaces that the caller may use, `place` is the one that the call concerns. `several` are the
+    workspaces of a search over more than one. `name` is the caller's name for the workspace, if that is not its folder.
+    `asked_by` is the caller's name as shown to a person (`Claude Code`, `the editor`); it may be empty. `goes_on`: the
+    process outlives the call, so that later calls can use what it keeps in memory. `problems`: see
     `Workspaces.problems`.
     """
 
@@ -39,12 +39,12 @@ class Context:
 
     @property
     def workspace_shown(self) -> str:
-        """What the caller is told the workspace is: its folder, or its name."""
+        """What the caller is shown as the workspace: its folder, or its name."""
         return self.name or self.workspace.root
 
     def problems_of(self, found: tuple[str, ...]) -> list[str]:
-        """What is wrong with the caller's own settings. `found` is what the workspace found in those in force, which
-        are another session's if the caller's own are known."""
+        """Returns the problems of the caller's own settings if these are known, otherwise `found`, the problems of the
+        settings in force, which may be another session's."""
         own = self.problems()
         return list(found if own is None else own)
 
@@ -53,15 +53,17 @@ class Workspaces(Protocol):
     """The open workspaces of this process. `engine/wiring.py` builds the real implementation."""
 
     def get(self, root: str) -> Workspace:
-        """The workspace of folder `root`; opens it if it is not open. Opening is cheap: heavy parts load on first use.
+        """Returns the workspace of folder `root`, which is opened if necessary. Opening is cheap: heavy parts load on
+        first use.
 
-        Raises `WorkspaceNotFound` when `root` is not a folder.
+        Raises `WorkspaceNotFound` if `root` is not a folder.
         """
 
     def problems(self, root: str) -> tuple[str, ...] | None:
-        """What is wrong with the caller's own settings, one sentence each, where they may differ from those in force.
+        """Returns the problems of the caller's own settings, one sentence each, if these may differ from the settings
+        in force.
 
-        None where they are the same: then the workspace says it.
+        None if they are the same: then the workspace reports the problems.
         """
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What all checks found."""
+    """The results of all checks."""
 
     checks: tuple[CheckResult, ...]
 
@@ -37,7 +37,7 @@ class Diagnosis:
         return {"ok": self.ok, "checks": [asdict(check) for check in self.checks]}
 
     def as_lines(self) -> Iterator[Line]:
-        """A line for each check, with advice for each problem."""
+        """Yields a line for each check, and one with advice for each problem."""
         width = max((len(check.name) for check in self.checks), default=0)
         for check in self.checks:
             word = (GOOD, "ok     ") if check.ok else (BAD, "problem")

@@ -1,5 +1,5 @@
-"""How a family of tools spells its answers: the case of fields and the shape of errors. No layer below knows these
-spellings."""
+"""Dialects: how a family of tools spells its answers (the case of fields and the shape of errors). No layer below knows
+these spellings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sidecar.tools.result import Result
 
 
 def camel(name: str) -> str:
-    """`chunks_created` -> `chunksCreated`."""
+    """Converts `chunks_created` to `chunksCreated`."""
     head, *rest = name.split("_")
     return head + "".join(word.capitalize() for word in rest)
 
@@ -36,20 +36,21 @@ class Dialect:
     nulls: bool = False
 
     def shape(self, result: Result) -> dict[str, Any]:
-        """The result as JSON-ready values."""
+        """Returns the result as JSON-ready values."""
         return result.model_dump(mode="json", by_alias=True, exclude_none=not self.nulls)
 
     def shape_error(self, error: SidecarError) -> dict[str, Any]:
-        """The error as JSON-ready values: the family's error body, else the standard one."""
+        """Returns the error as JSON-ready values: the family's error body, or the standard one if it has none."""
         return error.as_dict() if self.error_body is None else self.error_body(error.code, error.message)
 
     def with_both(self, own: Mapping[str, Any], code: str, message: str) -> dict[str, Any]:
-        """`own`, the standard error body, merged with the family's, for protocols whose errors can carry both. `own`
-        wins where both have a key."""
+        """Merges `own`, the standard error body, with the family's, for protocols whose errors can carry both. If both
+        have a key, `own` wins."""
         return dict(own) if self.error_body is None else {**self.error_body(code, message), **own}
 
     def error_text(self, error: SidecarError) -> str:
-        """What a language model reads of a failed call: the family's error body, else the code and the message."""
+        """Returns the text of a failed call for a language model: the family's error body, otherwise the code and the
+        message."""
         if self.error_body is None:
             return f"{error.code}: {error.message}"
         return shown.as_json(self.shape_error(error))
@@ -66,7 +67,7 @@ class CamelResult(Result):
 
 
 def snake(name: str) -> str:
-    """Returns `name` unchanged: model fields are snake_case already."""
+    """Returns `name` unchanged: model fields are already snake_case."""
     return name
 
 
@@ -74,13 +75,13 @@ class SnakeResult(Result):
     """Base of every result whose family spells its fields in snake_case."""
 
     def as_lines(self) -> Iterator[Line]:
-        """The fields as JSON, with the nulls that `leave_out_what_is_not_there` leaves."""
+        """Yields the fields as JSON, with the nulls that `leave_out_what_is_not_there` keeps."""
         yield from shown.as_json(self.model_dump(mode="json"), indent=2).split("\n")
 
     @model_serializer(mode="wrap")
     def leave_out_what_is_not_there(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out optional fields that are None. A required field stays null, and so do nulls inside a value that
-        the caller supplied."""
+        """Leaves out optional fields that are None. A required field stays null, and so do nulls inside a value from
+        the caller."""
         fields = type(self).model_fields
         values: dict[str, Any] = serialize(self)
         return {name: value for name, value in values.items() if value is not None or fields[name].is_required()}

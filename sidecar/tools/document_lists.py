@@ -1,4 +1,4 @@
-"""The tools that list document indexes and what is in them, and that delete a document or an index."""
+"""The tools that list document indexes and their documents, and that delete a document or an index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT = "default"
 
 
 class ListIndexesParams(Params):
-    """`search_list_indexes` has no parameters."""
+    """The parameters of `search_list_indexes`, which takes none."""
 
 
 class ListedIndex(SnakeResult):
@@ -42,17 +42,17 @@ class ListedIndexes(SnakeResult):
     notice: str | None = None
 
     def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
+        """Returns an empty text for each row, since no row has a path."""
         return [""] * len(self.indexes)
 
     def as_lines(self) -> Iterator[Line]:
-        """A line for each index: its name, its backend and how many documents it has."""
+        """Yields a line for each index: its name, its backend and the number of its documents."""
         for one in self.indexes:
             rest = f"  {one.backend}  {shown.count(one.documents, 'document')}"
             yield (STRONG, one.index_name), (ASIDE, rest)
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error."""
+        """Yields the notes that a shell prints on standard error."""
         yield self.notice or ""
 
 
@@ -83,16 +83,16 @@ class ListedDocuments(SnakeResult):
     reason: str | None = None
 
     def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
+        """Returns an empty text for each row, since no row has a path."""
         return [""] * len(self.documents)
 
     def as_lines(self) -> Iterator[Line]:
-        """A line for each document: its id and the length of its text."""
+        """Yields a line for each document: its id and the length of its text."""
         for one in self.documents:
             yield (STRONG, one.doc_id), (ASIDE, f"  {shown.count(one.characters, 'character')}")
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error."""
+        """Yields the notes that a shell prints on standard error."""
         yield self.reason or ""
         rest = self.total - len(self.documents)
         yield f"{len(self.documents):,} of {shown.count(self.total, 'document')}." if self.documents and rest else ""
@@ -116,7 +116,7 @@ class DeletedDocument(SnakeResult):
     message: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
-        """What was done."""
+        """Yields one line that says what was done."""
         yield self.message or f"deleted {shown.named(self.doc_id)} from {shown.named(self.index_name)}"
 
 
@@ -135,12 +135,12 @@ class DeletedDocumentIndex(SnakeResult):
     message: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
-        """What was done."""
+        """Yields one line that says what was done."""
         yield self.message or f"deleted {shown.named(self.index_name)}: {shown.count(self.documents, 'document')}"
 
 
 def list_indexes(context: Context, params: ListIndexesParams) -> ListedIndexes:
-    """Lists the indexes. Those in memory are left out where they end with this call."""
+    """Lists the indexes. Indexes in memory are left out if they end with this call."""
     facts = context.workspace.documents.indexes()
     shown_facts = [one for one in facts if context.goes_on or one.backend != MEMORY]
     return ListedIndexes(
@@ -170,7 +170,7 @@ def list_documents(context: Context, params: ListDocumentsParams) -> ListedDocum
 
 
 def ask_to_delete_document(context: Context, params: DeleteDocumentParams) -> Question:
-    """Raises `DocumentIndexNotFound` and `DocumentNotFound` instead of asking for nothing."""
+    """Returns the question of `search_delete_document`. Raises `DocumentIndexNotFound` and `DocumentNotFound`."""
     must_outlive_the_call(context, params.index_name)
     _must_exist(context, params)
     what = f"the document {shown.named(params.doc_id)} of the index {shown.named(params.index_name)}"
@@ -194,13 +194,13 @@ def delete_document(context: Context, params: DeleteDocumentParams) -> DeletedDo
 
 
 def delete_document_declined(context: Context, params: DeleteDocumentParams, answer: Answer) -> DeletedDocument:
-    """The result of `search_delete_document` when it was not allowed."""
+    """Returns the result of `search_delete_document` if it was not allowed."""
     message = why_cancelled(answer, "The document has not changed.")
     return DeletedDocument(status="cancelled", doc_id=params.doc_id, index_name=params.index_name, message=message)
 
 
 def ask_to_delete_index(context: Context, params: DeleteDocumentIndexParams) -> Question:
-    """Raises `DocumentIndexNotFound` instead of asking for nothing."""
+    """Returns the question of `search_delete_index`. Raises `DocumentIndexNotFound`."""
     must_outlive_the_call(context, params.index_name)
     number = _size(context, params.index_name)
     what = f"the document index {shown.named(params.index_name)}"
@@ -225,7 +225,7 @@ def delete_index(context: Context, params: DeleteDocumentIndexParams) -> Deleted
 
 
 def delete_index_declined(context: Context, params: DeleteDocumentIndexParams, answer: Answer) -> DeletedDocumentIndex:
-    """The result of `search_delete_index` when it was not allowed."""
+    """Returns the result of `search_delete_index` if it was not allowed."""
     message = why_cancelled(answer, "The index has not changed.")
     return DeletedDocumentIndex(status="cancelled", index_name=params.index_name, documents=0, message=message)
 

@@ -1,7 +1,7 @@
 """The tools of named document indexes: search one, add a document, create an index.
 
 The engine parses queries and ranks documents. Pattern indexing also has a tool named `search_index`; `search_index.py`
-tells the two apart.
+decides between the two.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ class DocumentSearchResult(SnakeResult):
     reason: str | None = None
 
     def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
+        """Returns an empty text for each row, since no row has a path."""
         return [""] * len(self.results)
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         for hit in self.results:
             yield (STRONG, hit.doc_id), (ASIDE, f"  {hit.score:.3f}")
             yield from (f"  {text}" for text in hit.highlights)
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error, one sentence each."""
+        """Yields the notes that a shell prints on standard error, one sentence each."""
         yield "" if self.results else f"Nothing found. {self.reason or ''}".rstrip()
         more = self.total_matches - len(self.results)
         yield f"{shown.count(more, 'document')} more; raise -k" if more else ""
@@ -124,7 +124,7 @@ class AddedDocument(SnakeResult):
     token_count: int
 
     def as_lines(self) -> Iterator[Line]:
-        """What was done."""
+        """Yields one line that says what was done."""
         yield f"{self.status} {shown.named(self.doc_id)}: {shown.count(self.token_count, 'word')}"
 
 
@@ -136,8 +136,8 @@ class TokenizerConfig(Params):
 
 
 class CreateDocumentIndexParams(Params):
-    """Parameters of `search_create_index`. Any backend name passes here: the engine raises the error for an unknown
-    one."""
+    """Parameters of `search_create_index`. Any backend name is accepted here: the engine raises the error for an
+    unknown one."""
 
     index_name: str = Field(
         min_length=1,
@@ -164,7 +164,7 @@ class CreatedDocumentIndex(SnakeResult):
     backend: str
 
     def as_lines(self) -> Iterator[Line]:
-        """What was done."""
+        """Yields one line that says what was done."""
         yield f"created {shown.named(self.index_name)} ({self.backend})"
 
 
@@ -204,7 +204,7 @@ def create_document_index(context: Context, params: CreateDocumentIndexParams) -
 
 
 def must_outlive_the_call(context: Context, index_name: str) -> None:
-    """Raises `InvalidParams` for an index in memory that ends with this call."""
+    """Raises `InvalidParams` if this is an index in memory and the process ends with this call."""
     if not context.goes_on and context.workspace.documents.is_in_memory(index_name):
         raise InvalidParams(_ends_at_once(index_name))
 

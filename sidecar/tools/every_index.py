@@ -1,4 +1,4 @@
-"""All indexes of this user, for surfaces: the list, and the removal of those that nobody needs."""
+"""All indexes of this user, for surfaces: the list, and the removal of those that are no longer needed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class IndexList:
         return {"indexes": [_value(one) for one in self.folders]}
 
     def as_lines(self) -> Iterator[Line]:
-        """Two lines for each index: its workspace, then what it holds."""
+        """Yields two lines for each index: its workspace, then its contents."""
         for one in self.folders:
             yield ((PLACE, shown.path(one.root) if one.root else shown.path(str(one.path))), *_gone(one))
             yield ((ASIDE, f"  {_about(one)}"),)
@@ -40,7 +40,7 @@ class IndexList:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What `sidecar prune` did."""
+    """The outcome of `sidecar prune`."""
 
     done: Removed
 
@@ -55,7 +55,7 @@ class Pruned:
         }
 
     def as_lines(self) -> Iterator[str]:
-        """A line for each index, then what was freed."""
+        """Yields a line for each index, then what was freed."""
         for one in self.done.removed:
             yield f"removed {shown.path(one.root or str(one.path))}"
         for one, reason in self.done.kept:
@@ -65,7 +65,7 @@ class Pruned:
 
 
 class EveryIndexTool:
-    """Lists and removes the indexes of the data folder that `env`, by default this process's, names."""
+    """Lists and removes the indexes in the data folder that `env` names; the default is this process's environment."""
 
     def __init__(self, env: Mapping[str, str] | None = None) -> None:
         from sidecar.engine.wiring import every_index
@@ -73,22 +73,23 @@ class EveryIndexTool:
         self._indexes = every_index(own_environment() if env is None else env)
 
     def every(self) -> IndexList:
-        """All indexes, the one last used first."""
+        """Returns all indexes, the last used one first."""
         return IndexList(tuple(self._indexes.every()))
 
     def unneeded(self, unused_days: int | None, now: datetime | None = None) -> IndexList:
-        """The indexes whose workspace does not exist any more, and those not used for so many days."""
+        """Returns the indexes whose workspace no longer exists, and those not used for `unused_days` (None: only the
+        former)."""
         before = None if unused_days is None else (now or datetime.now(UTC)) - timedelta(days=unused_days)
         return IndexList(
             tuple(one for one in self._indexes.every() if one.is_gone or (before is not None and one.used < before))
         )
 
     def what_stays(self, root: str) -> IndexFolder | None:
-        """What is left of this workspace's data after its index was deleted; None if nothing is."""
+        """Returns what is left of this workspace's data after its index was deleted; None if nothing is."""
         return self._indexes.of(root)
 
     def remove(self, which: tuple[IndexFolder, ...], all_data: bool) -> Pruned:
-        """Removes indexes, and with `all_data` what cannot be made again too."""
+        """Removes indexes; with `all_data` also the data that cannot be made again."""
         return Pruned(self._indexes.remove(which, all_data))
 
 
@@ -118,7 +119,7 @@ def _about(one: IndexFolder) -> str:
 
 
 def _ago(then: datetime) -> str:
-    """How long ago, as a person says it."""
+    """Returns how long ago that was, in words."""
     days = (datetime.now(UTC) - then).days
     if days < 1:
         return "today"

@@ -1,7 +1,7 @@
 """The tools and workspaces of one caller of a server for a group.
 
-The tools are the ordinary ones with one parameter more: `workspace`, or `workspaces` for the searches. A caller knows
-workspaces by their names only, and those of others do not exist for it.
+The tools are the ordinary ones with one more parameter: `workspace`, or `workspaces` for the searches. A caller knows
+workspaces only by name, and the workspaces of others do not exist for it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from sidecar.tools.spec import Answer, ToolSpec, widened
 SEARCHES = frozenset({"search_code", "search_docs"})
 """The tools that search several workspaces at once."""
 MOST_NAMED = 30
-"""A parameter lists the workspaces up to so many; an agent pays for each name in each tool."""
+"""A parameter's description lists up to this many workspaces; an agent pays for each name in each tool."""
 ABOUT_THE_CALL = (InvalidParams, UnknownTool, NotFound, Conflict, FileExcluded, Cancelled)
-"""Errors whose details are about what the caller has sent, and not about the server."""
+"""Errors whose details are about what the caller has sent, not about the server."""
 
 
 def tools_for_group(tools: Sequence[ToolSpec], names: Sequence[str]) -> tuple[ToolSpec, ...]:
-    """These tools for a caller who may use the workspaces with these names."""
+    """Returns these tools for a caller who may use the workspaces with these names."""
     listed = f": {', '.join(names)}" if len(names) <= MOST_NAMED else ""
     return tuple(
         over_several(tool, names, listed) if tool.name in SEARCHES else _in_one(tool, tuple(names), listed)
@@ -48,7 +48,7 @@ def tools_for_group(tools: Sequence[ToolSpec], names: Sequence[str]) -> tuple[To
 
 
 def _in_one(tool: ToolSpec, names: tuple[str, ...], listed: str) -> ToolSpec:
-    """The tool with the parameter `workspace`, which may be left out if there is only one."""
+    """Returns the tool with the parameter `workspace`, which is optional if there is only one workspace."""
     about = Field(
         "" if len(names) == 1 else ..., min_length=0, description=f"Which workspace{listed}.", examples=["app"]
     )
@@ -82,17 +82,17 @@ class GroupWorkspaces(Workspaces):
     folders: Mapping[str, str]
 
     def get(self, root: str) -> Workspace:
-        """The workspace with this name. Raises `InvalidParams` for any other name."""
+        """Returns the workspace with this name. Raises `InvalidParams` for any other name."""
         if root not in self.folders:
             raise unknown_workspace(root, tuple(self.folders))
         return self.shared.get(self.folders[root])
 
     def problems(self, root: str) -> tuple[str, ...] | None:
-        """Nothing of its own: the workspace says it."""
+        """Returns None: the workspace itself reports the problems of its settings."""
         return None
 
     def close(self) -> None:
-        """Does nothing: the workspaces are everybody's."""
+        """Does nothing: the workspaces are shared with other callers."""
 
 
 _QUOTED_PLACE = re.compile(r"""(["'])(?:/|[A-Za-z]:\\)[^"']*\1""")
@@ -113,20 +113,20 @@ class Veil:
         object.__setattr__(self, "_known", sorted(known, key=lambda pair: -len(pair[0])))
 
     def sentence(self, said: str) -> str:
-        """A sentence in which a folder is the name of its workspace, and any other quoted place is left out."""
+        """Returns the sentence with each workspace's folder replaced by its name, and any other quoted place by `…`."""
         for folder, name in self._known:
             said = said.replace(folder, name)
         return _QUOTED_PLACE.sub(r"\1…\1", said)
 
     def place(self, path: str) -> str:
-        """A path as the caller may see it: a name, a path below a name, or `…`."""
+        """Returns a path as the caller may see it: a name, a path below a name, or `…`."""
         if not Path(path).is_absolute():
             return path
         hidden = self.sentence(path)
         return "…" if Path(hidden).is_absolute() else hidden
 
     def error(self, error: SidecarError) -> SidecarError:
-        """An error as the caller may see it. What it says of the server itself goes to the log."""
+        """Returns an error as the caller may see it. Details about the server itself go to the log instead."""
         if isinstance(error, ABOUT_THE_CALL) and not isinstance(error, WorkspaceNotFound):
             shown = type(error)(self.sentence(error.detail))
             shown.facts = {key: value for key, value in error.facts.items() if key in ("fields", "incident")}

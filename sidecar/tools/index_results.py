@@ -1,5 +1,5 @@
-"""The results of the tools that create, rebuild, describe and delete an index. The status result is in
-`status_result.py`."""
+"""The results of the tools that create, rebuild, describe and delete an index. `status_result.py` has the status
+result."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class DocsStats(CamelResult):
 
 
 class UpdateResult(CamelResult):
-    """What `Service.refresh` returns. `project_path` is the workspace, `files` and `chunks` count both collections, and
-    `seconds` is the time it took.
+    """The result of `Service.refresh`. `project_path` is the workspace, `files` and `chunks` count both collections,
+    and `seconds` is the time it took.
 
     The other fields are those of `BuildReport`.
     """
@@ -62,7 +62,7 @@ class UpdateResult(CamelResult):
 
     @classmethod
     def of(cls, workspace: str, report: BuildReport, seconds: float) -> UpdateResult:
-        """The result for what the engine reports of this workspace."""
+        """Makes the result from the engine's report about this workspace."""
         return cls(
             project_path=workspace,
             files=report.code.files + report.docs.files,
@@ -81,7 +81,7 @@ class UpdateResult(CamelResult):
         )
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         of_docs = f"{count(self.docs_files, 'file')} of documentation"
         yield f"workspace {shown.path(self.project_path)}"
         yield (STRONG, count(self.files, "file")), f", {count(self.chunks, 'chunk')} ({of_docs})"
@@ -100,7 +100,7 @@ class UpdateResult(CamelResult):
         yield f"{self.seconds:.1f} s"
 
     def _embedded(self) -> str:
-        """What was embedded; if nothing was, why not."""
+        """Returns how many chunks were embedded and, if none were, the reason."""
         embedded = f"{count(self.embedded, 'chunk')} embedded"
         if self.embedded or not self.chunks:
             return embedded
@@ -108,7 +108,7 @@ class UpdateResult(CamelResult):
         return f"{embedded} ({'every text had its vector already' if changed else 'the index was up to date'})"
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error, one sentence each."""
+        """Yields the notes that a shell prints on standard error, one sentence each."""
         yield self.notice or ""
 
 
@@ -123,11 +123,11 @@ class CreateResult(CamelResult):
     message: str | None = None
 
     def remark(self) -> str:
-        """Why it was cancelled, or the notice about the build."""
+        """Returns why it was cancelled, or the notice about the build."""
         return self.message or ""
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         if self.status != "cancelled":
             yield from super().as_lines()
             return
@@ -145,7 +145,7 @@ class ReindexResult(CamelResult):
     message: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         yield self.status if self.status == "cancelled" else f"{self.status}: {self._counts()}"
         if self.message is not None:
             yield self.message
@@ -166,7 +166,7 @@ class ReindexFileResult(CamelResult):
     chunks_created: int
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         yield f"{self.status} {self.file_path}: {count(self.chunks_created, 'chunk')}"
 
 
@@ -179,7 +179,7 @@ class DeleteResult(CamelResult):
     message: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         yield self.status
         if self.message is not None:
             yield self.message
@@ -198,7 +198,7 @@ class ConfigResult(CamelResult):
     origins: dict[str, str] | None = None
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         yield self.message
         for problem in self.problems:
             yield ((BAD, problem),)
@@ -211,7 +211,7 @@ _NOT_A_FILE = {"folder": "is a folder", "no-such-file": "does not exist"}
 
 class PathExplanation(CamelResult):
     """Why a path is or is not in the index. `indexed`: whether it belongs in the index; `in_index`: whether it is there
-    now. `encoding`: what the file is read as, by Python's name."""
+    now. `encoding`: Python's name of the encoding that the file is decoded with."""
 
     path: str
     indexed: bool
@@ -229,7 +229,7 @@ class PathExplanation(CamelResult):
     last_error: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it on standard output."""
+        """Yields the lines that a shell prints on standard output."""
         left_out = _NOT_A_FILE.get(self.rule, f"is left out: {self.rule}")
         detail = f" ({self.detail})" if self.detail else ""
         yield f"{self.path or '.'} {'belongs in the index' if self.indexed else left_out}{detail}"

@@ -1,4 +1,4 @@
-"""How large the index of a workspace is, for the shell to know before it opens the index."""
+"""The size of a workspace's index, which the shell has to know before it opens the index."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sidecar.settings.home import data_home
 
 
 def chunks_of(env: Mapping[str, str], root: str) -> int:
-    """The number of chunks in the index of the workspace `root`; 0 if there is none, or none that can be read."""
+    """Returns the number of chunks in the index of the workspace `root`; 0 if no index can be read."""
     from sidecar.engine.every_index import chunks_in
 
     return chunks_in(data_home(env), root)

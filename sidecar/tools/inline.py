@@ -1,4 +1,4 @@
-"""The one-shot search tools: they search texts that come with the call. They keep nothing and touch no workspace."""
+"""The one-shot search tools: they search texts that come with the call. They store nothing and touch no workspace."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TextsResult(SnakeResult):
     reason: str | None = None
 
     def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
+        """Returns an empty text for each row, since no row has a path."""
         return [""] * len(self.results)
 
 
@@ -77,7 +77,7 @@ class TextIndexResult(SnakeResult):
     reason: str | None = None
 
     def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
+        """Returns an empty text for each row, since no row has a path."""
         return [""] * len(self.results)
 
 
@@ -98,7 +98,7 @@ class FuzzyMatches(SnakeResult):
     reason: str | None = None
 
     def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
+        """Returns an empty text for each row, since no row has a path."""
         return [""] * len(self.matches)
 
 
@@ -109,7 +109,7 @@ def search_documents(context: Context, params: SearchTextsParams) -> TextsResult
 
 
 def search_index_query(context: Context, params: QueryTextsParams) -> TextIndexResult:
-    """As `search_documents`; also says how many texts there were."""
+    """Like `search_documents`; also returns how many texts there were."""
     results = _search(context, params)
     return TextIndexResult(
         status="ok",
@@ -121,7 +121,7 @@ def search_index_query(context: Context, params: QueryTextsParams) -> TextIndexR
 
 
 def search_fuzzy(context: Context, params: FuzzyParams) -> FuzzyMatches:
-    """The candidates whose similarity to the query reaches the threshold, best first."""
+    """Returns the candidates whose similarity to the query reaches the threshold, best first."""
     from sidecar.engine.extras.oneshot import match_fuzzy, why_no_fuzzy
     from sidecar.engine.wiring import similarity
 

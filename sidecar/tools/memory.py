@@ -1,7 +1,7 @@
 """The tools for what an agent remembers about the workspace: save, get, list, delete and two searches.
 
-This module defines names, limits and shapes; the engine stores and finds memories. Results are `{"success": true,
-"data": ...}`.
+This module defines names, limits and result shapes; the engine stores and finds memories. Results are `{"success":
+true, "data": ...}`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TAKEN_FOR_NOTHING = frozenset({"session", "sortLinks", "output_format"})
 
 
 def upper(value: Any) -> Any:
-    """Upper-cases a text; returns every other value as it is."""
+    """Converts a text to upper case; returns any other value unchanged."""
     return value.upper() if isinstance(value, str) else value
 
 
@@ -44,7 +44,7 @@ Keywords = Annotated[
     Field(max_length=50, json_schema_extra={"minItems": 1, "contains": {"type": "string", "pattern": r"\S"}}),
 ]
 KeywordsAsText = Annotated[str, Field(max_length=2000, json_schema_extra={"minLength": 1, "pattern": r"[^\s,]"})]
-"""Commas separate the keywords; without a comma, spaces do, and double quotes keep a phrase together."""
+"""Commas separate the keywords; in a text without a comma, spaces do, and double quotes keep a phrase together."""
 _MARKED = re.compile("</?mark>")
 _WORD_OR_PHRASE = re.compile(r'"([^"]*)"|([^\s"]+)')
 
@@ -84,7 +84,7 @@ class ListParams(Params):
 
 
 class SearchedAsElsewhere(Params):
-    """Accepts and drops the parameters that clients of the original program send and that mean nothing here.
+    """Accepts and drops the parameters that clients of the original program send and that have no meaning here.
 
     Memories belong to the workspace and have no sessions or links, and answers are always JSON. Raises `InvalidParams`
     for another `output_format`.
@@ -143,7 +143,7 @@ class MemoryHead(SnakeResult):
     updated_at: str
 
     def as_lines(self) -> Iterator[Line]:
-        """Its key and its tags, then its summary."""
+        """Yields the key and the tags, then the summary."""
         tags = f"  {', '.join(self.tags)}" if self.tags else ""
         yield (STRONG, self.key), (ASIDE, tags)
         yield f"  {self.summary}"
@@ -155,7 +155,8 @@ class MemoryRecord(MemoryHead):
     text: str
 
     def as_lines(self) -> Iterator[Line]:
-        """As in a list, and then its text, each line behind a bar: none of them can pass for a line of ours."""
+        """Yields the lines of the list, then the text, each line behind a bar, so that none of them can pass for a line
+        of sidecar's."""
         yield from super().as_lines()
         yield from (((ASIDE, "  | "), line) for line in self.text.split("\n"))
 
@@ -167,7 +168,7 @@ class MemoryResult(SnakeResult):
     data: MemoryRecord
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it."""
+        """Yields the lines that a shell prints."""
         return self.data.as_lines()
 
 
@@ -179,7 +180,7 @@ class SavedResult(SnakeResult):
     data: MemoryHead
 
     def as_lines(self) -> Iterator[Line]:
-        """What was done, and what a list says of the memory."""
+        """Yields what was done, then the memory's lines in a list."""
         yield self.status
         yield from self.data.as_lines()
 
@@ -206,16 +207,16 @@ class ListResult(SnakeResult):
     data: ListData
 
     def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
+        """Returns an empty text for each row, since no row has a path."""
         return [""] * len(self.data.memories)
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it."""
+        """Yields the lines that a shell prints."""
         for memory in self.data.memories:
             yield from memory.as_lines()
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error."""
+        """Yields the notes that a shell prints on standard error."""
         total = self.data.pagination.total
         if not self.data.memories:
             yield "Nothing found." if total == 0 else f"There are only {shown.count(total, 'memory', 'memories')}."
@@ -235,7 +236,7 @@ class FoundMemory(SnakeResult):
     updated_at: str
 
     def as_lines(self) -> Iterator[Line]:
-        """Its key and relevance, then what was found in it."""
+        """Yields the key and the relevance, then the excerpt."""
         yield (STRONG, self.key), (ASIDE, f"  {self.relevance:.2f}")
         for line in (self.excerpt or self.summary).split("\n"):
             pieces = _MARKED.split(line)
@@ -243,7 +244,7 @@ class FoundMemory(SnakeResult):
 
 
 class SearchData(SnakeResult):
-    """One page of hits. `notice` says what part of the search could not be done, or why there are no hits."""
+    """One page of hits. `notice` says which part of the search failed, or why there are no hits."""
 
     results: list[FoundMemory]
     pagination: Pagination
@@ -257,25 +258,25 @@ class MemorySearchResult(SnakeResult):
     data: SearchData
 
     def row_paths(self) -> list[str]:
-        """Empty for each row, since none has a path."""
+        """Returns an empty text for each row, since no row has a path."""
         return [""] * len(self.data.results)
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints of it."""
+        """Yields the lines that a shell prints."""
         for memory in self.data.results:
             yield from memory.as_lines()
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says of it on standard error."""
+        """Yields the notes that a shell prints on standard error."""
         yield self.data.notice or ""
 
     def remark(self) -> str:
-        """The notice."""
+        """Returns the notice; empty if there is none."""
         return self.data.notice or ""
 
 
 class DeletedKey(SnakeResult):
-    """The key that `memory_delete` was called with."""
+    """The key that was passed to `memory_delete`."""
 
     key: str
 
@@ -289,7 +290,7 @@ class DeletedResult(SnakeResult):
     message: str | None = None
 
     def as_lines(self) -> Iterator[Line]:
-        """What was done."""
+        """Yields one line that says what was done."""
         yield self.message or f"deleted {shown.named(self.data.key)}"
 
 
@@ -315,27 +316,27 @@ def memory_save(context: Context, params: SaveParams) -> SavedResult:
 
 
 def memory_get(context: Context, params: KeyParams) -> MemoryResult:
-    """Raises `MemoryNotFound` when no memory has the key."""
+    """Returns one memory. Raises `MemoryNotFound` if no memory has the key."""
     memory = _existing(context, params)
     return MemoryResult(data=MemoryRecord(**_head(memory).model_dump(), text=memory.text))
 
 
 def memory_list(context: Context, params: ListParams) -> ListResult:
-    """One page of the memories whose key begins with `namespace` and that have all the tags."""
+    """Returns one page of the memories whose key begins with `namespace` and that have all the tags."""
     memories, total = context.workspace.memories.page(params.namespace, params.tags, params.limit, params.offset)
     pagination = Pagination(total=total, limit=params.limit, offset=params.offset)
     return ListResult(data=ListData(memories=[_head(memory) for memory in memories], pagination=pagination))
 
 
 def memory_delete(context: Context, params: KeyParams) -> DeletedResult:
-    """Raises `MemoryNotFound` when no memory has the key."""
+    """Deletes one memory. Raises `MemoryNotFound` if no memory has the key."""
     key = _existing(context, params).key
     context.workspace.memories.delete(key)
     return DeletedResult(status="deleted", data=DeletedKey(key=key))
 
 
 def ask_to_delete(context: Context, params: KeyParams) -> Question:
-    """Raises `MemoryNotFound` instead of asking when there is no such memory."""
+    """Returns the question of `memory_delete`. Raises `MemoryNotFound` if no memory has the key."""
     memory = _existing(context, params)
     key = shown.named(memory.key)
     return question(
@@ -351,7 +352,7 @@ def ask_to_delete(context: Context, params: KeyParams) -> Question:
 
 
 def delete_declined(context: Context, params: KeyParams, answer: Answer) -> DeletedResult:
-    """The result of `memory_delete` when it was not allowed."""
+    """Returns the result of `memory_delete` if it was not allowed."""
     return DeletedResult(
         status="cancelled",
         data=DeletedKey(key=params.key.strip()),
@@ -410,7 +411,7 @@ def _head(memory: Memory) -> MemoryHead:
 
 
 def _found(context: Context, params: SearchParams | FulltextParams, page: MemoryPage, none: str) -> MemorySearchResult:
-    """One page as the tools answer it. `none` says why nothing was found, unless there is a simpler reason."""
+    """Returns one page as a result. `none` is the reason if nothing was found and there is no simpler reason."""
     results = [
         FoundMemory(
             key=hit.memory.key,

@@ -1,4 +1,4 @@
-"""The list of embedding models and the download of one, for surfaces; `engine/models` does the work."""
+"""The list of embedding models, and the download of one, for surfaces; `engine/models` does the work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ModelList:
-    """The models that there are. `every` and `one` raise `ModelLoadFailed` when the catalog cannot be read."""
+    """The known models. `every` and `one` raise `ModelLoadFailed` if the catalog cannot be read."""
 
     def __init__(self, flags: Mapping[str, object], root: str, env: Mapping[str, str] | None = None) -> None:
         from sidecar.engine.models.catalog import ModelCatalog
@@ -24,15 +24,16 @@ class ModelList:
         self._models = ModelCatalog(flags, own_environment() if env is None else env, root)
 
     def every(self) -> Listed:
-        """The models that ship, those that can be downloaded, and the folder in use if `model` names a folder."""
+        """Returns the models that ship, those that can be downloaded, and the folder in use if `model` names a
+        folder."""
         return Listed(tuple(map(ModelCard, self._models.every())))
 
     def one(self, name: str) -> ModelCard:
-        """All that is known about one model. Raises `InvalidParams` when no model has this id."""
+        """Returns all that is known about one model. Raises `InvalidParams` if no model has this id."""
         return ModelCard(self._models.one(name))
 
     def download(self, name: str, progress: Progress, cancelled: IsCancelled) -> Downloaded:
-        """Downloads a model if it is not there. Raises what `engine.models.catalog.ModelCatalog.download` raises."""
+        """Downloads a model if it is missing. Raises the errors of `engine.models.catalog.ModelCatalog.download`."""
         model, new = self._models.download(name, progress, cancelled)
         return Downloaded("downloaded" if new else "present", ModelCard(model))
 
@@ -45,7 +46,7 @@ class ModelCard:
 
     @property
     def brief(self) -> dict[str, Any]:
-        """What the list of models says, as JSON-ready values."""
+        """The facts in the list of models, as JSON-ready values."""
         entry = self.model.entry
         return {
             "id": entry.id,
@@ -60,7 +61,7 @@ class ModelCard:
 
     @property
     def value(self) -> dict[str, Any]:
-        """Everything, as JSON-ready values."""
+        """All facts, as JSON-ready values."""
         model, entry = self.model, self.model.entry
         return {
             **self.brief,
@@ -77,7 +78,7 @@ class ModelCard:
         }
 
     def as_lines(self) -> Iterator[Line]:
-        """A line for each fact."""
+        """Yields a line for each fact."""
         yield from pairs((label, value) for label, value in self._facts() if value)
         for name, (path, sha256) in self.model.files.items():
             yield f"  {name}: {path}  sha256 {sha256 or 'as the hub states it'}"
@@ -102,7 +103,7 @@ class ModelCard:
         yield "revision", model.revision
 
     def row(self, width: int) -> Line:
-        """The line in the list of models, whose ids are padded to `width`."""
+        """Returns the line in the list of models, with the id padded to `width`."""
         entry = self.model.entry
         rest = (
             f" {entry.id:<{width}}  {entry.dimension:>4} dim  {megabytes(self.model.size):>9}  "
@@ -113,7 +114,7 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What `sidecar models` shows."""
+    """The list that `sidecar models` shows."""
 
     models: tuple[ModelCard, ...]
 
@@ -123,14 +124,14 @@ class Listed:
         return {"models": [card.brief for card in self.models]}
 
     def as_lines(self) -> Iterator[Line]:
-        """A line for each model."""
+        """Yields a line for each model."""
         width = max((len(card.model.entry.id) for card in self.models), default=0)
         yield from (card.row(width) for card in self.models)
 
 
 @dataclass(frozen=True, slots=True)
 class Downloaded:
-    """What a download did."""
+    """The outcome of a download."""
 
     status: Literal["downloaded", "present"]
     card: ModelCard
@@ -141,7 +142,7 @@ class Downloaded:
         return {"status": self.status, "model": self.card.value}
 
     def as_lines(self) -> Iterator[Line]:
-        """What was done, and how to use the model."""
+        """Yields what was done, and how to use the model."""
         model, name = self.card.model, self.card.model.entry.id
         if model.state == "ships":
             yield f"{name} ships with sidecar: there is nothing to download"
@@ -153,5 +154,5 @@ class Downloaded:
 
 
 def megabytes(size: int) -> str:
-    """A number of bytes as a person reads it; `?` when it is not known."""
+    """Formats a number of bytes for a person; `?` if it is 0, which means unknown."""
     return f"{size / 1e6:.1f} MB" if size else "?"

@@ -1,7 +1,7 @@
-"""What `sidecar index` calls: creates the index or brings it up to date.
+"""The tool behind `sidecar index`: creates the index or brings it up to date.
 
-No agent can call it: it is in no list of tools, because typing the command is the wish of whoever typed it. Only the
-setting `confirm = "always"` has it ask.
+No agent can call it: it is in no list of tools. Typing the command is itself a person's wish, so it asks only if the
+setting `confirm` is `always`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def refresh(context: Context, params: RefreshParams) -> UpdateResult:
 
 
 def ask_to_refresh(context: Context, params: RefreshParams) -> Question | None:
-    """None if the index needs only to be brought up to date, as it is without a question when files change."""
+    """Returns the question of `sidecar index`; None if the index only needs to be brought up to date, which also
+    happens without a question when files change."""
     status = context.workspace.status()
     grows = params.whole and bool(status.patterns)
     if status.status == "indexing" or (status.generation and not grows):

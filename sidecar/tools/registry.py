@@ -1,4 +1,4 @@
-"""Every tool, by toolset. To add a tool, add a line here."""
+"""Every tool, by toolset. A new tool is one more line here."""
 
 from __future__ import annotations
 
@@ -45,18 +45,19 @@ TOOLSETS: Mapping[str, tuple[ToolSpec, ...]] = MappingProxyType(
         "semantic": (search_index.SEARCH_INDEX_PATTERNS, semantic.SEARCH_QUERY),
     }
 )
-"""The tools of each toolset, in the order in which they are listed. The name `all` selects every toolset."""
+"""The tools of each toolset, in listing order. The name `all` selects every toolset."""
 
 SHARED_NAMES: Mapping[str, ToolSpec] = MappingProxyType({"search_index": search_index.SEARCH_INDEX})
-"""The tool to list for a name that two enabled toolsets share: `search_index` is in documents and in semantic."""
+"""The tool to list if two enabled toolsets share its name: `search_index` is in documents and in semantic."""
 
 DEFAULT_TOOLSETS: str = DEFAULTS["toolsets"]
 
 
 def tools_of(toolsets: str | Iterable[str] = DEFAULT_TOOLSETS) -> tuple[ToolSpec, ...]:
-    """The tools of these toolsets, each name once. `toolsets`: names, or one text with commas between the names.
+    """Returns the tools of these toolsets, each name once. `toolsets`: names, or one text with commas between the
+    names.
 
-    Raises `InvalidParams` for an unknown toolset and when no toolset is named.
+    Raises `InvalidParams` for an unknown toolset, and if no toolset is named.
     """
     given = toolsets.split(",") if isinstance(toolsets, str) else toolsets
     wanted = {name.strip().lower() for name in given} - {""}
@@ -72,12 +73,12 @@ def tools_of(toolsets: str | Iterable[str] = DEFAULT_TOOLSETS) -> tuple[ToolSpec
 
 
 def toolset_of(is_meant: Callable[[ToolSpec], bool]) -> str:
-    """The first toolset with a tool that is meant; empty if there is none."""
+    """Returns the first toolset that has a tool for which `is_meant` is true; empty if none has."""
     return next((toolset for toolset, tools in TOOLSETS.items() if any(map(is_meant, tools))), "")
 
 
 def not_enabled(name: str, toolset: str) -> str:
-    """One sentence for a caller who names something of a toolset that they do not have."""
+    """Returns one sentence for a caller who names something that belongs to a toolset that is not enabled."""
     return f"{name} belongs to the toolset {toolset}, which is not enabled here; enable it with --toolsets."
 
 

@@ -1,4 +1,4 @@
-"""What every tool returns: fields for programs, and methods that say how it reads as text."""
+"""The base of every tool's result: fields for programs, and methods that turn the result into text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sidecar.tools.lines import Line
 OWN_SENTENCES = frozenset(
     {"notice", "reason", "message", "warning", "problems", "note", "error", "last_error", "detail"}
 )
-"""The fields, in any result, that hold sentences of sidecar's (or lists of them) and nothing that must stay exact."""
+"""The fields, in any result, that hold sidecar's own sentences (or lists of them) and nothing that must stay exact."""
 
 PLACES = frozenset({"project_path", "index_path", "config_path", "workspace"})
-"""The fields, in any result, that say where on the machine something is."""
+"""The fields, in any result, that name a place on the machine."""
 
 
 def _as_it_is(text: str) -> str:
@@ -29,31 +29,32 @@ class Result(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def worded(self, say: Callable[[str], str], place: Callable[[str], str] = _as_it_is) -> Self:
-        """A copy in which `say` has changed sidecar's own sentences, at any depth, and `place` the places."""
+        """Returns a copy in which `say` has changed sidecar's own sentences, at any depth, and `place` the places."""
         ways = dict.fromkeys(OWN_SENTENCES, say) | dict.fromkeys(PLACES, place)
         changed = {name: _worded(value, say, place, ways.get(name)) for name, value in self}
         return self.model_copy(update=changed)
 
     def as_text(self) -> str | None:
-        """What a language model reads. None means the fields as compact JSON."""
+        """Returns the text for a language model; None means the fields as compact JSON."""
         return None
 
     def as_lines(self) -> Iterator[Line]:
-        """What a shell prints on standard output: the fields as JSON, unless the type has lines of its own."""
+        """Yields the lines that a shell prints on standard output: the fields as JSON, unless a subclass has its own
+        lines."""
         fields = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         yield from shown.as_json(fields, indent=2).split("\n")
 
     def row_paths(self) -> Sequence[str] | None:
-        """The path of each row, empty for rows without one; None if the result is not a list."""
+        """Returns the path of each row, empty for rows without one; None if the result is not a list."""
         return None
 
     def remark(self) -> str:
-        """Why the tool was not run (`message`), or the `notice` of the result; empty if there is neither."""
+        """Returns why the tool was not run (`message`), otherwise the `notice` of the result; empty if it has none."""
         said = dict(self)
         return (said.get("message") if said.get("status") == "cancelled" else said.get("notice")) or ""
 
     def as_notes(self) -> Iterator[str]:
-        """What a shell says on standard error, one sentence each."""
+        """Yields the notes that a shell prints on standard error, one sentence each."""
         yield from ()
 
 

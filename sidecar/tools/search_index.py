@@ -1,8 +1,8 @@
-"""The tool name `search_index`, which two families use: it searches a named document index or indexes files by
+"""The tool name `search_index`, which two families use: it searches a named document index, or indexes files by
 patterns.
 
-With one family enabled, the tool has that family's own schema. With both, it has one flat schema of optional
-parameters, and the parameters given decide: some hosts refuse a schema with `oneOf` at the top.
+If one family is enabled, the tool has that family's own schema. If both are, it has one flat schema of optional
+parameters, and the given parameters decide: some hosts refuse a schema with `oneOf` at the top.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class SearchIndexParams(Params):
 
 
 def search_index(context: Context, params: SearchIndexParams) -> PatternIndexResult | DocumentSearchResult:
-    """Runs the tool that the parameters mean. Raises `InvalidParams` for parameters of both tools or of neither."""
+    """Runs the tool that the parameters fit. Raises `InvalidParams` for parameters of both tools or of neither."""
     given = params.model_dump(exclude_none=True)
     if ("query" in given) == ("patterns" in given):
         raise InvalidParams(f"{_EITHER}, {'not both' if 'query' in given else 'one of them is required'}.")
@@ -80,17 +80,19 @@ def search_index(context: Context, params: SearchIndexParams) -> PatternIndexRes
 
 
 def ask_to_search_index(context: Context, params: SearchIndexParams) -> Question | None:
-    """The question before files are indexed; None before a search. Raises as `ask_to_index_patterns`."""
+    """Returns the question before files are indexed; None before a search. Raises the errors of
+    `ask_to_index_patterns`."""
     return ask_to_index_patterns(context, _patterns_of(params)) if _indexes(params) else None
 
 
 def search_index_declined(context: Context, params: SearchIndexParams, answer: Answer) -> PatternIndexResult:
-    """The result when files were not allowed to be indexed."""
+    """Returns the result if indexing the files was not allowed."""
     return index_patterns_declined(context, _patterns_of(params), answer)
 
 
 def _indexes(params: SearchIndexParams) -> bool:
-    """Whether these are the parameters of indexing. Others, and wrong ones, are left to `search_index`."""
+    """Whether these are the parameters of indexing. All other combinations, invalid ones too, are left to
+    `search_index`."""
     given = params.model_dump(exclude_none=True).keys()
     return "patterns" in given and given <= _OF_PATTERNS
 
@@ -100,7 +102,8 @@ def _patterns_of(params: SearchIndexParams) -> PatternsParams:
 
 
 def which(arguments: Mapping[str, object]) -> ToolSpec | None:
-    """The family's tool that these arguments mean; None when they have neither or both of `query` and `patterns`."""
+    """Returns the tool of the family that these arguments fit; None if they have neither or both of `query` and
+    `patterns`."""
     searches, indexes = (arguments.get(name) is not None for name in ("query", "patterns"))
     if searches == indexes:
         return None

@@ -29,7 +29,7 @@ def index(session: CliSession) -> int:
 
 
 def _show(session: CliSession, reply: Reply) -> int:
-    """Shows a result and what is to be said beside it, and returns the exit status."""
+    """Shows a result and its notes, and returns the exit status."""
     _note(session, reply)
     session.show(reply.value, reply.lines)
     return NOT_CONFIRMED if reply.declined else 0
@@ -41,12 +41,13 @@ def _note(session: CliSession, reply: Reply) -> None:
 
 
 def _refresh(session: CliSession, whole: bool = False) -> Reply:
-    """Brings the index up to date, and waits for a model upgrade too."""
+    """Brings the index up to date, and waits until a model upgrade is done too."""
     return session.refresh(whole)
 
 
 def _note_settings(session: CliSession) -> None:
-    """Notes the settings that have no effect: wrong values, and a graphics card that does not work."""
+    """Notes the settings that have no effect: invalid values, and `device: cuda` on a machine whose GPU does not
+    work."""
     config = session.call("get_config", {}).value
     for problem in config["problems"]:
         session.note(problem)
@@ -61,7 +62,8 @@ def run_tool(session: CliSession) -> int:
 
 
 def _call(session: CliSession, tool: str = "", **instead: object) -> Reply:
-    """Calls the command's first tool, or another one of them, with what was typed; `instead` replaces arguments."""
+    """Calls the command's first tool, or `tool` if it is given, with the arguments that were typed; `instead` replaces
+    some of them."""
     command = next(one for one in TOOL_COMMANDS if one.name == session.args.command)
     tool = tool or command.tools[0]
     arguments = {**arguments_of(command, session.args, tool, session.stdin), **instead}
@@ -69,7 +71,7 @@ def _call(session: CliSession, tool: str = "", **instead: object) -> Reply:
         return session.call(shell_facts()["tools"][tool]["name"], arguments)
     except InvalidParams as error:
         name, missing = missing_position(command, arguments)
-        # Where the tool has a sentence of its own for it, that says more than the manual.
+        # If the tool's own error is about another field, or about several, it says more than the manual does.
         if not missing or {field["field"] for field in error.facts.get("fields", ())} != {name}:
             raise
         example = command.examples.strip().split("  ")[0].split("\n")[0]
@@ -99,7 +101,7 @@ _PLACE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9}))?:?")
 
 
 def similar(session: CliSession) -> int:
-    """Finds code like the code at a place, which may be typed as PATH:LINE or PATH:FIRST-LAST."""
+    """Finds code like the code at a place, which may also be typed as PATH:LINE or PATH:FIRST-LAST."""
     place = _PLACE.fullmatch(session.args.path)
     if session.args.line is not None:
         return _show(session, _call(session))
@@ -112,7 +114,8 @@ def similar(session: CliSession) -> int:
 
 
 def _from_here(session: CliSession, pattern: str) -> str:
-    """Returns a pattern of the current folder as a pattern of the workspace, if the folder lies in the workspace."""
+    """Returns the pattern relative to the workspace if it was typed relative to a folder inside the workspace; others
+    stay."""
     here, root = Path.cwd(), Path(session.root).resolve()
     if pattern.startswith(("/", "~")) or here == root or not here.is_relative_to(root):
         return pattern
@@ -140,7 +143,8 @@ def reindex(session: CliSession) -> int:
 
 def _reindex_all(session: CliSession) -> int:
     reply = _call(session)
-    # The tool answers before the model upgrade is done. This may be the only process that can finish it, so it waits.
+    # The tool answers before the model upgrade is done. This may be the only process that can finish it, so the command
+    # waits.
     if reply.declined or "modelUpgrade" not in session.call("get_index_status", {}).value:
         return _show(session, reply)
     upgraded = _refresh(session).value["upgraded"]
@@ -186,7 +190,7 @@ def prune(session: CliSession) -> int:
 
 
 def delete(session: CliSession) -> int:
-    """Deletes the index; with `--all-data` what is kept beside it too, after a second question."""
+    """Deletes the index; with `--all-data` also what is kept beside it, after a second question."""
     from sidecar.tools.every_index import EveryIndexTool
 
     status = 0
@@ -250,7 +254,7 @@ def models(session: CliSession) -> int:
 
 
 def install(session: CliSession) -> int:
-    """Enters sidecar in an agent's settings, or takes it out."""
+    """Adds sidecar to an agent's settings, or removes it from them."""
     from sidecar.surfaces.cli.install import install
 
     return install(session)
@@ -276,14 +280,14 @@ def snapshot(session: CliSession) -> int:
 
 
 def serve_token(session: CliSession) -> int:
-    """Keeps the list of those who may call a server for a group."""
+    """Adds, lists or removes the callers of a server for a group."""
     from sidecar.surfaces.cli.sharing import change_callers
 
     return change_callers(session)
 
 
 def _place_here(typed: str | None) -> str:
-    """An address as it was typed, or the absolute path of the folder that was; empty if nothing was."""
+    """An address as it was typed, or the absolute path of a folder that was typed; empty if nothing was typed."""
     if not typed:
         return ""
     return typed if "://" in typed else path_here(typed)
@@ -307,7 +311,7 @@ def call(session: CliSession) -> int:
 
 
 def _arguments(session: CliSession) -> Mapping[str, object]:
-    """Returns the parameters from the command line, or from standard input when they are too long for it."""
+    """Returns the parameters from the command line, or from standard input if `-` was typed."""
     given = session.args.arguments
     try:
         arguments: Mapping[str, object] = json.loads(session.stdin.read() if given == "-" else given)
@@ -342,4 +346,4 @@ RUN: Mapping[str, Callable[[CliSession], int]] = MappingProxyType(
         "call": call,
     }
 )
-"""What runs each command that is no server."""
+"""The function that runs each command other than a server."""

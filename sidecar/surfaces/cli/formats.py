@@ -31,7 +31,8 @@ def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
 
 
 def _scalar(value: Any) -> str:
-    """Returns JSON, but with one escape for a character beyond U+FFFF, because YAML does not join JSON's two halves."""
+    """Returns JSON in which one escape stands for a character beyond U+FFFF, because YAML does not join JSON's two
+    halves."""
     return _HALVES.sub(_joined, json.dumps(value)).replace("\x7f", "\\x7f")
 
 

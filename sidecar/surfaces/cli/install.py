@@ -1,4 +1,4 @@
-"""`sidecar install`: enters sidecar in an agent's list of servers, after showing the change, and takes it out again."""
+"""`sidecar install`: adds sidecar to an agent's list of servers after showing the change, and removes it again."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ROLES = {"+": GOOD, "-": BAD, "@": ASIDE}
 
 
 class Circumstances(NamedTuple):
-    """The machine, the running installation, and what is known of earlier writes."""
+    """The machine, the running installation, and the record of earlier writes."""
 
     machine: Machine
     installation: Installation
@@ -46,18 +46,18 @@ class Circumstances(NamedTuple):
 
     @classmethod
     def here(cls, project: str) -> Circumstances:
-        """Those of this process. Raises ConfigInvalid when the data folder is named badly."""
+        """Returns the circumstances of this process. Raises ConfigInvalid when SIDECAR_HOME is not usable."""
         machine = Machine(sys.platform, Path.home(), os.environ, Path(project))
         return cls(machine, Installation.own(), WriteRecord(data_home(os.environ) / "agents.json"))
 
 
 def install(session: CliSession) -> int:
-    """Runs the command on this machine."""
+    """Runs `sidecar install` on this machine and returns the exit status."""
     return run_install(session, Circumstances.here(session.root))
 
 
 def run_install(session: CliSession, here: Circumstances) -> int:
-    """Lists the agents, or changes the list of one, and returns the exit status."""
+    """Lists the agents, or changes one agent's list of servers, and returns the exit status."""
     if session.args.list:
         rows = [_row(agent, project, here.machine) for agent in AGENTS for project in (False, True)]
         rows = [row for row in rows if row]
@@ -135,7 +135,7 @@ def _nothing_to_do(session: CliSession, place: AgentPlace, where: str) -> str:
 
 
 def _agreed(session: CliSession, where: str) -> bool:
-    """Whether the person wants it: by -y, else asked in a terminal; without one nobody does."""
+    """Whether the person agrees: -y agrees, otherwise the terminal is asked. Without a terminal the answer is no."""
     if session.args.yes:
         return True
     if not session.stdin.isatty():
@@ -163,7 +163,7 @@ def _value(place: AgentPlace, change: Change, written: bool) -> dict[str, Any]:
 
 
 def _not_changed(session: CliSession, place: AgentPlace, program: Program, reason: NotChanged) -> ConfigInvalid:
-    """The error that says why, after the text that a person may put in by hand."""
+    """Returns the error that gives the reason, after showing the text that a person can add by hand."""
     message = f"{shown.place(place.file)} {reason}, so nothing was changed."
     if session.args.remove:
         return ConfigInvalid(message)
@@ -173,7 +173,7 @@ def _not_changed(session: CliSession, place: AgentPlace, program: Program, reaso
 
 
 def _row(agent: Agent, project: bool, machine: Machine) -> dict[str, Any]:
-    """One line of the list; empty for the project's file of an agent that has none."""
+    """One line of the list; empty for the project's file if the agent has no such file."""
     place = place_of(agent, project, machine)
     if place is None and project:
         return {}

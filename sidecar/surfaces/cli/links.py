@@ -7,20 +7,21 @@ import re
 from collections.abc import Mapping
 
 _PROGRAMS = frozenset({"iTerm.app", "WezTerm", "vscode", "ghostty", "rio", "Tabby", "WarpTerminal"})
-"""TERM_PROGRAM of terminals that show links."""
+"""Values of TERM_PROGRAM that terminals with support for links set."""
 _TERMS = re.compile(r"(xterm-(kitty|ghostty)|alacritty|foot|wezterm|contour|rio)(-|$)")
 _OWN_VARIABLES = frozenset({"KITTY_WINDOW_ID", "WT_SESSION", "DOMTERM"})
 _LEAST_VTE = 5000
-"""The version of VTE, the terminal of GNOME, Xfce and others, from which on it has no known fault with links."""
+"""The first version of VTE (the terminal widget of GNOME, Xfce and others) without known faults in links."""
 _LEAST_KONSOLE = 201200
 _IN_BETWEEN = frozenset({"TMUX", "STY"})
-"""A multiplexer passes on the variables of the terminal around it, but not always the links."""
+"""Set by terminal multiplexers, which pass on the variables of the terminal around them, but not always its links."""
 
 
 class Links:
     """Makes links to the files of a workspace, whose folder is `root`, for a terminal on the machine `host`.
 
-    With `lines` a link also names the line, as a fragment. A terminal that does not expect one opens nothing.
+    With `lines` a link also names the line, as a fragment. A terminal that does not expect a fragment would open
+    nothing.
     """
 
     def __init__(self, root: str, host: str, *, lines: bool) -> None:
@@ -30,17 +31,18 @@ class Links:
 
     @classmethod
     def of(cls, env: Mapping[str, str], root: str) -> Links | None:
-        """Returns the links of the terminal that the environment describes; None if it is not known to show any."""
+        """Returns the links for the terminal that the environment describes; None if that terminal is not known to show
+        links."""
         if not root or not _shows_links(env):
             return None
         in_editor = env.get("TERM_PROGRAM") == "vscode"
-        # The editor knows which machine its terminal runs on, and takes a host for the name of a network folder.
+        # The editor knows which machine its terminal runs on, and would take a host name for that of a network folder.
         return cls(root, "" if in_editor else _host(), lines=in_editor or _is_kitty(env))
 
     def around(self, text: str, path: str, line: int) -> str:
-        """Returns the text, which must be safe to print, as a link to a line of a file.
+        """Returns `text`, which must be safe to print, as a link to a line of a file.
 
-        `path` is absolute or relative to the workspace. The text stays as it is if no address can name the file.
+        `path` is absolute or relative to the workspace. The text is returned unchanged if no address can name the file.
         """
         address = self._address(path, line)
         return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\" if address else text
@@ -49,7 +51,7 @@ class Links:
         from urllib.parse import quote
 
         try:
-            # Only letters, digits and a few signs stay as they are, so no name can end the escape sequence.
+            # Only letters, digits and a few signs stay unescaped, so no file name can end the escape sequence.
             whole = quote(os.fsencode(os.path.join(self._root, path)), safe="/")  # noqa: PTH118 - as in the index
         except UnicodeEncodeError:
             return ""

@@ -1,4 +1,4 @@
-"""Where this process's log goes: to a file in the data folder, so that no traceback appears in a person's terminal."""
+"""Sends the log of this process to a file in the data folder, so that no traceback appears in a person's terminal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from sidecar.logs import ShownFormatter
 from sidecar.settings.load import data_home
 
 MAX_BYTES = 1_000_000
-"""A larger log is renamed to `.log.old` before the next record."""
+"""A log file that is larger is renamed to `.log.old` before the next record."""
 
 
 def log_to_file() -> None:
-    """Sends sidecar's warnings and errors to `logs/sidecar.log`; without a usable data folder they are dropped.
+    """Writes sidecar's warnings and errors to `logs/sidecar.log`; without a usable data folder they are dropped.
 
-    The libraries' warnings go to standard error, through `ShownFormatter` because they may quote what a client has
-    sent.
+    Warnings of libraries go to standard error. They may quote what a client sent, so they are formatted by
+    `ShownFormatter`.
     """
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(ShownFormatter())
@@ -31,7 +31,7 @@ def log_to_file() -> None:
 
 
 class LateFile(logging.Handler):
-    """Opens the file for each record, so that no file is made before there is something to log, and none stays open."""
+    """Opens the file for each record, so that no file exists before there is something to log, and none stays open."""
 
     def __init__(self, path: Path, level: int = logging.WARNING) -> None:
         super().__init__(level)
@@ -39,7 +39,8 @@ class LateFile(logging.Handler):
         self.setFormatter(ShownFormatter("%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Appends the record. A file of more than `MAX_BYTES` first becomes `.log.old`, in place of an older one."""
+        """Appends the record. A file of more than `MAX_BYTES` is first renamed to `.log.old`, which replaces an older
+        one."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
@@ -50,4 +51,4 @@ class LateFile(logging.Handler):
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Ignores an error: a log that cannot be written must not stop anything."""
+        """Ignores the error: a log that cannot be written must not stop anything."""

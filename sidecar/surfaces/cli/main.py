@@ -1,6 +1,6 @@
-"""The shell's door: from the words of a command line to an exit status. The code that serves other doors is passed in.
+"""The shell's door: runs a command line and returns its exit status. The code that serves other doors is passed in.
 
-It starts light: the command that needs the tools and the engine imports them.
+The module imports little: the tools and the engine are imported by the commands that need them.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ ServiceSource: TypeAlias = Union["Service", Callable[[Mapping[str, object]], "Se
 
 
 IN_THIS_PROCESS = frozenset({"doctor", "models", "install", "indexes", "prune", "completion", "serve token"})
-"""The commands that are about this installation and not about a workspace."""
+"""The commands that concern this installation and no workspace."""
 
 OF_THE_INDEX = frozenset({"search", "search query", "docs", "symbols", "similar"})
-"""The commands that open the whole index in order to answer."""
+"""The commands that open the whole index to answer."""
 
 LISTING = ("mcp", "serve")
-"""The commands that serve agents. Each tool that they list costs an agent tokens."""
+"""The commands that serve agents. Each listed tool costs an agent tokens."""
 
 
 class Serving(NamedTuple):
-    """Where `serve` listens and how it says so. An empty `token_file` means a new file, which is removed at the end.
-    `sharing` is set for a server for a group."""
+    """Where `serve` listens and how it reports that. If `token_file` is empty, a new file is made and removed at the
+    end. `sharing` is set only for a server for a group."""
 
     workspace: str
     host: str
@@ -53,19 +53,20 @@ class Serving(NamedTuple):
 
 
 class DaemonDoor(Protocol):
-    """The one process per user that has indexes open. `asked` holds workspace, flags, toolsets and unset_toolsets."""
+    """The daemon, as the command line uses it. `asked` holds workspace, flags, toolsets and unset_toolsets."""
 
     def pipe(self, kind: str, **asked: Any) -> int | None:
-        """Serves an editor (lsp) or an agent (mcp) through the daemon; None when it cannot be reached."""
+        """Serves an editor (lsp) or an agent (mcp) through the daemon and returns the exit status; None if the daemon
+        cannot be reached."""
 
     def serve(self, serving: Serving, **asked: Any) -> int | None:
-        """Serves scripts through the daemon; None when it cannot be reached."""
+        """Serves scripts through the daemon and returns the exit status; None if the daemon cannot be reached."""
 
     def tools(self, of_large_index: bool, quiet: bool, **asked: Any) -> Tools | None:
         """Returns the daemon's tools, or None when no daemon runs.
 
-        With `of_large_index` a daemon is started where the workspace's index is a large one, and said so unless
-        `quiet`.
+        With `of_large_index` a daemon is started if the workspace's index is a large one; a notice says so unless
+        `quiet` is set.
         """
 
     def command(self, action: str, as_json: bool, lines: int, ready_fd: int | None, out: TextIO) -> int:
@@ -73,10 +74,10 @@ class DaemonDoor(Protocol):
 
 
 class Doors(NamedTuple):
-    """The other surfaces, which the command line starts. Each returns the exit status when its client is gone.
+    """The other surfaces, which the command line starts. Each returns the exit status when its client has left.
 
-    `lsp_tcp` takes the host, the port and the token file (empty: a new one). `daemon` is None where there are no
-    daemons, as in tests.
+    `lsp_tcp` takes the host, the port and the token file (empty: a new one). `daemon` is None if no daemon can be used,
+    as in tests.
     """
 
     lsp_stdio: Callable[[ServiceSource], int]
@@ -229,8 +230,8 @@ def _daemon(args: argparse.Namespace, doors: Doors, out: TextIO) -> int:
 
 
 def _standalone(args: argparse.Namespace) -> bool:
-    """Whether everything stays in this process: by option, in CI, where no process may be left running, and a server
-    for a group, which must not depend on one person's daemon."""
+    """Whether everything runs in this process: with `--standalone`; in CI, which must leave no process running; and for
+    a group's server, which must not depend on one person's daemon."""
     return bool(args.standalone) or _is_ci() or bool(args.command == "serve" and args.share)
 
 
@@ -249,7 +250,7 @@ def _flags(args: argparse.Namespace) -> dict[str, object]:
 def _offered(args: argparse.Namespace) -> dict[str, Any]:
     """Returns which tools are offered.
 
-    Agents get the default, because each listed tool costs tokens. Editors and people at a shell may call any tool.
+    Agents get the default set, because each listed tool costs tokens. Editors and people at a shell may call any tool.
     """
     if args.command in LISTING:
         return {}
@@ -268,7 +269,7 @@ def _make_service(
     problems = load_settings(None, None, {}, {}, flags).problems
     if problems:
         raise ConfigInvalid(" ".join(problems))
-    # Where CI is set, whoever started this process is the only person there is.
+    # In CI, nobody but the user who started this process can answer or decide.
     for_user = args.command in LISTING and _is_ci()
     return make_service(flags=flags, editor=editor, for_user=for_user, goes_on=goes_on, **_offered(args))
 
@@ -280,7 +281,8 @@ def _log() -> None:
 
 
 def _resolve_paths(args: argparse.Namespace) -> None:
-    """Makes what was typed mean the same in every process. Raises WorkspaceNotFound and InvalidParams."""
+    """Makes the typed paths absolute, so that they mean the same in every process. Raises WorkspaceNotFound and
+    InvalidParams."""
     if args.workspace is not None:
         from sidecar.parts.paths import path_here
 
@@ -317,7 +319,7 @@ def _serving(args: argparse.Namespace, streams: tuple[TextIO, TextIO, TextIO]) -
 
 
 def _token_file(args: argparse.Namespace) -> str:
-    """Returns the token file that was named before or after the command; empty when none was named."""
+    """Returns the token file that was named before or after the command; empty if none was."""
     return getattr(args, "token_file", None) or args.own_token_file or ""
 
 
@@ -329,9 +331,9 @@ def _address(text: str) -> tuple[str, int]:
 
 
 class _Report:
-    """Says on standard error why a command line failed. Called with the error, it returns the exit status.
+    """Reports on standard error why a command line failed. Called with the error, it returns the exit status.
 
-    It knows of the command line only what holds also for one that makes no sense.
+    It is made before the command line is parsed, so it also reports a command line that cannot be parsed.
     """
 
     def __init__(self, stderr: TextIO, as_json: bool, quiet: bool) -> None:

@@ -1,4 +1,5 @@
-"""The command line's grammar: every command, its options and its manual. Runs nothing; standard library only."""
+"""The command line's grammar: every command, its options and its manual. It runs nothing and uses only the standard
+library."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ examples:
 class Command(NamedTuple):
     """One command: its line in the list, its manual, its examples, and the function that adds its options.
 
-    Written here are the commands that are no tools. `replaces`: an option everywhere that means something else here.
+    `_OWN_COMMANDS` are those that run no tool. `replaces` names a common option that means something else in this
+    command.
     """
 
     name: str
@@ -81,7 +83,8 @@ TOKEN_FILE_HELP = "with --tcp: the file that holds the token; created if missing
 
 
 class UsageError(InvalidParams):
-    """The words do not make a command line. `usage` is what argparse shows above such a message; it may be empty."""
+    """The words are not a valid command line. `usage` is the line that argparse shows above such a message; it may be
+    empty."""
 
     def __init__(self, detail: str, usage: str = "") -> None:
         super().__init__(detail)
@@ -90,19 +93,19 @@ class UsageError(InvalidParams):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Raises UsageError, which says what was perhaps meant."""
+        """Raises UsageError, with a suggestion if a known word is close."""
         raise UsageError(message + (_meant(message) or f"; {self.prog} -h says how."), self.format_usage())
 
 
 class _Version(argparse.Action):
-    """Prints the version. It is looked up only then, because a checkout has to ask git."""
+    """Prints the version, which is looked up only when it is asked for, because a checkout has to ask git."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, facts: Facts, help: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help=help)
         self._facts = facts
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Prints it and ends the program."""
+        """Prints the version and ends the program."""
         from sidecar.surfaces.cli.version import version_text
 
         print(shown.visible(version_text(self._facts)))
@@ -113,13 +116,14 @@ _WRONG_CHOICE = re.compile(r"invalid choice: (\S+) \(choose from (.*)\)", re.DOT
 
 
 def _meant(message: str) -> str:
-    """What a choice that argparse refuses was perhaps meant to be, as the end of a sentence."""
+    """Suggests, as the end of a sentence, a valid choice that is close to the one argparse refused; empty if none
+    is."""
     refused = _WRONG_CHOICE.search(message)
     return did_you_mean(refused[1].strip("'"), re.findall(r"[\w-]+", refused[2])) if refused else ""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean KNOWN?` for the end of a sentence; empty if nothing is close."""
+    """Returns `; did you mean KNOWN?` for the end of a sentence; empty if no known word is close."""
     from difflib import get_close_matches
 
     nearest = get_close_matches(word, list(known), n=1, cutoff=0.7)
@@ -127,7 +131,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Returns what the words of a command line say; prints help and raises SystemExit if they ask for it.
+    """Parses the words of a command line; prints the help and raises SystemExit if they ask for it.
 
     Raises UsageError.
     """
@@ -144,7 +148,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _no_command(words: Sequence[str]) -> UsageError:
-    """Says what `words`, whose first is no command, was perhaps meant to be."""
+    """Returns an error for `words`, the first of which is no command, with a suggestion if a command is close."""
     first, second = words[0], next((word for word in words[1:] if not word.startswith("-")), "")
     inner = {name.partition(" ")[2]: name for name in COMMANDS if name.startswith(f"{first} ")}
     if not inner:
@@ -167,7 +171,7 @@ def _unknown_words(unknown: Sequence[str], command: str | None) -> UsageError:
 
 
 def _options_of(command: str | None) -> str:
-    """A text that names every option that may stand in a command's line."""
+    """Returns a text that names every option that the command accepts."""
     if command is None:
         return build_parser().format_help()
     parser, facts = _Parser(), shell_facts()
@@ -180,7 +184,7 @@ def _options_of(command: str | None) -> str:
 def build_parser(argv: Sequence[str] = (), facts: Facts | None = None) -> argparse.ArgumentParser:
     """Returns the whole grammar, or that of the one command that `argv` names: building all of it takes 10 ms.
 
-    `facts` stands in for `shell_facts()` while that is being generated.
+    `facts` replaces `shell_facts()` while `shell.json` itself is generated.
     """
     facts = shell_facts() if facts is None else facts
     named = named_command(argv)
@@ -214,7 +218,7 @@ def build_parser(argv: Sequence[str] = (), facts: Facts | None = None) -> argpar
 
 
 def add_common_options(parser: argparse.ArgumentParser, facts: Facts, suppress: bool, without: str = "") -> None:
-    """Adds the options that may stand before or after the command, but the one called `without`."""
+    """Adds the options that may stand before or after the command, except the one called `without`."""
     settings = {key: help_of(field) for key, field in facts["settings"].items()}
     group = parser.add_argument_group("options everywhere")
     unset = argparse.SUPPRESS if suppress else None
@@ -244,14 +248,14 @@ _TAKE_A_VALUE = frozenset(
 
 
 def join_commands(argv: Sequence[str]) -> list[str]:
-    """Joins `search index` and `search query` into one word each, if the two words stand next to each other."""
+    """Joins the two words of a command such as `search index` into one, if they stand next to each other."""
     at = _command_at(argv)
     pair = " ".join(argv[at : at + 2])
     return [*argv[:at], pair, *argv[at + 2 :]] if pair in _TWO_WORDS else list(argv)
 
 
 def named_command(argv: Sequence[str]) -> str | None:
-    """Returns the name of the command in these arguments; None without one, or when help on all is wanted."""
+    """Returns the name of the command in these arguments; None if they name none or ask for help on all commands."""
     at = _command_at(argv)
     if at >= len(argv) or not {"-h", "--help", "--version"}.isdisjoint(argv[:at]):
         return None
@@ -495,12 +499,12 @@ _OWN_COMMANDS: tuple[Command, ...] = (
 )
 
 COMMANDS = (*(command.name for command in TOOL_COMMANDS), *(command.name for command in _OWN_COMMANDS))
-"""The names of all commands, in the order in which they are listed."""
+"""The names of all commands, in the order of the list."""
 _TWO_WORDS = frozenset(name for name in COMMANDS if " " in name)
 
 
 def command_named(name: str, facts: Facts) -> Command:
-    """Returns a command, whose words about tools are those in `facts`."""
+    """Returns the command called `name`, with the texts about tools taken from `facts`."""
     for command in TOOL_COMMANDS:
         if command.name == name:
             summary, manual = summary_of(command, facts), manual_of(command, facts)

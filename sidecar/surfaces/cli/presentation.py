@@ -1,7 +1,7 @@
-"""What only a shell has: short flags, positional arguments, and what a command's manual adds to the tool's own words.
+"""What only a shell has: short flags, positional arguments, and what a command's manual adds to the tool's description.
 
-Everything else that a command says of a tool (names, help, values, defaults) comes from its `ToolSpec`, by way of
-`shell.json`. A parameter that is not in the table is an option of its own name.
+Everything else that a command says about a tool (names, help, values, defaults) comes from its `ToolSpec`, by way of
+`shell.json`. A parameter that is not in the table becomes an option of the same name.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 
 class Argument(NamedTuple):
-    """How the shell takes one parameter of a tool. Empty fields follow from the parameter.
+    """How the shell accepts one parameter of a tool. Empty fields are derived from the parameter.
 
-    `position`: `one` or `needed` takes one word, `words` joins all words to one text, `each` takes every word as an
-    entry, or as a call of its own if the parameter is no list. `note` is added to the parameter's description.
+    `position`: `one` (optional) and `needed` accept one word, `words` joins all words into one text, and `each` takes
+    every word as an entry, or as a call of its own if the parameter is no list. `note` is added to the parameter's
+    description.
     """
 
     position: str = ""
@@ -26,11 +27,10 @@ class Argument(NamedTuple):
 
 
 class ToolCommand(NamedTuple):
-    """A command that runs tools: the first one, or another if its arguments say so.
+    """A command that runs tools: the first one, or another if its arguments ask for that.
 
-    `summary` is set only where the command does something else than the tool. `manual` follows the tool's first
-    sentence. `has_format`: it has the option `--format`. `flags` are
-    switches that the tool does not know, each with its help.
+    `summary` is set only if the command does something else than the tool. `manual` follows the tool's first sentence.
+    `has_format`: it has the option `--format`. `flags` are switches that the tool does not know, each with its help.
     """
 
     name: str
@@ -56,9 +56,10 @@ _SEARCH = {
 
 
 def _group(name: str, *commands: tuple[str, str, str], arguments: Mapping[str, Argument]) -> Iterator[ToolCommand]:
-    """The commands of two words that begin with `name`: for each the second word, the tool and an example.
+    """Yields the commands of two words that begin with `name`: `commands` has the second word, the tool and an example
+    of each.
 
-    `arguments` are those of all of them; one that is named `word.parameter` is of one command only.
+    `arguments` apply to all of them; one that is named `word.parameter` applies to one command only.
     """
     for word, tool, example in commands:
         own = {key: argument for key, argument in arguments.items() if "." not in key}
@@ -229,4 +230,4 @@ WITHOUT_COMMAND: Mapping[str, str] = MappingProxyType(
         "the texts come with the call, as JSON; sidecar call",
     )
 )
-"""Tools without a command of their own, and why. `sidecar call` calls every tool."""
+"""Tools without a command of their own, with the reason. `sidecar call` can call every tool."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Reply(NamedTuple):
-    """What a tool returned, as the shell needs it: the fields, the lines to print and the sentences to say beside them.
+    """What a tool returned, as the shell needs it: the fields, the lines to print and the notes to print beside them.
 
     `declined`: the answer to the tool's question was no.
     """
@@ -37,20 +37,21 @@ class Reply(NamedTuple):
 
 
 class Ask(Protocol):
-    """Takes a question to the person who typed the command."""
+    """Puts a question to the person who typed the command."""
 
     def __call__(self, question: Question) -> Answer:
-        """The person's answer; `nobody` without a terminal."""
+        """Returns the person's answer; `nobody` without a terminal."""
 
     def beside(self, question: Question, places: Sequence[str], other: int) -> Answer | None:
-        """The answer, while the clients `places` are asked too; None when `other`, a file descriptor, can be read."""
+        """Returns the answer, while the clients `places` are asked too; None when the file descriptor `other` becomes
+        readable."""
 
     def withdrawn(self, by: str) -> None:
-        """Says that the client `by` has answered; it is empty if none has."""
+        """Says that the client `by` has answered; `by` is empty if no client has."""
 
 
 class Tools(Protocol):
-    """Calls tools in this process (`OwnTools`) or in the daemon. Both raise only `SidecarError`."""
+    """Calls tools, in this process (`OwnTools`) or in the daemon. Both raise only `SidecarError`."""
 
     def call(
         self,
@@ -76,12 +77,12 @@ class Tools(Protocol):
         whole: bool = False,
         snapshot: str | None = None,
     ) -> Reply:
-        """Brings the index of a workspace up to date; with `whole`, all of it, whatever it was limited to. `snapshot`:
-        see `model.Workspace.refresh`."""
+        """Brings the index of a workspace up to date; with `whole`, all of it, even if it was limited to patterns.
+        `snapshot`: see `model.Workspace.refresh`."""
 
 
 class OwnTools:
-    """Calls tools in this process. `terminal` and `yes` are those of the command that was typed."""
+    """Calls tools in this process. `terminal`: a person can be asked in one. `yes`: the command was given `--yes`."""
 
     def __init__(self, service: Callable[[], Service], terminal: bool, yes: bool) -> None:
         self._service = service
@@ -128,16 +129,18 @@ class CliSession(NamedTuple):
         return Style.of(self.stdout, self.args.no_color, self.root)
 
     def progress(self) -> ProgressBar:
-        """Returns a progress bar on standard error; with `--json` only for a person, because a program reads errors."""
+        """Returns a progress bar on standard error. With `--json` it is shown only in a terminal, because programs read
+        errors there."""
         return ProgressBar(self.stderr, self.args.quiet or (self.args.json and not self.stderr.isatty()))
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> Reply:
-        """Returns the tool's result; the person who typed the command is asked its question. Raises `SidecarError`."""
+        """Returns the tool's result. The person who typed the command is asked the tool's question. Raises
+        `SidecarError`."""
         with self._calling() as call:
             return self.tools.call(tool, arguments, **call)
 
     def call_here(self, tool: ToolSpec, arguments: Mapping[str, object]) -> Reply:
-        """The same as `call`, in this process even if the daemon runs."""
+        """Like `call`, but always in this process, even if the daemon runs."""
         with self._calling() as call:
             return OwnTools(self.make_service, self.stdin.isatty(), bool(self.args.yes)).call(tool, arguments, **call)
 
@@ -158,7 +161,7 @@ class CliSession(NamedTuple):
             }
 
     def agrees(self, title: str, about: Iterable[Line], accept: str, needs_person: bool) -> bool:
-        """Asks the person at the terminal; without one `--yes` agrees, unless a person is needed.
+        """Asks the person at the terminal. Without a terminal, `--yes` agrees unless a person is needed.
 
         `about` is shown before the question, on standard error.
         """
@@ -172,7 +175,7 @@ class CliSession(NamedTuple):
             return asker.asks(title, accept)
 
     def show(self, value: Any, lines: Iterable[Line]) -> None:
-        """Prints `value` as JSON with `--json`, else the lines, each as exactly one line."""
+        """Prints `value` as JSON with `--json`, otherwise the lines, each as exactly one line."""
         if self.args.json:
             write_json(self.stdout, value)
             return
@@ -193,7 +196,8 @@ def write_json(stream: TextIO, value: Any) -> None:
 
 
 class Interrupt:
-    """Whether Ctrl-C was pressed. A second press raises KeyboardInterrupt, and so does one before or in a question."""
+    """Whether Ctrl-C was pressed. A second press raises KeyboardInterrupt; so does a press before or during a
+    question."""
 
     def __init__(self) -> None:
         self._came = threading.Event()
@@ -204,14 +208,14 @@ class Interrupt:
         return self._came.is_set()
 
     def take(self, *_: object) -> None:
-        """Handles the signal."""
+        """Handles SIGINT."""
         if self._asking or self._came.is_set():
             raise KeyboardInterrupt
         self._came.set()
 
     @contextmanager
     def may_raise(self) -> Iterator[None]:
-        """A block in which Ctrl-C raises KeyboardInterrupt at once, also if it was pressed before."""
+        """A block in which Ctrl-C raises KeyboardInterrupt at once, even if it was pressed before."""
         try:
             self._asking = True
             if self._came.is_set():
@@ -223,7 +227,7 @@ class Interrupt:
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """While the block runs, the first Ctrl-C asks the engine to stop where that is safe."""
+    """Within the block, the first Ctrl-C asks the engine to stop at a safe point."""
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():
         yield interrupt

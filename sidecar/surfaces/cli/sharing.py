@@ -1,4 +1,4 @@
-"""What a command line says of a server for a group, and the command that keeps the list of its callers."""
+"""The options of a server for a group, and the command that manages its list of callers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ MOST_AT_ONCE = 1000
 
 
 class Sharing(NamedTuple):
-    """A server for a group. `folders` as typed: `NAME=DIR` or `DIR`. Empty texts stand for what was not given."""
+    """The options of a server for a group. `folders` are as typed: `NAME=DIR` or `DIR`. An option that was not given is
+    an empty text."""
 
     folders: Sequence[str]
     callers_file: str
@@ -31,7 +32,7 @@ class Sharing(NamedTuple):
 
 
 def sharing_of(args: argparse.Namespace) -> Sharing | None:
-    """Returns what `sidecar serve` says of a group; None without `--share`. Raises InvalidParams."""
+    """Returns the group options of `sidecar serve`; None without `--share`. Raises InvalidParams."""
     alone = {
         "--callers": args.callers,
         "--tls-cert": args.tls_cert,
@@ -54,7 +55,7 @@ def sharing_of(args: argparse.Namespace) -> Sharing | None:
     if args.url and not args.url.startswith(("https://", "http://")):
         raise InvalidParams(f"--url takes an address such as https://search.example.org, not {shown.quoted(args.url)}.")
     _in_range("--per-minute", args.per_minute, 1, MOST_PER_MINUTE)
-    _in_range("--at-once", args.at_once, 2, MOST_AT_ONCE)  # a question of a tool is answered by a second request
+    _in_range("--at-once", args.at_once, 2, MOST_AT_ONCE)  # answering a tool's question takes a second request
     return Sharing(
         tuple(args.share),
         args.callers or "",
@@ -107,7 +108,7 @@ def change_callers(session: CliSession) -> int:
 
 
 def _tools(typed: str | None) -> list[str]:
-    """The tools that were named. Raises InvalidParams for one that does not exist."""
+    """Returns the tools that were named. Raises InvalidParams for one that does not exist."""
     from sidecar.tools.callers import EVERY, READING
     from sidecar.tools.registry import ALL_SPECS
 

@@ -1,4 +1,5 @@
-"""What a person sees in the terminal: colours, progress, questions. Decides nothing about the engine."""
+"""What a person sees in the terminal: colours, progress and questions. Nothing here decides anything about the
+engine."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _BAR = "{bar:40} {n_fmt}/{total_fmt} {remaining} {desc}"
 def absent_stream() -> TextIO:
     """Returns a stream in place of a standard stream that was closed before the process began.
 
-    It is empty and discards what is written.
+    It is empty, and discards what is written to it.
     """
     return Path(os.devnull).open("r+", encoding="utf-8")
 
@@ -38,9 +39,9 @@ _COLOURS = {PLACE: "36", STRONG: "1", ASIDE: "2", GOOD: "32", BAD: "31", FOUND: 
 
 
 class Style:
-    """Prints lines with ANSI colours for the roles of their pieces, or without when `on` is false.
+    """Prints lines with ANSI colours for the roles of their pieces, or without colours if `on` is false.
 
-    With `links`, places in files are links.
+    With `links`, places in files become links.
     """
 
     def __init__(self, on: bool, links: Links | None = None) -> None:
@@ -51,14 +52,14 @@ class Style:
     def of(cls, stream: TextIO, no_color: bool, root: str = "") -> Style:
         """Returns a style for this stream, with colours if it is a terminal and nothing forbids them.
 
-        `no_color`, the variable NO_COLOR and TERM=dumb forbid them. Where there are colours, places in the workspace
-        `root` are links, if the terminal is known to show links.
+        `no_color`, the variable NO_COLOR and TERM=dumb forbid them. With colours, places in the workspace `root` become
+        links if the terminal is known to show links.
         """
         on = stream.isatty() and not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         return cls(on, Links.of(os.environ, root) if on else None)
 
     def printed(self, line: Line) -> str:
-        """Returns exactly one line, in which only our own colours control the terminal."""
+        """Returns exactly one line, in which only sidecar's own colours and links control the terminal."""
         pieces = [line] if isinstance(line, str) else line
         if not self.on:
             return _visible("".join(piece if isinstance(piece, str) else piece[1] for piece in pieces))
@@ -82,7 +83,7 @@ def _visible(text: str) -> str:
 
 
 class ProgressBar:
-    """A `Progress`: a bar on a terminal, a line per tenth elsewhere, nothing with `quiet`.
+    """A `Progress`: a bar on a terminal, a line for each tenth elsewhere, nothing with `quiet`.
 
     Use it as a context manager.
     """
@@ -101,7 +102,7 @@ class ProgressBar:
             self._bar.close()
 
     def __call__(self, done: int, total: int, message: str) -> None:
-        """Draws the bar, or prints a line when another tenth is done. Without a total there is nothing to show."""
+        """Draws the bar, or prints a line when another tenth is done. Without a total nothing is shown."""
         if self._quiet or total <= 0:
             return
         if self._stream.isatty():
@@ -115,7 +116,7 @@ class ProgressBar:
         bar, said = self._bar, shown.short(message, _WIDTH)
         is_news = said != bar.desc
         bar.set_description_str(said, refresh=False)
-        # Another total is another piece of work, of which nothing is known yet.
+        # A different total means a different piece of work, whose speed is not known yet.
         if bar.total != total or done < bar.n:
             bar.reset(total)
         bar.update(done - bar.n)
@@ -138,7 +139,8 @@ def _bar(stream: TextIO) -> tqdm[Never]:
 
 
 class Asker:
-    """Asks the person who typed the command: `--yes` typed in a terminal answers, else the terminal, else nobody.
+    """Asks the person who typed the command. With `--yes`, typed in a terminal, the answer is yes; without a terminal
+    it is nobody's.
 
     `interruptible` makes Ctrl-C end the command at once from before a question is shown until it is answered.
     """
@@ -157,7 +159,7 @@ class Asker:
         self._open = False
 
     def __call__(self, question: Question) -> Answer:
-        """The person's answer; `nobody` without a terminal."""
+        """Returns the person's answer; `nobody` without a terminal."""
         if not self._stdin.isatty():
             return "nobody"
         if self._yes:
@@ -165,14 +167,14 @@ class Asker:
         return self._ask(question.title, question.detail, f"{question.accept}? [y/N] ")
 
     def asks(self, title: str, accept: str) -> bool:
-        """Whether the person agrees; asks nothing of one who typed `--yes`."""
+        """Whether the person agrees. A person who typed `--yes` is not asked."""
         return self._yes or self._ask(f"{title} {accept}? [y/N] ") == "accept"
 
     def beside(self, question: Question, places: Sequence[str], other: int) -> Answer | None:
-        """The person's answer, while the clients `places` are asked too.
+        """Returns the person's answer, while the clients `places` are asked too.
 
-        None when `other`, a file descriptor, can be read first. Without a terminal only says where an answer is waited
-        for. Raises `Cancelled` at Ctrl-C.
+        Returns None when the file descriptor `other` is readable before the person answers. Without a terminal it only
+        says which clients are asked, and returns `nobody`. Raises `Cancelled` at Ctrl-C.
         """
         names = " and ".join(shown.quoted(place) if place else "an editor" for place in places)
         where = f"Waiting for an answer in {names}, Ctrl-C to leave"
@@ -191,7 +193,7 @@ class Asker:
             raise Cancelled("The question is withdrawn, and nothing has changed.") from None
 
     def withdrawn(self, by: str) -> None:
-        """Ends the line of an open question, and says who has answered it."""
+        """Ends the line of an open question, and names the client that has answered it."""
         if self._open:
             self._stderr.write("\n" + (shown.line(f"Answered in {shown.quoted(by)}.") + "\n" if by else ""))
             self._open = False
@@ -202,7 +204,7 @@ class Asker:
             return self._read()
 
     def _show(self, *lines: str) -> None:
-        """The answer is typed at the end of the last line."""
+        """Writes the lines without a last line break, because the answer is typed at the end of the last line."""
         self._stderr.write("\n".join(map(shown.line, lines)))
         self._stderr.flush()
 
@@ -215,9 +217,9 @@ class Asker:
 
 
 def _ready(*descriptors: int) -> list[int]:
-    """Waits until one can be read, and returns those that can.
+    """Waits until at least one can be read, and returns those that can.
 
-    It looks up often, because a signal that comes just before a wait begins is only handled when that wait ends.
+    It polls, because Python handles a signal that arrives just before a wait begins only when that wait ends.
     """
     while True:
         ready, _, _ = select.select(descriptors, [], [], _POLL_S)
@@ -226,9 +228,9 @@ def _ready(*descriptors: int) -> list[int]:
 
 
 def silence_stdout() -> None:
-    """Discards what is still buffered for a reader that went away.
+    """Discards what is still buffered for a reader that has gone.
 
-    Otherwise it would raise an error again when the interpreter ends.
+    Otherwise the interpreter would raise the error again when it exits.
     """
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())

@@ -1,7 +1,7 @@
-"""Options of the commands that run tools, made from what the tools' `ToolSpec` says, and read back as their arguments.
+"""Makes the options of the commands that run tools from the tools' `ToolSpec`, and turns parsed options into arguments.
 
-`shell.json` holds what the shell needs of the tools and the settings. It is generated from them, because importing them
-would take longer than a search.
+`shell.json` holds what the shell needs to know about the tools and the settings. It is generated from them, because
+importing them would take longer than a search.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Facts: TypeAlias = Mapping[str, Any]
 
 @cache
 def shell_facts() -> Facts:
-    """Returns what is generated for the shell."""
+    """Returns the content of `shell.json`."""
     facts: Facts = json.loads(Path(__file__).with_name("shell.json").read_text(encoding="utf-8"))
     return facts
 
@@ -33,12 +33,12 @@ def summary_of(command: ToolCommand, facts: Facts) -> str:
 
 
 def manual_of(command: ToolCommand, facts: Facts) -> str:
-    """Returns what the command does: the first tool's own words, then what only the shell has."""
+    """Returns the command's manual: the purpose of its first tool, then what only the shell has."""
     return f"{facts['tools'][command.tools[0]]['purpose']}\n{command.manual}".rstrip()
 
 
 def add_options(parser: argparse.ArgumentParser, command: ToolCommand, facts: Facts) -> None:
-    """Adds an option or a position for every parameter of the command's tools."""
+    """Adds an option or a positional argument for every parameter of the command's tools."""
     for name, field in _parameters(command, facts):
         _add(parser, name, field, command.arguments.get(name, Argument()))
     for flag, text in command.flags:
@@ -49,8 +49,8 @@ def add_options(parser: argparse.ArgumentParser, command: ToolCommand, facts: Fa
 
 
 def arguments_of(command: ToolCommand, args: argparse.Namespace, tool: str, stdin: TextIO) -> dict[str, object]:
-    """Returns the arguments of one of the command's tools, as they were typed; None is what was not. Where several
-    words make one text, a single `-` stands for what `stdin` holds."""
+    """Returns the arguments of one of the command's tools, as they were typed; one that was not typed is None. For a
+    parameter that joins several words, a single `-` stands for the content of `stdin`."""
     given: dict[str, object] = {}
     for name in shell_facts()["tools"][tool]["parameters"]:
         value = getattr(args, name)
@@ -60,7 +60,8 @@ def arguments_of(command: ToolCommand, args: argparse.Namespace, tool: str, stdi
 
 
 def missing_position(command: ToolCommand, given: Mapping[str, object]) -> tuple[str, str]:
-    """Returns the parameter whose words were not typed, and what the manual calls them; empty if there is none."""
+    """Returns the positional parameter that was not typed, and its name in the manual; two empty texts if none is
+    missing."""
     for name, argument in command.arguments.items():
         if argument.position and name in given and not given[name]:
             return name, _metavar(name, {}, argument)
@@ -72,7 +73,7 @@ def _text(words: Sequence[str], stdin: TextIO) -> str | None:
 
 
 def number(text: str) -> object:
-    """Returns a number if the text is one, else the text; the tool itself reports what is wrong with it."""
+    """Returns the text as a number if it is one, otherwise the text: the tool itself reports what is wrong with it."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -90,7 +91,8 @@ def _parameters(command: ToolCommand, facts: Facts) -> Iterator[tuple[str, Mappi
 
 
 def json_value(text: str) -> object:
-    """Returns the value that a text is in JSON, else the text; the tool itself reports what is wrong with it."""
+    """Parses the text as JSON, or returns it as it is if it is not JSON: the tool itself reports what is wrong with
+    it."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError):
@@ -108,7 +110,7 @@ _KINDS: Mapping[str, Callable[[str], object]] = {
 
 
 def _add(parser: argparse.ArgumentParser, name: str, field: Mapping[str, Any], argument: Argument) -> None:
-    """Adds one parameter. Raises ValueError for a type that the shell has no way to take."""
+    """Adds one parameter. Raises ValueError for a type that the shell cannot accept."""
     text = help_of(field, argument)
     metavar = _metavar(name, field, argument)
     if argument.position:
@@ -131,7 +133,7 @@ def _metavar(name: str, field: Mapping[str, Any], argument: Argument) -> str:
 
 
 def help_of(field: Mapping[str, Any], argument: Argument = Argument()) -> str:  # noqa: B008  # immutable
-    """Returns a parameter's description with its range, its default and what only the shell has."""
+    """Returns a parameter's description with its range, its default and what only the shell has to say."""
     text = re.sub(r"(?<!\.)\.$", "", _lower(str(field["description"])))
     choices = [str(choice) for choice in field.get("enum", ())]
     facts = []
@@ -151,5 +153,5 @@ def help_of(field: Mapping[str, Any], argument: Argument = Argument()) -> str:  
 
 
 def _lower(sentence: str) -> str:
-    """Returns the sentence without its capital, unless its first word has more of them."""
+    """Returns the sentence with a small first letter, unless its second letter is a capital too."""
     return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]

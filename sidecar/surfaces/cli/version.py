@@ -12,9 +12,9 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def version_text(facts: Facts, package: Path = _PACKAGE) -> str:
-    """Two lines: `sidecar 1.2.3 (commit 0123456789ab)`, and the models, the default one first.
+    """Returns two lines: `sidecar 1.2.3 (commit 0123456789ab)`, and the models, the default one first.
 
-    Without the commit where nobody knows it.
+    The commit is left out if it is not known.
     """
     commit = _commit(package)
     first = f"sidecar {__version__}" + (f" (commit {commit})" if commit else "")
@@ -22,7 +22,8 @@ def version_text(facts: Facts, package: Path = _PACKAGE) -> str:
 
 
 def _commit(package: Path) -> str:
-    """What the wheel's builder has noted, else what git says of the checkout; empty if neither knows."""
+    """Returns the commit that the wheel's build noted, otherwise the one that git reports for the checkout; empty if
+    neither is known."""
     try:
         return (package / "_commit").read_text(encoding="ascii").strip()
     except (OSError, ValueError):

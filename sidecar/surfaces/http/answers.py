@@ -1,7 +1,7 @@
 """A person's answers, which the caller sends in a header, never in the body with a tool's parameters.
 
 The caller gets each open question under an id that only this process can make. An answer therefore counts only for a
-question that was asked here and shown to a caller, and only once. While an editor is attached, it gets the question.
+question that was asked here and shown to a caller, and only once. While an editor is attached, it is asked instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SAID = frozenset({"accept", "decline", NOBODY})
 
 
 class Answers:
-    """The questions that callers have been shown, and the answers in a request's header."""
+    """The questions that have been shown to callers, and the answers that they send in a header."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -33,7 +33,7 @@ class Answers:
     def given(self, header: str) -> Mapping[str, Answer]:
         """Parses the header: `ID=accept, ID2=decline`, or `nobody`, which is returned under the empty id.
 
-        Raises `InvalidParams`.
+        Raises `InvalidParams` for any other form.
         """
         answers: dict[str, Answer] = {}
         for part in filter(None, (part.strip() for part in header.split(","))):
@@ -46,7 +46,8 @@ class Answers:
         return answers
 
     def brought(self, question: Question, given: Mapping[str, Answer]) -> Answer | None:
-        """Returns the caller's answer to this question if the caller was shown it, else None.
+        """Returns the caller's answer to this question, or None if there is none or the question was never shown to a
+        caller.
 
         An answer counts once.
         """
@@ -60,7 +61,7 @@ class Answers:
     def answer(self, question: Question, given: Mapping[str, Answer]) -> Answer:
         """Raises `RequestFault` 409 with the question.
 
-        Returns `nobody` instead if the caller says that nobody can answer.
+        If the caller says that nobody can answer, returns `nobody` instead.
         """
         if "" in given:
             return given[""]

@@ -1,6 +1,6 @@
-"""The REST application: a POST route per tool, GET routes for the searches, and one way to answer, fail and ask.
+"""The REST application: a POST route for each tool, GET routes for the searches, and one way to answer, fail and ask.
 
-Not here: who may call (`guard.py`), which path calls which tool (`routes.py`), listening (`run.py`).
+Other modules decide who may call (`guard.py`) and which path calls which tool (`routes.py`), and listen (`run.py`).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sidecar.tools.spec import Answer, Question, ToolSpec
 from sidecar.tools.word import AGENT
 
 READING_SECONDS = 120.0
-"""Time limit of a tool that only reads. A tool that writes has none; it runs for as long as the caller waits."""
+"""Time limit of a tool that only reads. A tool that writes runs without a limit, for as long as the caller waits."""
 CLIENT_GONE = 499
 """Status of the response when the caller has closed the connection. Nobody reads it."""
 
@@ -65,7 +65,7 @@ def make_app(
 
     `mcp` is an ASGI application for /mcp; its lifespan is entered with this application's. `sessions` is this process's
     registry, if it has other doors too. `names` are the caller's workspaces on a server for a group; `workspace` is
-    then none of them, because each call names its own.
+    then not one of them, because each call names its own.
     """
     endpoints = _Endpoints(service, workspace, reading_seconds, body_seconds, sessions or Sessions(), names)
     routes = [

@@ -17,13 +17,14 @@ MAX_BYTES = 16 * 1024**2
 MAX_SECONDS = 30.0
 """Time in which the body must arrive."""
 _DRAINED = 8
-"""Up to this many times `MAX_BYTES` is read and discarded, so that a client that is still sending can read the 413."""
+"""Up to this many times `MAX_BYTES` are read and discarded, so that a client that is still sending can read the 413."""
 
 
 async def read_arguments(request: Request, seconds: float = MAX_SECONDS) -> dict[str, Any]:
-    """Returns the JSON object in the body; an empty one when there is no body.
+    """Returns the JSON object in the body; an empty one if there is no body.
 
-    Raises `RequestFault` (408 when the body does not arrive within `seconds`, 413, 415) and `InvalidParams`.
+    Raises `RequestFault` (408 if the body does not arrive within `seconds`, 413 if it is too large, 415 if it is not
+    JSON) and `InvalidParams`.
     """
     try:
         async with asyncio.timeout(seconds):

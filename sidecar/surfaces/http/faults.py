@@ -1,6 +1,6 @@
-"""What can be wrong with a request before a tool is called, and how every failure is spelt.
+"""The faults of a request that are found before a tool is called, and the form of every failure.
 
-Not here: what can be wrong with a tool's parameters or with the index (`sidecar/errors.py`).
+`sidecar/errors.py` has the errors in a tool's parameters and of the index.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RequestFault(Exception):
         self.headers = dict(headers or {})
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the body, spelt like a tool's error."""
+        """Returns the body, in the form of a tool's error."""
         body = {"code": self.code, "userMessage": self.message}
         return {**body, "detail": self.detail} if self.detail else body
 
@@ -59,7 +59,7 @@ def foreign(header: str) -> RequestFault:
 
 
 def too_many() -> RequestFault:
-    """503: as many connections as may be served are open."""
+    """503: the maximum number of connections is open."""
     return RequestFault(
         503,
         "TOO_MANY_CONNECTIONS",
@@ -69,7 +69,7 @@ def too_many() -> RequestFault:
 
 
 def too_often(seconds: int) -> RequestFault:
-    """429: the caller has asked too much, and may ask again after these seconds."""
+    """429: the caller has used up its requests; it may try again after this many seconds."""
     return RequestFault(
         429,
         "TOO_MANY_REQUESTS",
@@ -80,7 +80,7 @@ def too_often(seconds: int) -> RequestFault:
 
 
 def token_in_url() -> RequestFault:
-    """400: the address holds a token, which proxies and histories keep."""
+    """400: the address contains a token, which proxies and browser histories would keep."""
     return RequestFault(
         400,
         "TOKEN_IN_URL",
@@ -90,7 +90,7 @@ def token_in_url() -> RequestFault:
 
 
 def no_such_path(path: str) -> RequestFault:
-    """404: no route has this path, or only tools that are not enabled have it."""
+    """404: no route has this path, or only tools that are not enabled do."""
     said = f"There is nothing at {shown.quoted(path)}."
     toolset = toolset_of(lambda tool: path in tool.rest)
     advice = not_enabled(path, toolset) if toolset else "GET /openapi.json lists what there is."
@@ -98,7 +98,7 @@ def no_such_path(path: str) -> RequestFault:
 
 
 def wrong_method(method: str, headers: Mapping[str, str]) -> RequestFault:
-    """405: the route has other methods."""
+    """405: the route accepts other methods only."""
     allowed = headers.get("Allow") or headers.get("allow") or "another method"
     return RequestFault(
         405, "METHOD_NOT_ALLOWED", f"{shown.short(method)} is not allowed here.", f"Use {allowed}.", headers
@@ -138,7 +138,7 @@ def unanswered(question: Question, answer_id: str) -> RequestFault:
 
 
 ANSWER_HEADER = "Sidecar-Answer"
-"""The request header that brings a person's answer."""
+"""The request header that carries a person's answer."""
 
 
 class _Unanswered(RequestFault):

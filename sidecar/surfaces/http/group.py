@@ -1,8 +1,8 @@
-"""One address for a group: who calls decides which workspaces and tools there are.
+"""One address for a group: the caller decides which workspaces and tools are available.
 
-Each caller has an application of its own, with its own MCP sessions and its own open questions, so that nothing of one
-can be reached with the token of another. An application ends, and what runs in it is cancelled, as soon as its caller
-is removed from the list or gets other rights.
+Each caller has an application of its own, with its own MCP sessions and open questions, so that nothing that belongs to
+one can be reached with another's token. An application ends, and what runs in it is cancelled, as soon as its caller is
+removed from the list or gets other rights.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sidecar.tools.callers import TOKEN, CallerList, GroupCaller
 
 HEALTH, METRICS = "/health", "/metrics"
 LOOK_SECONDS = 1.0
-"""How often the list of callers is looked at while requests run."""
+"""Interval between checks of the list of callers while requests run."""
 LOOPBACK = frozenset({"127.0.0.1", "::1"})
 logger = logging.getLogger("sidecar.group")
 
@@ -31,8 +31,9 @@ logger = logging.getLogger("sidecar.group")
 class Group:
     """The ASGI application around everything on the port of a server for a group.
 
-    `make` returns the application of a caller. `hosts` are the allowed values of Host; None allows every one, since
-    nothing but the token opens anything. `behind_proxy`: whoever connects may be anybody, also from this machine.
+    `make` returns the application of a caller. `hosts` are the allowed values of Host; None allows any, because only a
+    token opens anything. `behind_proxy`: a connection from this machine may come from anybody, so it gets no special
+    rights.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Group:
             end(answered.status or 500)
 
     def _wrong(self, scope: Scope) -> RequestFault | None:
-        """What is wrong with a request whoever makes it."""
+        """Returns the fault of a request that is refused no matter who sends it, or None."""
         if TOKEN.search(scope.get("query_string", b"").decode("latin-1")):
             return token_in_url()
         return None if self._hosts is None else is_named(scope["headers"], self._hosts, (b"https", b"http"))
@@ -96,7 +97,7 @@ class Group:
         return None if given is None else self._among_callers(given)
 
     def _among_callers(self, token: bytes) -> GroupCaller | None:
-        """The caller with this token. While the list cannot be read, there is none."""
+        """Returns the caller with this token. While the list cannot be read, nobody is a caller."""
         try:
             found = self._callers.of_token(token)
             self._unusable = ""
@@ -134,7 +135,7 @@ class Group:
         return not self._behind_proxy and client[0] in LOOPBACK
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """From the start of the server to its end: keeps looking whether a caller is gone."""
+        """Answers the lifespan events of ASGI; between them it closes the applications of callers that are removed."""
         await receive()
         looking = asyncio.create_task(self._look())
         await send({"type": "lifespan.startup.complete"})
@@ -165,7 +166,8 @@ class _Open:
         self._running: set[asyncio.Task[None]] = set()
 
     async def serve(self, scope: Scope, receive: Receive, send: _Answered) -> None:
-        """Serves one request. If the caller is removed meanwhile, it is cancelled, and refused if nothing was sent."""
+        """Serves one request. If the caller is removed before it ends, it is cancelled, and refused if nothing was sent
+        yet."""
         await self._ready.wait()
         task = asyncio.ensure_future(self._app(scope, receive, send))
         self._running.add(task)
@@ -182,7 +184,7 @@ class _Open:
             await refuse(unauthorized(), send)
 
     async def close(self) -> None:
-        """Cancels what runs and ends the application."""
+        """Cancels the running requests and ends the application."""
         for task in self._running:
             task.cancel()
         self._over.set()
@@ -195,11 +197,11 @@ class _Open:
                 self._ready.set()
                 await self._over.wait()
         finally:
-            self._ready.set()  # whoever waits gets the error of an application that could not begin
+            self._ready.set()  # requests that wait then get the error of an application that failed to start
 
 
 class _Answered:
-    """Passes an answer on and remembers its status, 0 before it has begun."""
+    """Passes a response on and remembers its status, which is 0 until the response begins."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

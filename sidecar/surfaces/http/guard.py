@@ -1,7 +1,7 @@
-"""Who may call at all: an ASGI layer around everything on the port, including MCP.
+"""Decides who may call: an ASGI layer around everything on the port, including MCP.
 
 A page in a browser can send requests to this machine, and by DNS rebinding even as if it came from the same site. For
-that reason Host and Origin are checked besides the token. What the request asks for is not examined here.
+that reason Host and Origin are checked besides the token. What a request asks for is not examined here.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 CONNECTION = "sidecar.connection"
-"""Key in the state of a request's scope: the key under which `Admission` knows the connection."""
+"""Key in the state of a request's scope: its value is the key under which `Admission` knows the connection."""
 
 HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
-"""On every response: answers hold source code, which must not be cached, and are never a page."""
+"""Headers of every response: answers hold source code, which must not be cached, and are never a page."""
 
 
 class Guard:
-    """Passes on a request that names this server, comes from no foreign page and brings the token.
+    """Passes on a request that names this server, comes from no foreign page and carries the token.
 
-    `hosts` are the allowed values of Host (such as `127.0.0.1:7777`); an Origin must be one of them behind `http://`.
-    `admission` learns which connections have brought the token.
+    `hosts` are the allowed values of Host (such as `127.0.0.1:7777`); an Origin must be `http://` followed by one of
+    them. `admission` records which connections have shown the token.
     """
 
     def __init__(self, app: App, token: str, hosts: frozenset[str]) -> None:
@@ -65,7 +65,8 @@ class Guard:
 
 
 def is_named(headers: Headers, hosts: Collection[bytes], schemes: Collection[bytes]) -> RequestFault | None:
-    """Returns the fault of a request whose Host is none of `hosts`, or whose Origin is none of them behind a scheme."""
+    """Returns a fault if Host is none of `hosts`, or Origin is not a scheme of `schemes` with one of them; otherwise
+    None."""
     given = _values(headers, b"host")
     if len(given) != 1 or given[0].lower() not in hosts:
         return foreign("Host")
@@ -77,7 +78,8 @@ def is_named(headers: Headers, hosts: Collection[bytes], schemes: Collection[byt
 
 
 def bearer(headers: Headers) -> bytes | None:
-    """Returns the token of a request; None if it has none, or the header more than once."""
+    """Returns the token of a request; None if it has no Authorization header, more than one, or another scheme than
+    Bearer."""
     given = _values(headers, b"authorization")
     if len(given) != 1:
         return None
@@ -90,9 +92,9 @@ def _values(headers: Headers, name: bytes) -> list[bytes]:
 
 
 async def refuse(fault: RequestFault, send: Send) -> None:
-    """Sends the whole response itself, because nothing behind this layer may see a request that was refused.
+    """Sends the whole response itself, because nothing behind this layer may see a refused request.
 
-    The connection is closed after it: a client without the token keeps none.
+    The connection is closed afterwards, so a client without the token keeps none open.
     """
     body = json_bytes(fault.as_dict())
     headers = [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]

@@ -1,4 +1,4 @@
-"""How much one caller may ask of a server: requests a minute, and requests at the same time."""
+"""Limits what one caller may ask of a server: requests a minute, and requests at the same time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AT_ONCE = 16
 
 
 class CallerLimits:
-    """Counts the requests of each caller. Lives on the event loop.
+    """Counts the requests of each caller (token bucket). Lives on the event loop.
 
     Each caller has a bucket of `per_minute` requests that fills evenly, so a burst is possible after a pause.
     """
@@ -28,7 +28,8 @@ class CallerLimits:
         self._running: Counter[str] = Counter()
 
     def wait(self, caller: str) -> int:
-        """Takes one request out of the caller's bucket and returns 0; if it may not come now, the seconds to wait."""
+        """Takes one request from the caller's bucket and returns 0; if none may be made now, returns the seconds to
+        wait."""
         if self._running[caller] >= self._at_once:
             return 1
         now = self._now()
@@ -42,7 +43,7 @@ class CallerLimits:
 
     @contextmanager
     def running(self, caller: str) -> Iterator[None]:
-        """Counts a request as long as it runs."""
+        """Counts a request for as long as the block runs."""
         self._running[caller] += 1
         try:
             yield

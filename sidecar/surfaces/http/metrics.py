@@ -1,4 +1,4 @@
-"""What a server for a group counts, in Prometheus' text format. No workspace, path or query is ever in it."""
+"""The counters of a server for a group, in Prometheus' text format. They never contain a workspace, path or query."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """The numbers of one server since it was started. Lives on the event loop.
+    """The numbers of one server since its start. Lives on the event loop.
 
-    Names of callers consist of letters, digits, dots, hyphens and underscores, so a label needs no escapes.
+    Names of callers consist of letters, digits, dots, hyphens and underscores, so labels need no escaping.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -24,11 +24,11 @@ class Metrics:
         self._refused: Counter[int] = Counter()
 
     def refused(self, status: int) -> None:
-        """Counts a request of nobody who is known."""
+        """Counts a request that was refused before its caller was known."""
         self._refused[status] += 1
 
     def begin(self, caller: str) -> Callable[[int], None]:
-        """Counts a request of a caller; call the result with the status of the response when it ends."""
+        """Counts a request as running. The result must be called with the response's status when the request ends."""
         began = self._now()
         self._running[caller] += 1
 
@@ -40,7 +40,7 @@ class Metrics:
         return end
 
     def text(self, only: str | None = None) -> str:
-        """All numbers; with `only`, those of this caller alone."""
+        """Returns all numbers as text; with `only`, those of this caller alone."""
         return "\n".join(self._lines(only)) + "\n"
 
     def _lines(self, only: str | None) -> Iterator[str]:

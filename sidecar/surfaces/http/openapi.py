@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document, derived from the tools: served at /openapi.json and stored as docs/openapi.json.
 
-It needs no web library. Not here: the paths (`routes.py`), the answers (`app.py`).
+It needs no web library. `routes.py` has the paths, `app.py` the answers.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _get(path: str, tool: ToolSpec, statuses: list[int]) -> dict[str, Any]:
 
 
 def _query_schema(field: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the schema of a query parameter: that of a text if the parameter can be one, else its own.
+    """Returns the schema of a query parameter: the text alternative if the parameter has one, otherwise its own schema.
 
     A list is sent by repeating the name.
     """
@@ -150,7 +150,8 @@ def _responses(tool: ToolSpec, statuses: list[int]) -> dict[str, Any]:
 
 
 def _failures(statuses: list[int]) -> Iterator[tuple[str, Any]]:
-    """Yields a response for each status, in sidecar's own spelling and in that of a family that has one of its own."""
+    """Yields two responses for each status: in sidecar's own form, and in the form of tool families that have their
+    own."""
     for status in statuses:
         said = ASKS if status == CONFLICT else REQUEST_FAULTS.get(status, "The tool failed; the body says why.")
         for kind, body in ((OWN, {"$ref": "#/components/schemas/Error"}), (FAMILY, {"type": "object"})):
@@ -169,9 +170,9 @@ def _own_paths() -> Iterator[tuple[str, Any]]:
 
 
 def _schemas(tool: ToolSpec) -> dict[str, Any]:
-    """Returns the tool's schemas by name, including the ones they share.
+    """Returns the tool's schemas by name, including those that they share.
 
-    Raises ValueError when one name stands for two schemas.
+    Raises ValueError if one name stands for two different schemas.
     """
     found: dict[str, Any] = {}
     for name, schema in {tool.params.__name__: tool.input_schema(), **tool.result_schemas()}.items():

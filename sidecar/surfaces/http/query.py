@@ -10,7 +10,7 @@ from sidecar.errors import InvalidParams
 from sidecar.tools.spec import ToolSpec
 
 SHORT = {"q": "query"}
-"""Short names that a query string may use for a parameter, unless the tool has a parameter of the short name."""
+"""Short names that a query string may use for a parameter, unless the tool itself has a parameter of that name."""
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -18,7 +18,7 @@ _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 def arguments_of(tool: ToolSpec, pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
     """Returns the parameters; a repeated name becomes a list.
 
-    Text that is not a value of the parameter's type stays text, and the tool refuses it. Raises `InvalidParams` when a
+    Text that is not a value of the parameter's type stays text, and the tool refuses it. Raises `InvalidParams` if a
     parameter is given under both of its names.
     """
     schema = tool.input_schema()["properties"]
@@ -36,7 +36,7 @@ def arguments_of(tool: ToolSpec, pairs: Iterable[tuple[str, str]]) -> dict[str, 
 
 
 def shown_name(name: str) -> str:
-    """Returns the name of a parameter in a query string."""
+    """Returns the name that the documentation shows for a parameter in a query string."""
     return next((short for short, full in SHORT.items() if full == name), name)
 
 

@@ -24,20 +24,21 @@ from sidecar.surfaces.loopback.listening import accept
 from sidecar.surfaces.loopback.peers import peer_of
 
 Application: TypeAlias = Guard | Group
-"""What serves a port: both know which connections have shown a token."""
+"""The applications that can be served on a port: both know which connections have shown a token."""
 
 ENDING_SECONDS = 3
-"""Requests in flight get this long to end; then they are cancelled."""
+"""Requests in flight have this long to end; then they are cancelled."""
 MAX_HEAD_BYTES = 320 * 1024
-"""Room for a query of 20,000 characters in an address, where a character may take twelve bytes."""
+"""Limit of a request's head. It fits a query of 20,000 characters in the address, where a character may take twelve
+bytes."""
 HANDSHAKE_SECONDS = 10.0
-"""Time in which a client must have begun TLS."""
+"""Time in which a client must complete the TLS handshake."""
 KEEP_ALIVE_SECONDS = 30
 """A connection without requests is closed after this time."""
 
 
 def hosts_of(listener: socket.socket) -> frozenset[str]:
-    """Returns the values of Host that mean this server."""
+    """Returns the values of Host that name this server."""
     address, port = listener.getsockname()[:2]
     names = {"127.0.0.1", "localhost", "[::1]", f"[{address}]" if ":" in address else address}
     return frozenset({f"{name}:{port}" for name in names} | (names if port == 80 else set()))
@@ -50,7 +51,7 @@ def url_of(listener: socket.socket, scheme: str = "http") -> str:
 
 
 def run(app: Application, listener: socket.socket, ready: Callable[[], None], tls: ssl.SSLContext | None = None) -> int:
-    """Serves until SIGTERM or SIGINT and returns 0, because that is how such a server is meant to end.
+    """Serves until SIGTERM or SIGINT, then returns 0, since that is the normal end of such a server.
 
     `ready` is called once signals are handled; the listener has accepted connections before.
     """
@@ -60,11 +61,12 @@ def run(app: Application, listener: socket.socket, ready: Callable[[], None], tl
 
 
 def tls_of(certificate: str, key: str) -> ssl.SSLContext:
-    """Returns TLS 1.2 or newer with the certificates in a PEM file and their key. Raises `ConfigInvalid`."""
+    """Returns a context for TLS 1.2 or newer, with the certificates in a PEM file and their key. Raises
+    `ConfigInvalid`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        # A key with a passphrase would be asked for at the server's terminal.
+        # The empty password keeps OpenSSL from asking for a passphrase at the server's terminal.
         context.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:
         raise ConfigInvalid(
@@ -104,7 +106,8 @@ async def _serve(
 
 
 class _Server(uvicorn.Server):
-    """Accepts connections itself, because uvicorn would count connections with and without the token together.
+    """Accepts connections itself, because uvicorn's own limit would count connections with and without the token
+    together.
 
     It leaves signals to `_on_signals`: uvicorn raises them again when it ends, which would kill the process.
     """
@@ -149,13 +152,13 @@ class _Server(uvicorn.Server):
             with contextlib.suppress(OSError):  # the client has closed it already
                 await asyncio.get_running_loop().connect_accepted_socket(lambda: made, connection)
             return
-        # A handshake may take long, and the next connection must not wait for it.
+        # A handshake may take long, and must not delay the next connection.
         shaking = asyncio.create_task(self._shake_hands(made, connection, self._tls))
         self._shaking.add(shaking)
         shaking.add_done_callback(self._shaking.discard)
 
     async def _shake_hands(self, made: _Connection, connection: socket.socket, tls: ssl.SSLContext) -> None:
-        """Begins TLS. Until the token has come, the connection counts as one that nobody knows."""
+        """Completes the TLS handshake. The connection counts as one that has not shown the token."""
         task = asyncio.current_task()
 
         def turn_away() -> None:
@@ -177,7 +180,7 @@ class _Server(uvicorn.Server):
 
 
 class _Connection(H11Protocol):
-    """One connection, which puts itself into the scope of each of its requests for `Guard`."""
+    """One connection. It puts itself into the scope of each of its requests, where `Guard` and `Group` find it."""
 
     def __init__(
         self, config: uvicorn.Config, state: ServerState, app_state: dict[str, Any], admission: Admission
@@ -195,7 +198,8 @@ class _Connection(H11Protocol):
 
 
 def _on_signals(server: uvicorn.Server) -> None:
-    """The first signal ends the server; a second one makes it end without waiting for requests in flight."""
+    """Handles SIGTERM and SIGINT: the first ends the server; a second ends it without waiting for requests in
+    flight."""
 
     def tell() -> None:
         server.force_exit = server.should_exit

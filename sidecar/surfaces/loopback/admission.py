@@ -1,7 +1,7 @@
 """Limits the connections whose clients have not shown the token yet.
 
-They are few, they are closed after a short time, and they never take the place of an admitted client. Everything runs
-on the event loop. Not here: what a token is (`token.py`), and how a client shows it in each protocol.
+Their number is limited, they are closed after a short time, and they never take the place of an admitted client.
+Everything runs on the event loop. `token.py` makes the token; each protocol decides how a client shows it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
 MOST_UNKNOWN = 64
-"""Connections that may wait for their client to show the token."""
+"""Maximum number of connections whose clients have yet to show the token."""
 MOST_ADMITTED = 256
-"""Connections that may be served at a time."""
+"""Maximum number of connections that are served at a time."""
 SECONDS = 10.0
 """A connection is closed when its client has not shown the token within this time."""
 
@@ -42,9 +42,9 @@ class Admission:
         self._admitted: set[Hashable] = set()
 
     def arrive(self, key: Hashable, peer: str, close: Callable[[], None]) -> None:
-        """Registers a new connection from this peer; `close` ends it when it is turned away.
+        """Registers a new connection from this peer; `close` is called if the connection is turned away.
 
-        One that is registered already keeps its time: only how it is closed changes.
+        If the key is registered already, its deadline stays and only `close` is replaced.
         """
         if key in self._waiting:
             self._waiting[key] = self._waiting[key]._replace(close=close)
@@ -57,7 +57,7 @@ class Admission:
     def admit(self, key: Hashable) -> bool:
         """Records that the connection's client has shown the token.
 
-        Returns False when as many connections as may be served are being served. Returns True for a key that is already
+        Returns False if the maximum number of connections is being served. Returns True for a key that is already
         admitted, and for one that never arrived.
         """
         if key in self._admitted or key not in self._waiting:

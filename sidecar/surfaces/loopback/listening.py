@@ -18,9 +18,9 @@ from sidecar.errors import InvalidParams
 WANTED_DESCRIPTORS = 8192
 """The limit on open descriptors that this process asks the system for."""
 RESERVED_DESCRIPTORS = 256
-"""Descriptors that no connection gets: the index opens its files with them.
+"""Descriptors that no connection gets, so that the index can open its files.
 
-It is a quarter of the limit where the system grants few descriptors.
+If the system grants few descriptors, a quarter of the limit is reserved instead.
 """
 RETRY_SECONDS = 1.0
 logger = logging.getLogger("sidecar.listening")
@@ -29,9 +29,9 @@ logger = logging.getLogger("sidecar.listening")
 def listening(option: str, host: str, port: int, *, elsewhere: str = "") -> socket.socket:
     """Returns a non-blocking socket that already accepts connections.
 
-    Port 0 takes a free port. `option` is the command-line option that named the host; error messages quote it.
-    `elsewhere`: what is missing before other machines may connect, as the end of a sentence; `yes` if nothing is.
-    Raises `InvalidParams` for an address that is not a loopback address, and when the socket cannot listen.
+    Port 0 chooses a free port. `option` is the command-line option that named the host; error messages quote it.
+    `elsewhere` names, as the end of a sentence, what is missing before other machines may connect; `yes` allows them.
+    Raises `InvalidParams` for an address that may not be used, and if the socket cannot listen.
     """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
@@ -78,7 +78,7 @@ async def accept(listener: socket.socket, take: Callable[[socket.socket], Awaita
 def most_descriptors() -> int:
     """Returns how many descriptors may be in use when a connection is accepted.
 
-    Raises this process's limit to `WANTED_DESCRIPTORS` where the system permits it.
+    Raises this process's limit to `WANTED_DESCRIPTORS` if the system permits it.
     """
     try:
         import resource

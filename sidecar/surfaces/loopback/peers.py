@@ -1,6 +1,6 @@
-"""Finds the user who has connected to a loopback port.
+"""Finds out which user has connected to a loopback port.
 
-All users share the same addresses there, so the kernel is asked for the owner of the other socket (Linux sock_diag).
+All users have the same address there, so the kernel is asked for the owner of the other socket (Linux sock_diag).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UID_AT = _HEADER.size + 64
 def peer_of(connection: Any) -> str:
     """Returns the user at the other end of a connected TCP socket, as text.
 
-    Returns the address where the system does not say which user it is.
+    Returns the address if the system does not say which user it is.
     """
     try:
         user = _user(connection)
@@ -33,7 +33,7 @@ def peer_of(connection: Any) -> str:
 
 
 def _user(connection: Any) -> int:
-    """Asks Linux for the user id that owns the socket at the other end. Raises OSError where Linux gives no answer."""
+    """Asks Linux for the user id that owns the socket at the other end. Raises OSError if Linux gives no answer."""
     ours, theirs = connection.getsockname(), connection.getpeername()
     ends = struct.pack("!HH", theirs[1], ours[1]) + _packed(connection, theirs) + _packed(connection, ours)
     asked = _ASKED.pack(connection.family, socket.IPPROTO_TCP, 0, 0, _EVERY_STATE) + ends + _NO_COOKIE

@@ -19,7 +19,7 @@ _PRIVATE = 0o600
 
 
 class TokenFile:
-    """A token and the file that holds it. `own` says whether the file was made for this process alone."""
+    """A token and the file that holds it. `own`: the file was made for this process alone."""
 
     def __init__(self, path: Path, token: str, *, own: bool) -> None:
         self.path = path
@@ -33,7 +33,7 @@ class TokenFile:
 
 
 def of(file: str, port: int) -> TokenFile:
-    """Returns the token in `file`, or a new token for the process that listens on `port` when `file` is empty.
+    """Returns the token in `file`; if `file` is empty, a new token for the process that listens on `port`.
 
     Raises `ConfigInvalid` and `PermissionDenied`.
     """
@@ -43,10 +43,10 @@ def of(file: str, port: int) -> TokenFile:
 
 
 def named(path: Path) -> TokenFile:
-    """Returns the token in this file, and makes the file when it is missing. The file is kept when the process ends.
+    """Returns the token in this file, which is made if it is missing. The file is kept when the process ends.
 
-    Raises `PermissionDenied` when other users can read the file or this process cannot, and `ConfigInvalid` when it
-    holds no usable token.
+    Raises `PermissionDenied` if other users can read the file or this process cannot, and `ConfigInvalid` if it holds
+    no usable token.
     """
     try:
         if not path.exists():
@@ -78,7 +78,7 @@ def fresh(folder: Path, port: int) -> TokenFile:
     path = folder / f"{port}.token"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.unlink(missing_ok=True)  # left by a process that was killed: the port is ours now
+        path.unlink(missing_ok=True)  # of a killed process: the port is ours now
         return TokenFile(path, _write(path), own=True)
     except OSError as error:
         raise PermissionDenied(

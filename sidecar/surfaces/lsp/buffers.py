@@ -1,8 +1,8 @@
 """Tells the engine which documents are open, and gives it their unsaved text, so that a search sees what the editor
 shows.
 
-A document whose text equals its file is not given: the file may change on disk, and the change must be seen. Only files
-inside a workspace folder count; untitled documents and other schemes are ignored.
+If a document's text equals its file, the engine reads the file instead, so that it notices when the file changes on
+disk. Only files inside a workspace folder count; untitled documents and other schemes are ignored.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from sidecar.surfaces.lsp.folders import Folders
 from sidecar.surfaces.lsp.uris import path_of
 
 DEBOUNCE_S = 0.3
-"""A changed document is given to the engine after this pause in typing."""
+"""A changed document is passed to the engine after this pause in typing."""
 FLUSH_WAIT_S = 2.0
-"""How long a call waits for the engine to take the unsaved texts."""
+"""How long a call waits for the engine to receive the unsaved texts."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """An open document: its folder and its path there, or None outside all folders, and the client's text."""
+    """An open document: its folder and its path in it (None outside all folders), and the client's text."""
 
     place: tuple[str, str] | None
     text: str
 
 
 class Buffers:
-    """The client's open documents. Lives on the event loop; the engine is called in one other thread, in order."""
+    """The client's open documents. Lives on the event loop; all calls of the engine run in one other thread, in
+    order."""
 
     def __init__(self, folders: Folders, workspace: Callable[[str], Workspace], debounce_s: float = DEBOUNCE_S) -> None:
         self._folders = folders
@@ -74,7 +75,7 @@ class Buffers:
             self._sync_now(uri)
 
     def closed(self, uri: str) -> None:
-        """Handles a closed document: its text is taken back from the engine."""
+        """Handles a closed document: the engine drops its text."""
         self._cancel_timer(uri)
         document = self._open.pop(uri, None)
         if document is not None and document.place is not None:
@@ -82,7 +83,7 @@ class Buffers:
             self._start(self._tell_closed, *document.place)
 
     def folders_changed(self) -> None:
-        """Finds each document's folder again: it may now lie in another folder, or in none."""
+        """Looks up each document's folder again: it may now lie in another folder, or in none."""
         for uri, document in list(self._open.items()):
             path = path_of(uri)
             if path is not None and self._folders.locate(path) != document.place:
@@ -90,14 +91,14 @@ class Buffers:
                 self.opened(uri, document.text)
 
     async def flush(self) -> None:
-        """Waits until the engine has everything that the client has sent so far, at most `FLUSH_WAIT_S`."""
+        """Waits until the engine has all text that the client has sent so far, for at most `FLUSH_WAIT_S`."""
         for uri in list(self._timers):
             self._sync_now(uri)
         if self._running:
             await asyncio.wait(set(self._running), timeout=FLUSH_WAIT_S)
 
     async def close(self, timeout_s: float) -> None:
-        """Takes all texts back from the engine, as far as the time allows."""
+        """Makes the engine drop all texts, as far as the time allows."""
         for uri in list(self._open):
             self.closed(uri)
         if self._running:

@@ -1,6 +1,6 @@
 """The tool calls of one client.
 
-A call chooses its folders, shows its progress, asks its question, and returns one answer or one error.
+A call chooses its folders, shows its progress, asks the tool's question, and returns one answer or one error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ COMMAND_PREFIX, METHOD_PREFIX = "sidecar.", "sidecar/"
 
 
 class ToolCalls:
-    """Makes one client's tool calls. Lives on the event loop; `service` works once the client has initialized."""
+    """Makes one client's tool calls. Lives on the event loop; `service` may be called once the client has
+    initialized."""
 
     def __init__(
         self,
@@ -75,8 +76,8 @@ class ToolCalls:
     async def request(self, name: str, params: Any, token: Token | None = None) -> dict[str, Any]:
         """Answers one `sidecar/<tool>` request.
 
-        Raises `JsonRpcException` when the tool fails, `SidecarError` for an unknown tool or parameters that are not an
-        object, and `Cancelled` when the request is cancelled.
+        Raises `JsonRpcException` if the tool fails, `SidecarError` for an unknown tool or parameters that are not an
+        object, and `Cancelled` if the request is cancelled.
         """
         arguments, place, own_token = _split(params)
         tool = self.tool(name)
@@ -125,8 +126,8 @@ class ToolCalls:
     async def _one(
         self, tool: ToolSpec, arguments: dict[str, Any], folder: str, progress: Progress
     ) -> dict[str, object]:
-        """Calls the tool for one folder. What the person at the editor cancels stays so; an editor that leaves says
-        nothing about that."""
+        """Calls the tool for one folder. If the person at the editor cancels a tool that writes, the work is not
+        resumed later; an editor that leaves does not count as a cancellation."""
         try:
             done = await call_with_questions(
                 self._service(),
@@ -148,7 +149,7 @@ class ToolCalls:
     ) -> tuple[list[tuple[str, dict[str, object]]], list[str]]:
         """Returns the answers of the folders that have an index, and the folders that have none.
 
-        Raises the first folder's error when no folder answers.
+        Raises the first folder's error if no folder answers.
         """
         tasks = [self._one(tool, arguments, folder, progress) for folder in folders]
         outcomes = await _gathered(tasks)
@@ -178,7 +179,7 @@ async def _gathered(calls: Sequence[Awaitable[dict[str, object]]]) -> list[dict[
 
 
 def _split(params: Any) -> tuple[dict[str, Any], Any, Token | None]:
-    """Returns the tool's own arguments, the folder that is asked for, and the progress token."""
+    """Returns the tool's own arguments, the folder that the call names, and the progress token."""
     arguments = dict(named(params))
     place = arguments.pop("workspace", None)
     token = arguments.pop("workDoneToken", None)

@@ -1,7 +1,7 @@
 """A byte stream to one client. Its own threads read and write it, so the event loop never waits for the client.
 
-One writer thread sends whole frames in order, whatever buffering Python was started with and however slowly the client
-reads. Not here: what the bytes mean (`frames.py`, `protocol.py`).
+One writer thread sends whole frames in order, however Python's own streams are buffered and however slowly the client
+reads. `frames.py` and `protocol.py` decide what the bytes mean.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sidecar.surfaces.lsp.frames import MAX_MESSAGE_BYTES, FrameReader, Message,
 CHUNK = 1 << 16
 """Bytes read at a time."""
 MOST_UNREAD = 64 << 20
-"""Bytes. A session ends when its client has this much left to read."""
+"""In bytes. A session ends when this much is queued for its client."""
 
 
 class Stream(Protocol):
@@ -74,7 +74,7 @@ class SocketStream:
         self._connection.sendall(piece)
 
     def close(self) -> None:
-        """Closes both directions, so that a thread that is reading comes to an end."""
+        """Closes both directions, so that a thread that is reading stops."""
         with contextlib.suppress(OSError):  # the client has closed it already
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
@@ -112,7 +112,8 @@ class Channel:
     def send(self, frame: bytes) -> None:
         """Queues a frame, from any thread; frames are sent in order.
 
-        Drops it after the end of the stream. When the client does not read, drops it and ends the session.
+        After the end of the stream the frame is dropped. If the client does not read, the frame is dropped and the
+        session ends.
         """
         with self._counting:
             fits = self._unread < MOST_UNREAD
@@ -123,7 +124,7 @@ class Channel:
             self._ended()
 
     def close(self, timeout_s: float) -> None:
-        """Sends what is queued, as far as the client reads it within the time, then closes the stream."""
+        """Sends what is queued, as far as the client reads it within `timeout_s`, then closes the stream."""
         self._outgoing.put(None)
         self._writer.join(timeout_s)
         if not self._writer.is_alive():

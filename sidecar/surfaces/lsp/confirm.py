@@ -28,7 +28,7 @@ class Asked(Protocol):
 
 
 class Confirmer:
-    """Asks the person at one editor. No answer in time, a closed box and an unknown button all mean no."""
+    """Asks the person at one editor. No answer in time, a closed box and an unknown button all count as no."""
 
     def __init__(self, wire: Asked, can_ask: Callable[[], bool], timeout_s: Callable[[], float]) -> None:
         self._wire = wire
@@ -42,7 +42,7 @@ class Confirmer:
 
     @property
     def left(self) -> bool:
-        """Whether the client is gone."""
+        """Whether the client has disconnected."""
         return self._gone.is_set()
 
     def leave(self) -> None:
@@ -52,9 +52,9 @@ class Confirmer:
     async def ask(self, question: Question, closing: Closing | None = None, own: str = "") -> Answer:
         """Asks the question and returns the answer.
 
-        When this is cancelled, the box is closed in the editor, with the reason that `closing` gives. `own` is the
-        folder of the client's own call. The client recognises its own question by it, because the sentence holds names
-        that others chose.
+        If the asking is cancelled, the box in the editor is closed, with the reason that `closing` gives. `own` is the
+        folder if the question belongs to this client's own call; the client recognises its own question by this field,
+        because the sentence contains names that others chose.
         """
         if not self.can_ask():
             return "nobody"
@@ -114,6 +114,6 @@ def _answer(question: Question, chosen: Any) -> Answer:
 
 
 def _retrieved(future: asyncio.Future[Any]) -> None:
-    """Takes the future's exception, so that asyncio does not report it as never retrieved."""
+    """Retrieves the future's exception, so that asyncio does not log it as never retrieved."""
     if not future.cancelled():
         future.exception()

@@ -1,8 +1,8 @@
-r"""Keeps the text of the client's open documents in step with its changes.
+r"""Keeps the text of the client's open documents up to date with its changes.
 
-The LSP standard ends lines at `\n`, `\r\n` and `\r` only, and counts columns in UTF-16 units unless both sides
-agree on another encoding. pygls also splits at form feeds and Unicode separators (`str.splitlines`), which shifts every
-later edit of a file that contains one. Hence this module.
+The LSP standard ends lines at `\n`, `\r\n` and `\r` only, and counts columns in UTF-16 units unless both sides agree on
+another encoding. pygls also splits at form feeds and Unicode separators (`str.splitlines`), which shifts every later
+edit of a file that contains one. Hence this module.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-
 
 
 def chosen_encoding(offered: Sequence[str] | None) -> str:
-    """Returns the position encoding for a session: UTF-16 unless the client offers others without it.
+    """Returns the position encoding for a session: UTF-16, unless the client offers only others.
 
-    In that case it is the first known encoding that the client offers, or UTF-16 when it offers no known one.
+    In that case it is the first known encoding that the client offers, or UTF-16 if it offers none that is known.
     """
     if not offered or "utf-16" in offered:
         return "utf-16"

@@ -1,6 +1,6 @@
 """The person at one editor, as the other doors of this process see them.
 
-The other doors can ask them a question, show them work and tell them about activity.
+The other doors can ask this person a question, show work as progress and report activity.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ INTERVAL_S = 0.2
 
 
 class Stops:
-    """What ends the work behind each progress token."""
+    """The functions that cancel the work behind each progress token."""
 
     def __init__(self) -> None:
         self._by_token: dict[Token, Callable[[], object]] = {}
 
     def add(self, token: Token, stop: Callable[[], object]) -> None:
-        """Registers what ends the work behind this token."""
+        """Registers the function that cancels the work behind this token."""
         self._by_token[token] = stop
 
     def discard(self, token: Token) -> None:
@@ -32,7 +32,7 @@ class Stops:
         self._by_token.pop(token, None)
 
     def stop(self, token: Any) -> None:
-        """Ends the work behind this token, because the user has cancelled it. Ignores an unknown token."""
+        """Cancels the work behind this token, because the user asked for that. Ignores an unknown token."""
         found = self._by_token.get(token) if isinstance(token, str | int) else None
         if found is not None:
             found()
@@ -64,7 +64,7 @@ class EditorClient(Confirmer):
         self.may_create_progress = False
 
     def begin(self, title: str, cancel: Callable[[], None]) -> Shown:
-        """Shows work of another session as progress; `cancel` is called when the user cancels it."""
+        """Shows the work of another session as progress; `cancel` is called if the user cancels it."""
         return Shown(self._editor, title, self.may_create_progress and not self.left, self._stops, cancel)
 
     def activity_changed(self) -> None:
@@ -85,7 +85,7 @@ class EditorClient(Confirmer):
 
 
 class Shown:
-    """Work of another session, shown as progress under a token that the server asks the client to create."""
+    """The work of another session, shown as progress under a token that the server asks the client to create."""
 
     def __init__(
         self, wire: ProgressWire, title: str, may_create: bool, stops: Stops, cancel: Callable[[], None]
@@ -101,7 +101,7 @@ class Shown:
         self._work = WorkDone(wire, title, None, may_create, created)
 
     def __call__(self, done: int, total: int, message: str) -> None:
-        """Shows this state soon; called from any thread."""
+        """Shows this state soon; may be called from any thread."""
         self._work(done, total, message)
 
     def finish(self, message: str) -> None:

@@ -1,4 +1,4 @@
-"""What makes a JSON value a JSON-RPC 2.0 message, and small checks of the values in messages."""
+"""Checks whether a JSON value is a JSON-RPC 2.0 message, and checks the values in messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sidecar.errors import InvalidParams
 
 
 def defect(message: Any) -> str:
-    """Returns why this is not a JSON-RPC 2.0 message; empty when it is one."""
+    """Returns why this is not a JSON-RPC 2.0 message; empty if it is one."""
     if isinstance(message, list):
         return "Batches are not supported; send the messages one by one."
     if not isinstance(message, dict):
@@ -31,13 +31,13 @@ def _defect_of_answer(message: dict[str, Any]) -> str:
 
 
 def usable_id(message: Any) -> str | int | None:
-    """Returns the `id` of a message or cancellation if it is a string or a whole number, else None."""
+    """Returns the `id` of a message or cancellation if it is a string or a whole number, otherwise None."""
     found = message.get("id") if isinstance(message, dict) else None
     return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
 def named(params: Any) -> dict[str, Any]:
-    """Returns parameters by name; an empty object when the message has none. Raises InvalidParams for anything else."""
+    """Returns parameters by name; an empty object for None. Raises InvalidParams for anything else."""
     if params is None:
         return {}
     if not isinstance(params, dict):
@@ -53,12 +53,12 @@ def text(value: Any) -> str:
 
 
 def strings(value: Any) -> list[str]:
-    """Returns the strings in a list; nothing for a value that is not a list."""
+    """Returns the strings in a list; an empty list for a value that is not a list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def brief(error: BaseException) -> str:
-    """Returns one line that says what went wrong, for a log."""
+    """Returns one line about the error, for a log."""
     if isinstance(error, KeyError):
         return f"{error.args[0]} is missing" if error.args else "a field is missing"
     return (str(error).splitlines() or [type(error).__name__])[0][:300]

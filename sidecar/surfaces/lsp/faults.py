@@ -26,7 +26,7 @@ _NUMBERS: tuple[tuple[type[SidecarError], int], ...] = (
 
 
 def fault(error: SidecarError, dialect: Dialect = CODE_SEARCH) -> JsonRpcException:
-    """Returns the error that answers a failed request.
+    """Returns the JSON-RPC error that answers a failed request.
 
     Its `data` is the error's `as_dict()`, whose `code` says what kind of error it is, together with the fields in which
     the tool's family reports a failure.
@@ -42,7 +42,7 @@ def cancelled() -> JsonRpcException:
 
 
 def unauthorized() -> JsonRpcException:
-    """Returns the answer to an `initialize` without the right token."""
+    """Returns the answer to an `initialize` with a missing or wrong token."""
     return _not_admitted(
         "UNAUTHORIZED",
         "The token is missing or wrong.",

@@ -1,4 +1,4 @@
-"""The workspace folders that the client has open, in the client's order. Not here: the engine's workspaces."""
+"""The workspace folders that the client has open, in the client's order. The engine's workspaces are kept elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Folders:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The open folders' paths."""
+        """The paths of the open folders."""
         return tuple(self._paths)
 
     def add(self, uris: Iterable[str]) -> list[str]:
@@ -38,7 +38,7 @@ class Folders:
         """Returns the folder that a call names by URI or path.
 
         For a place inside an open folder, returns that folder. Any other place need not be open in the client and is
-        returned as a path. Raises WorkspaceNotFound when `place` is neither a file URI nor an absolute path.
+        returned as a path. Raises WorkspaceNotFound if `place` is neither a file URI nor an absolute path.
         """
         path = path_from(place) if isinstance(place, str) else None
         if path is None:

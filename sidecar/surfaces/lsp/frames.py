@@ -1,8 +1,8 @@
 """Cuts a byte stream into messages by the LSP base protocol's headers, and puts headers before what is sent.
 
 No I/O happens here, and messages have no JSON-RPC meaning yet: bytes come in and events go out. Bytes that are not a
-header are skipped. A `Content-Length` is found even behind junk, or the body of a refused message, on the same line. In
-a JSON text no string can hold a raw line break after the digits, so the next real header is never mistaken.
+header are skipped. A `Content-Length` is found even behind junk, or behind the body of a refused message, on the same
+line. No string in a JSON text can hold a raw line break after the digits, so a skipped body cannot hold a false header.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ INVALID_REQUEST = -32600
 
 
 class FrameReader:
-    """Takes bytes as they come and yields one event per message."""
+    """Takes bytes as they arrive and yields one event per message."""
 
     def __init__(self, limit: Callable[[], int] = lambda: MAX_MESSAGE_BYTES) -> None:
         self._limit = limit
@@ -90,7 +90,7 @@ class FrameReader:
         return line
 
     def _header(self, line: bytes) -> Refused | None:
-        """Reads one header line. Returns a refusal when its length is not a number or exceeds the limit."""
+        """Reads one header line. Returns a refusal if its length is not a number or exceeds the limit."""
         if not line.strip():
             self._in_body = self._length is not None
             return None

@@ -1,4 +1,4 @@
-"""What ends a session or the process besides `exit` (signals and the death of the editor), and where log records go."""
+"""Ends a session or the process on signals and when the editor dies, and sends log records to the client."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sidecar import shown
 from sidecar.processes import is_running
 
 PARENT_POLL_S = 2.0
-"""Interval between looks at the editor's process where the system cannot watch it."""
+"""Interval between checks of the editor's process on systems without pidfd."""
 _LEVELS = ((logging.ERROR, 1), (logging.WARNING, 2), (logging.INFO, 3))
 
 
 def end_on_signals(end: Callable[[int], None]) -> None:
-    """Makes SIGTERM, SIGINT and SIGHUP call `end` with the exit status that shells use for signal n: 128 + n."""
+    """Makes SIGTERM, SIGINT and SIGHUP call `end` with 128 + n for signal n, the exit status that shells use."""
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         number = getattr(signal, name, None)
@@ -36,7 +36,7 @@ def end_on_signals(end: Callable[[int], None]) -> None:
 async def outlived(pid: int) -> None:
     """Returns when the process `pid` has ended.
 
-    Never returns when the process does not exist at the start, as with a pid from another namespace.
+    Never returns if the process does not exist at the start, as with a pid from another namespace, or on Windows.
     """
     loop = asyncio.get_running_loop()
     if sys.platform == "win32" or not is_running(pid):
@@ -66,7 +66,7 @@ def exit_soon(status: int, within_s: float) -> None:
 class ClientLog(logging.Handler):
     """Sends warnings and errors of sidecar and its libraries to the client as `window/logMessage`.
 
-    Each is one line without a traceback. `hears` says, from any thread, whether a record is for this client.
+    Each is one line without a traceback. `hears`, called from any thread, says whether this client gets a record.
     """
 
     def __init__(self, notify: Callable[[str, Any], None], hears: Callable[[logging.LogRecord], bool]) -> None:
@@ -86,7 +86,7 @@ class ClientLog(logging.Handler):
         logging.getLogger().removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Sends the record from the event loop; called from any thread."""
+        """Sends the record from the event loop; may be called from any thread."""
         try:
             if not self._hears(record):
                 return
@@ -99,7 +99,7 @@ class ClientLog(logging.Handler):
 
 
 def _cause(record: logging.LogRecord) -> str:
-    """Returns the exception and where it was raised, as a file name and line number; empty when the record has none."""
+    """Returns the exception and where it was raised, as a file name and line number; empty if the record has none."""
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return ""

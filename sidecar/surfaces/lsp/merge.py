@@ -1,4 +1,4 @@
-"""Merges the paths that several folders have found into one list, each with its workspace."""
+"""Merges the paths that several folders have found into one list that names each path's workspace."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Answered: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 def merge_paths(answers: Answered, limit: int) -> dict[str, Any]:
-    """Returns the first `limit` matches, in alphabetical order or, where they have scores, best first;
-    `workspaces[i]` is the folder of `matches[i]`."""
+    """Returns the first `limit` matches, by falling score, otherwise in alphabetical order; `workspaces[i]` is the
+    folder of `matches[i]`."""
     rows = chain.from_iterable(
         ((path, folder, score) for path, score in zip(answer["matches"], _scores(answer), strict=True))
         for folder, answer in answers
@@ -45,7 +45,7 @@ def noting_left_out(merged: dict[str, Any], folders: Sequence[str]) -> dict[str,
 
 
 def _reason(answers: Answered, rows: Sequence[Any]) -> dict[str, str]:
-    """Joins the folders' reasons for having found nothing, each behind the name of its folder, if there are no rows."""
+    """If there are no rows, joins the folders' reasons for finding nothing, each after the name of its folder."""
     if rows:
         return {}
     reasons = [f"{shown.quoted(folder)}: {answer['reason']}" for folder, answer in answers if answer.get("reason")]
@@ -58,6 +58,6 @@ def _scores(answer: Mapping[str, Any]) -> Sequence[float]:
 
 
 def _notice(answers: Answered) -> dict[str, str]:
-    """Joins the folders' notices, each behind the name of its folder."""
+    """Joins the folders' notices, each after the name of its folder."""
     notices = [f"{shown.quoted(folder)}: {answer['notice']}" for folder, answer in answers if answer.get("notice")]
     return {"notice": " ".join(notices)} if notices else {}

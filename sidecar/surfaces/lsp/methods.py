@@ -43,7 +43,7 @@ class LspSession(Protocol):
 
 
 class Methods:
-    """The methods of the standard that are served, and one `sidecar/<camelCase>` method per tool."""
+    """The methods of the standard that sidecar serves, and one `sidecar/<camelCase>` method per tool."""
 
     def __init__(self, session: LspSession) -> None:
         self._session = session
@@ -65,9 +65,9 @@ class Methods:
         }
 
     def find_request(self, method: str) -> Method | None:
-        """Returns the method, or None when it does not exist.
+        """Returns the method, or None if it does not exist.
 
-        An unknown `sidecar/` method is found too; calling it fails with an error that gives advice.
+        An unknown `sidecar/` method is returned too; calling it fails with an error that gives advice.
         """
         if not method.startswith(OWN) or method in self._requests:
             return self._requests.get(method)

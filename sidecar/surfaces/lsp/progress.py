@@ -1,6 +1,6 @@
 """Work-done progress of one call, under the client's token or under one that the server asks the client to create.
 
-Without a token it reports nothing. Reports come from the tool's thread, and at most ten a second are sent.
+Without a token nothing is reported. Reports come from the tool's thread, and at most ten a second are sent.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class ProgressWire(Protocol):
 
 
 class WorkDone:
-    """Call it as the engine's `Progress`, from any thread; call `finish` on the event loop.
+    """The engine's `Progress`, which may be called from any thread; call `finish` on the event loop.
 
-    `created` gets the token that stands for this work, so that a cancellation by the user finds its call.
+    `created` gets the token of this work, so that a cancellation by the user finds its call.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class WorkDone:
             self._begin(token)
 
     def __call__(self, done: int, total: int, message: str) -> None:
-        """Shows this state soon; called from any thread. Only the latest of several states is sent."""
+        """Shows this state soon; may be called from any thread. Only the latest of several states is sent."""
         self._latest = (done, total, message)
         if not self._waiting and not self._closed:
             self._waiting = True
@@ -63,7 +63,8 @@ class WorkDone:
                 self._closed = True  # the loop has ended, and the work is being cancelled
 
     async def finish(self, message: str) -> None:
-        """Ends the progress that was begun. If the client has been asked for a token, it gets a moment to answer."""
+        """Ends the progress that was begun. If the client has been asked for a token, it has `CREATE_WAIT_S` to
+        answer."""
         if self._opening is not None and not self._opening.done():
             await asyncio.wait({self._opening}, timeout=CREATE_WAIT_S)
         self._report()
@@ -87,7 +88,7 @@ class WorkDone:
         token = f"sidecar-{uuid.uuid4().hex[:12]}"
         try:
             await self._wire.request("window/workDoneProgress/create", {"token": token})
-        except Exception:  # a client that refuses gets no progress
+        except Exception:  # a client that refuses the token gets no progress
             return
         if not self._closed:
             self._begin(token)

@@ -1,9 +1,9 @@
 """pygls' JSON-RPC with what it lacks: an answer to every request, untyped parameters, and errors without a traceback.
 
 Differences from pygls 2.1 (docs/lsp.md says what a client sees of them): incoming parameters stay plain JSON, because
-lsprotocol refuses what a newer client may send, and pygls renames keys that are not identifiers. Faulty messages,
-requests before `initialize` and requests after `shutdown` are answered. A late or unknown answer of the client is
-ignored silently. Not here: the bytes (`channel.py`, `frames.py`) and what methods do (`methods.py`).
+lsprotocol refuses what a newer client may send, and pygls renames keys that are not identifiers. Malformed messages,
+requests before `initialize` and requests after `shutdown` are answered with an error. A late or unknown answer of the
+client is ignored. `channel.py` and `frames.py` handle the bytes, `methods.py` the methods.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sidecar.surfaces.lsp.envelope import brief, defect, usable_id
 from sidecar.surfaces.lsp.frames import Message, Refused, encode
 
 Method: TypeAlias = Callable[[Any], Any]
-"""Takes the raw `params`; a coroutine function if it takes time. Raises `SidecarError`."""
+"""Takes the raw `params`; a coroutine function if it has to wait. Raises `SidecarError`."""
 
 
 @functools.cache
@@ -133,7 +133,7 @@ class SidecarProtocol(JsonRPCProtocol):
         return found
 
     def _check_handler_result(self, future: Future[Any]) -> None:
-        """Logs the error of a notification's handler, because a notification has no answer."""
+        """Logs the error of a notification's handler, because nobody gets an answer to a notification."""
         if not future.cancelled() and (error := future.exception()) is not None:
             self._log.warning("a notification is ignored: %s", brief(error))
 
@@ -152,7 +152,7 @@ class SidecarProtocol(JsonRPCProtocol):
         return self.ask_client(method, params)[1]
 
     def withdraw(self, request_id: str) -> None:
-        """Tells the client that an answer is no longer needed. An answer that comes nevertheless is ignored."""
+        """Tells the client that an answer is no longer needed. An answer that still arrives is ignored."""
         self._request_futures.pop(request_id, None)
         self.notify(types.CANCEL_REQUEST, {"id": request_id})
 
@@ -162,7 +162,7 @@ class SidecarProtocol(JsonRPCProtocol):
     def _fail(self, request_id: Any, error: JsonRpcException) -> None:
         """Sends an error as a plain dict.
 
-        lsprotocol would leave out a null `id`, which JSON-RPC demands when the request's id is unknown.
+        lsprotocol would leave out a null `id`, which JSON-RPC demands if the request's id is unknown.
         """
         body: dict[str, Any] = {"code": error.code, "message": shown.sentence(error.message)}
         if error.data is not None:
@@ -196,16 +196,17 @@ class SidecarProtocol(JsonRPCProtocol):
 
 
 def _is_task(future: object) -> bool:
-    """Whether this is a request of the client: pygls keeps its task among the futures of the server's own requests."""
+    """Whether this is a request of the client: pygls keeps its task in the same table as the futures of the server's
+    own requests."""
     return isinstance(future, asyncio.Task)
 
 
 def _dropped(frame: bytes) -> None:
-    """Stands in for `send` until the session has a stream."""
+    """Replaces `send` until the session has a stream."""
 
 
 def _none(method: str) -> None:
-    """Stands in for `find_request` until the session is set up."""
+    """Replaces `find_request` until the session is set up."""
 
 
 def _client_error(error: Any) -> JsonRpcException:

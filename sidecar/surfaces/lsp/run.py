@@ -17,14 +17,14 @@ from sidecar.surfaces.lsp.server import ServiceSource, SidecarServer, make_serve
 FLUSH_WAIT_S = 2.0
 """How long the last messages may take to reach the client."""
 EXIT_WAIT_S = 5.0
-"""How long threads of the engine may delay the end of the process."""
+"""How long the engine's threads may delay the end of the process."""
 
 
 def run_stdio(source: ServiceSource, *, question_timeout_s: float | None = None) -> int:
-    """Serves the one client at stdin and stdout, and returns the exit status.
+    """Serves one client at stdin and stdout, and returns the exit status.
 
-    The status is 0 after `shutdown` and `exit`, 1 when the client left without `shutdown` or died, and 128 + n after
-    signal n. Before anything else, fd 1 becomes stderr, so that nothing that is printed can corrupt the protocol.
+    The status is 0 after `shutdown` and `exit`, 1 if the client left without `shutdown` or died, and 128 + n after
+    signal n. First of all, file descriptor 1 becomes stderr, so that nothing that is printed can corrupt the protocol.
     """
     stream = PipeStream(*take_stdio())
 
@@ -42,7 +42,7 @@ def run_stdio(source: ServiceSource, *, question_timeout_s: float | None = None)
 async def serve_connection(connection: socket.socket, server: SidecarServer) -> None:
     """Serves one client on a connected socket, in the running loop, until it leaves or the task is cancelled.
 
-    It ends with the connection. Whether the client's process still lives is for the caller to watch.
+    The session ends with the connection. The caller must watch whether the client's process is alive.
     """
     ending: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     await session(SocketStream(connection), server, ending, watch_client=False)
@@ -89,7 +89,7 @@ async def session(
 
 
 async def _watch_client(server: SidecarServer, over: Callable[[], None]) -> None:
-    """Ends the session when the process that `initialize` names is gone.
+    """Ends the session when the process that `initialize` names has ended.
 
     The end of the stream does not suffice, because other processes may hold the client's pipe open.
     """

@@ -1,7 +1,7 @@
 """The LSP door: one `SidecarServer` per client, made by `make_server` and run over stdio or a socket.
 
-Not here: the bytes (`channel.py`, `frames.py`), JSON-RPC (`protocol.py`), what a call does (`calls.py`), the end of the
-process (`life.py`).
+Other modules handle the bytes (`channel.py`, `frames.py`), JSON-RPC (`protocol.py`), calls (`calls.py`) and the end of
+the process (`life.py`).
 """
 
 from __future__ import annotations
@@ -41,19 +41,20 @@ ServiceSource: TypeAlias = Service | Callable[[Mapping[str, object]], Service]
 CLOSE_WAIT_S = 10.0
 """How long running work may delay the end of a session."""
 TOKEN_OPTION = "token"
-"""The key of `initializationOptions` in which a client over TCP shows the token. It is not a setting, and not kept."""
+"""The key of `initializationOptions` under which a client over TCP shows the token. It is not a setting and is not
+kept."""
 logger = logging.getLogger("sidecar.lsp")
 
 
 class SharedService:
-    """Makes the service at the first client's `initialize` and keeps it for the others."""
+    """Makes the service at the first client's `initialize` and keeps it for all others."""
 
     def __init__(self, source: ServiceSource) -> None:
         self._source = source
         self._service = source if isinstance(source, Service) else None
 
     def open(self, settings: Mapping[str, object]) -> Service:
-        """Returns the service, which is made from these settings the first time."""
+        """Returns the service; the first call makes it from these settings."""
         if self._service is None:
             make = self._source
             if isinstance(make, Service):
@@ -79,7 +80,7 @@ class SharedService:
 
 
 class SidecarServer(JsonRPCServer):
-    """One client's session: what it has open, and what may be asked of it."""
+    """One client's session: its state and the methods that the client may call."""
 
     protocol: SidecarProtocol
 
@@ -122,14 +123,14 @@ class SidecarServer(JsonRPCServer):
         self.protocol.find_request, self.protocol.notifications = methods.find_request, methods.notifications
 
     def attach(self, send: Callable[[bytes], None], left: Callable[[], None]) -> None:
-        """Sets where frames go, and what is called when the client has sent `exit`."""
+        """Sets the function that sends frames, and the one that is called when the client has sent `exit`."""
         self.protocol.send = send
         self._left = left
 
     # ------------------------------------------------------------ life, called by the protocol
 
     def initialize(self, params: dict[str, Any]) -> types.InitializeResult:
-        """Checks the token, opens the service, and enters the client in the registry of sessions."""
+        """Checks the token, opens the service, and registers the client as a session."""
         capabilities = params.get("capabilities")
         self._capabilities = capabilities if isinstance(capabilities, dict) else {}
         settings = params.get("initializationOptions")
@@ -155,9 +156,9 @@ class SidecarServer(JsonRPCServer):
         )
 
     def client_ready(self) -> None:
-        """Says what is wrong with the client's settings and begins to watch its folders.
+        """Reports problems in the client's settings and starts watching its folders.
 
-        What is wrong in other places, such as the environment, is said with the first status of a folder.
+        Problems in other sources of settings, such as the environment, are reported with the first status of a folder.
         """
         problems = load_settings(None, None, {}, self._settings, {}).problems
         for problem in problems:
@@ -167,7 +168,7 @@ class SidecarServer(JsonRPCServer):
             self._start_watching(folder)
 
     def change_folders(self, added: list[str], removed: list[str]) -> None:
-        """Begins or stops watching folders that the client has added or removed."""
+        """Starts or stops watching folders that the client has added or removed."""
         for folder in self.folders.remove(removed):
             self.status.leave(folder)
         for folder in self.folders.add(added):
@@ -182,7 +183,7 @@ class SidecarServer(JsonRPCServer):
         return CODE_SEARCH.shape(self._sessions.activity(activity_params(params), self.calls.session))
 
     async def wind_down(self) -> None:
-        """Ends everything that this client has started, and lets nothing new begin. It may be called more than once."""
+        """Ends everything that this client has started, and prevents new work. It may be called more than once."""
         self.protocol.shut_down = True
         self._editor.leave()
         if self.calls.session is not None:
@@ -202,10 +203,10 @@ class SidecarServer(JsonRPCServer):
         self._left()
 
     def hears(self, record: logging.LogRecord) -> bool:
-        """Whether a log record is for this client.
+        """Whether this client gets a log record.
 
-        It is if it concerns the client, a workspace in its folders, or the whole process. A client that has yet to show
-        the token gets no records.
+        It does if the record concerns the client, a workspace in its folders, or the whole process. A client that has
+        yet to show the token gets no records.
         """
         if self._check_token is not None and not self.protocol.initialized:
             return False
@@ -233,7 +234,7 @@ class SidecarServer(JsonRPCServer):
         return isinstance(self._capable("window", "showMessage"), dict)
 
     def _capable(self, *path: str) -> Any:
-        """Returns a value in the client's capabilities, or None when they do not hold it."""
+        """Returns a value in the client's capabilities, or None if they do not contain it."""
         value: Any = self._capabilities
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
@@ -252,8 +253,8 @@ def make_server(
     """Returns a server for one client; `attach` it to a stream.
 
     With `closes_service` the service is closed when the client's session ends. `sessions` is this process's registry,
-    if it has other doors too. With `question_timeout_s` None the service's own setting applies. `check_token` gets what
-    the client shows in its `initialize`, and raises when that is not the token.
+    if it has other doors too. If `question_timeout_s` is None, the service's own setting applies. `check_token` gets
+    what the client shows in its `initialize`, and raises if that is not the token.
     """
     shared = source if isinstance(source, SharedService) else SharedService(source)
     return SidecarServer(
@@ -267,13 +268,13 @@ def make_server(
 
 
 def _nothing() -> None:
-    """Stands in for `left` until the server is attached."""
+    """Replaces `left` until the server is attached."""
 
 
 def _capabilities(service: Service, encoding: str) -> types.ServerCapabilities:
     """Returns the server's capabilities; the commands are the tools' own names.
 
-    `sidecar.<camelCase>` works too but is not announced: clients register what is announced as commands of the whole
+    `sidecar.<camelCase>` works too but is not announced: clients register the announced names as commands of the whole
     editor, where an extension has its own commands with such names.
     """
     return types.ServerCapabilities(
@@ -292,7 +293,7 @@ def _capabilities(service: Service, encoding: str) -> types.ServerCapabilities:
 
 
 def _folder_uris(params: dict[str, Any]) -> list[str]:
-    """Returns the URIs of the client's folders: `workspaceFolders`, else `rootUri`, else `rootPath`."""
+    """Returns the URIs of the client's folders: `workspaceFolders`, otherwise `rootUri`, otherwise `rootPath`."""
     folders = params.get("workspaceFolders")
     if isinstance(folders, list) and folders:
         return strings([folder.get("uri") for folder in folders if isinstance(folder, dict)])

@@ -1,6 +1,6 @@
 """Sends the client the state of its indexes as `sidecar/status`.
 
-The last state always arrives; states between may be left out.
+The last state always arrives; intermediate states may be left out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StatusFeed:
         problems: Callable[[str], tuple[str, ...] | None] = lambda _: None,
         interval_s: float = INTERVAL_S,
     ) -> None:
-        """`say` puts a sentence into the words of the client. `problems`: see `tools.context.Workspaces.problems`."""
+        """`say` rewrites a sentence for the client's door. `problems`: see `tools.context.Workspaces.problems`."""
         self._problems = problems
         self._said: set[str] = set()
         self._workspace = workspace
@@ -48,7 +48,7 @@ class StatusFeed:
         self._wanted: set[str] = set()
 
     async def watch(self, folder: str) -> None:
-        """Sends the present state, and then every change. A folder that cannot be opened is logged."""
+        """Sends the present state, and then every change. If the folder cannot be opened, that is logged."""
         loop = asyncio.get_running_loop()
 
         def heard(answer: StatusAnswer) -> None:
@@ -103,7 +103,7 @@ class StatusFeed:
             self._arrived(folder, latest)
 
     def say(self, sentences: Iterable[str]) -> None:
-        """Shows the person each of these sentences about the settings, once in this session."""
+        """Shows the person each of these sentences about the settings, once per session."""
         for sentence in sentences:
             if sentence and sentence not in self._said:
                 self._said.add(sentence)

@@ -26,7 +26,7 @@ LONGEST_BEFORE_INITIALIZE = 1 << 20
 """Bytes of the longest message that a client may send before it has shown the token."""
 
 Make = Callable[[Callable[[object], None]], SidecarServer]
-"""Makes a session's server; its argument checks the client's token."""
+"""Makes a session's server; its argument is the function that checks the client's token."""
 
 
 def run_tcp(
@@ -34,9 +34,9 @@ def run_tcp(
 ) -> int:
     """Serves every client that connects, each in its own session, until a signal ends the process.
 
-    All sessions share one service, to which the settings of the first client apply. Says on stderr where it listens
-    (port 0 takes a free port) and which file holds the token; without a named file, a token is made for this process.
-    Returns the exit status. Raises `InvalidParams` when it cannot listen, and the errors of the token file.
+    All sessions share one service, which gets the settings of the first client. Reports on stderr where it listens
+    (port 0 chooses a free port) and which file holds the token; if no file is named, a token is made for this process.
+    Returns the exit status. Raises `InvalidParams` if it cannot listen, and the errors of the token file.
     """
     shared, sessions = SharedService(source), make_sessions()
 
@@ -113,7 +113,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _announce(listener: socket.socket, held: token.TokenFile) -> None:
-    """Says where the server listens. Only a terminal is shown the token itself, not a log."""
+    """Reports where the server listens. The token itself is shown only in a terminal, never in a log."""
     host, port = listener.getsockname()[:2]
     token_itself = f" ({held.token})" if sys.stderr.isatty() else ""
     said = f"sidecar: LSP on {host}:{port}; the token is in {held.path}{token_itself}"

@@ -37,9 +37,9 @@ def uri_of(path: str) -> str:
 
 
 def path_from(place: str) -> str | None:
-    """Returns the path of a place that a person or program has given: a file URI or an absolute path.
+    """Returns the path that a file URI or an absolute path from outside names.
 
-    Returns None when it is neither.
+    Returns None if the text is neither.
     """
     if _SCHEME.match(place):
         return path_of(place)

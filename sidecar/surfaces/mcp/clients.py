@@ -1,4 +1,5 @@
-"""Enters the clients of one server object as sessions: over stdio one that stays, over HTTP one per call."""
+"""Registers the clients of one server object as sessions: over stdio one for the whole connection, over HTTP one per
+call."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ Ctx = ServerRequestContext[Any]
 class Clients:
     """The clients of one server object.
 
-    `one` means that all calls come from one client, which names itself in its first message.
+    `one`: all calls come from one client, which names itself in its first message.
     """
 
     def __init__(self, sessions: Sessions, one: bool) -> None:
@@ -37,7 +38,7 @@ class Clients:
             session.detach()
 
     def come(self, ctx: Ctx, workspace: str) -> None:
-        """Enters the client when it is ready, before its first call."""
+        """Registers the client when it is ready, before its first call."""
         if self._one:
             self._stay(ctx, workspace)
 

@@ -1,4 +1,4 @@
-"""Puts a tool's question to the person behind an MCP client by elicitation, in both of its protocol forms.
+"""Asks the person behind an MCP client a tool's question by elicitation, in both forms of the protocol.
 
 In protocols with a handshake, the server asks in the middle of the call (`elicitation/create`). From 2026-07-28 on it
 may not: the call returns an input-required result, and the client makes the call again with the answer (`Round`).
@@ -35,14 +35,14 @@ ROOTS = "roots"
 
 
 def can_ask(ctx: ServerRequestContext[Any]) -> bool:
-    """Whether the client can show a form: a bare `elicitation: {}` means yes, one with `url` only means no."""
+    """Whether the client can show a form: a bare `elicitation: {}` means yes, one with only `url` means no."""
     capabilities = ctx.session.client_capabilities
     elicitation = capabilities.elicitation if capabilities is not None else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 def form(question: Question) -> ElicitRequestFormParams:
-    """Returns a form with one yes-or-no field that is no until it is changed.
+    """Returns a form with one yes-or-no field whose default is no.
 
     Clients show its title and description below the message.
     """
@@ -61,7 +61,7 @@ def answer_of(result: ElicitResult) -> Answer:
 
 
 class MidCallAsker:
-    """Asks a client with a handshake while the call waits. An error or silence does not mean yes."""
+    """Asks a client with a handshake while the call waits. An error or silence never counts as yes."""
 
     def __init__(self, ctx: ServerRequestContext[Any], timeout_seconds: float) -> None:
         self._ctx = ctx
@@ -90,7 +90,7 @@ class MidCallAsker:
 
 
 class InputNeededError(Exception):
-    """The call cannot go on in this round. `result` is what the client gets instead of the tool's result."""
+    """The call cannot continue in this round. `result` is sent to the client instead of the tool's result."""
 
     def __init__(self, result: InputRequiredResult) -> None:
         super().__init__("more input is needed")
@@ -99,7 +99,7 @@ class InputNeededError(Exception):
 
 @dataclass
 class Round:
-    """One round of a 2026-07-28 call: what earlier rounds established, and what the client brings now.
+    """One round of a 2026-07-28 call: the state that earlier rounds established, and the client's present responses.
 
     The state travels through the client, sealed by the SDK's boundary and bound to this tool and these arguments. An
     answer counts only for a question that was asked according to the state.
@@ -118,14 +118,14 @@ class Round:
         return cls(ctx, params.input_responses or {}, state.get("workspace"), tuple(state.get("asked", ())))
 
     def given(self, question: Question) -> Answer | None:
-        """Returns the client's answer to a question that it was asked in an earlier round, else None."""
+        """Returns the client's answer to a question that it was asked in an earlier round, otherwise None."""
         response = self.responses.get(question.id) if question.id in self.asked else None
         return answer_of(response) if isinstance(response, ElicitResult) else None
 
     async def __call__(self, question: Question) -> Answer:
-        """Is the `ask` of `call_with_questions`.
+        """The `ask` of `call_with_questions`.
 
-        Returns `nobody` when the client cannot show a form. Otherwise raises InputNeededError, so that the next round
+        Returns `nobody` if the client cannot show a form. Otherwise raises InputNeededError, so that the next round
         brings the answer.
         """
         if not can_ask(self.ctx):

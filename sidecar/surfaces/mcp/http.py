@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, as an application. Not here: listening, the token, the other routes."""
+"""MCP over streamable HTTP, as an application. The caller listens, checks the token and serves the other routes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def make_http_app(
 ) -> Any:
     """Returns an ASGI application. Its `router.lifespan_context` must be entered while it serves.
 
-    `hosts` are the values of Host that mean this server; an Origin must be one of them behind `http://`. None: who
-    passes on the requests has checked that, each call names its workspace, and there is no resource of one. Sessions
-    are stateful, so that a question can be asked in the middle of a call. `sessions` is this process's registry.
+    `hosts` are the values of Host that name this server; an Origin must be `http://` followed by one of them. None is
+    for a group's server: the caller has checked the headers, each call names its workspace, and there is no status
+    resource. Sessions are stateful, so that a question can be asked in the middle of a call. `sessions` is this
+    process's registry.
     """
     allowed = sorted(hosts or ())
     security = TransportSecuritySettings(
@@ -44,7 +45,8 @@ def make_http_app(
 
 
 class Reader:
-    """Answers a body that is not a message, as over stdio, or does not come; leaves one that is too long to the SDK."""
+    """Answers a body that is not a message (as over stdio) or does not arrive in time; one that is too long is left to
+    the SDK."""
 
     def __init__(self, app: Any, seconds: float = MAX_SECONDS) -> None:
         self._app = app
@@ -74,7 +76,7 @@ class Reader:
 
 
 async def _read(receive: Any) -> tuple[bytes | None, list[Any]]:
-    """Returns the body, or None when it is too long or incomplete, and the ASGI messages that were received."""
+    """Returns the body, or None if it is too long or incomplete, and the ASGI messages that were received."""
     said: list[Any] = []
     body = bytearray()
     while len(body) <= MAX_BYTES:

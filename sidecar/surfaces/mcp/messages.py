@@ -1,4 +1,4 @@
-"""Which bytes are a message, and what answers those that are not. Used over stdio and HTTP.
+"""Decides which bytes are a message, and makes the answer to those that are not. Used over stdio and HTTP.
 
 The SDK's reader takes a request whose id has a wrong type for a notification, which gets no answer. It also refuses
 lone surrogates, which JSON can express and UTF-8 cannot, and its writer fails on them.
@@ -26,7 +26,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def parse(line: bytes) -> SessionMessage | JSONRPCError:
-    """Returns the message, or the error to answer as JSON-RPC demands."""
+    """Returns the message, or the error that JSON-RPC demands as the answer."""
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
@@ -44,7 +44,7 @@ def refusal(code: int, message: str, asked: int | str | None = None) -> JSONRPCE
 def as_line(message: Any) -> bytes:
     """Returns the message as one line of UTF-8.
 
-    A lone surrogate is replaced, because readers refuse it; an id is returned as it came.
+    Lone surrogates are replaced, because readers refuse them, except in the id, which is returned unchanged.
     """
     try:
         text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
@@ -61,14 +61,14 @@ def as_text(text: str) -> str:
 
 
 def whole(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the value with text that UTF-8 can hold; a file's name may not be such text."""
+    """Returns the value with lone surrogates replaced, which UTF-8 cannot hold; names of files may contain them."""
     text = json.dumps(value, ensure_ascii=False)
     escaped: dict[str, Any] = json.loads(as_text(text)) if _HALF_A_PAIR.search(text) else dict(value)
     return escaped
 
 
 def _not_without_id(line: bytes) -> JSONRPCError | None:
-    """Checks what the SDK takes for a notification: with an id, it is a request whose id has a wrong type."""
+    """Checks what the SDK takes for a notification: if it has an id, it is a request whose id has a wrong type."""
     try:
         if "id" not in json.loads(line):
             return None
@@ -78,7 +78,7 @@ def _not_without_id(line: bytes) -> JSONRPCError | None:
 
 
 def _unread(line: bytes) -> SessionMessage | JSONRPCError:
-    """Finds out what is wrong with a line that the SDK refuses."""
+    """Finds out why the SDK refuses a line."""
     try:
         body = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -97,7 +97,7 @@ def _unread(line: bytes) -> SessionMessage | JSONRPCError:
 
 
 def _answer(text: str, known: int | str) -> SessionMessage | JSONRPCError:
-    """Reads the client's answer to a question of the server as far as possible, because a call waits for it."""
+    """Reads the client's answer to a question of the server as well as possible, because a call waits for it."""
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError:

@@ -2,9 +2,9 @@
 
 The SDK's own stdio transport is not used for four reasons: it stays blocked in `read` when the process is asked to end,
 it reads a line of any length into memory, it never answers a line that is not JSON, and a client that does not read
-blocks it for good.
+blocks it forever.
 
-Not here: what the messages mean (the SDK's server and `server.py`), the life of the process (`stdio.py`).
+The SDK's server and `server.py` interpret the messages; `stdio.py` handles the life of the process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ READ_BYTES = 256 * 1024
 
 
 def read_lines(fd: int, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
-    """Yields lines without their end until the stream ends; None stands for a line longer than `limit` bytes."""
+    """Yields lines without their line ends until the stream ends; None stands for a line longer than `limit` bytes."""
     held: list[bytes] = []
     size = 0
     while block := os.read(fd, READ_BYTES):
@@ -45,14 +45,15 @@ def read_lines(fd: int, limit: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
 
 
 def parse_line(line: bytes | None) -> SessionMessage | JSONRPCError:
-    """Returns the message, or the error to answer as JSON-RPC demands. None stands for a line that is too long."""
+    """Returns the message, or the error that JSON-RPC demands as the answer. None stands for a line that is too
+    long."""
     if line is None:
         return refusal(INVALID_REQUEST, f"The message is longer than {MAX_LINE_BYTES // 1024**2} MiB.")
     return parse(line)
 
 
 class Wire:
-    """The two streams that the SDK's server runs on, fed by two daemon threads that never keep the process alive.
+    """The two streams that the SDK's server runs on, served by two daemon threads that never keep the process alive.
 
     `lost` is set when the client has closed its reading end. Use it as an asynchronous context manager.
     """
@@ -68,9 +69,9 @@ class Wire:
         )
 
     def join(self, timeout_s: float) -> bool:
-        """Whether both threads have ended, so that the descriptors may be closed.
+        """Waits, and returns whether both threads have ended, so that the descriptors may be closed.
 
-        It waits, so it must not be called on the event loop's thread.
+        It blocks, so it must not be called on the event loop's thread.
         """
         for thread in self._threads:
             thread.join(timeout_s)
@@ -94,7 +95,8 @@ class Wire:
         self._outgoing.put(None)
 
     def _read(self) -> None:
-        """Runs in its own thread. It reads no faster than the server works, because each message waits to be taken."""
+        """Runs in its own thread. It reads no faster than the server works, because each message waits until it is
+        accepted."""
         try:
             with contextlib.suppress(OSError, RuntimeError):
                 for line in read_lines(self._fd_in):

@@ -12,7 +12,8 @@ Send = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 class ProgressRelay:
-    """A `Progress` whose reports reach the client in order, each with more done than the last, as the protocol demands.
+    """A `Progress` that sends reports to the client in order, each with more done than the last, as the protocol
+    demands.
 
     A slow client gets the newest report, not all of them. Use it as an asynchronous context manager: the last report
     has been sent when the block ends, so that none follows the result.

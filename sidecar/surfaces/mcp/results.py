@@ -1,7 +1,7 @@
 """What a client gets: listings of tools, results and failures in MCP's form.
 
 The structured content is exact. The text beside it is what most hosts give the model: the result's own text, or the
-structured content as compact JSON. A search has a text of its own, because JSON would escape every line end and quote.
+structured content as compact JSON. A search has its own text, because JSON would escape every line end and quote.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def listing(tool: ToolSpec) -> Tool:
 
 
 def success(done: Done) -> CallToolResult:
-    """Returns a tool's result with its text."""
+    """Returns a tool's result as structured content and text."""
     shown_value = whole(done.value)
     text = done.result.as_text()
     return CallToolResult(
@@ -51,7 +51,7 @@ def success(done: Done) -> CallToolResult:
 
 
 def failure(tool: ToolSpec, error: SidecarError) -> CallToolResult:
-    """Returns a failed result that the model can act on: the code, the sentence, and what to do."""
+    """Returns a failed result that the model can act on: the code, the sentence, and advice."""
     return CallToolResult(
         content=[TextContent(text=as_text(tool.dialect.error_text(error)))],
         is_error=True,

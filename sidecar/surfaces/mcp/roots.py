@@ -1,4 +1,5 @@
-"""Which folder a call concerns: `--workspace`, else the client's roots, else the project of the working directory."""
+"""Decides which folder a call concerns: `--workspace`, otherwise the client's roots, otherwise the project of the
+working directory."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ ROOTS_TIMEOUT_SECONDS = 5.0
 class Places:
     """Finds the workspace of a call.
 
-    With `remember` a client's answer is kept until its roots change. That is right when one process serves one client
-    (stdio), and wrong when one server object serves many (HTTP).
+    With `remember` a client's answer is kept until its roots change. That is right if one process serves one client
+    (stdio), and wrong if one server object serves many (HTTP).
     """
 
     def __init__(self, fixed: str | None, working_directory: str, *, remember: bool) -> None:
@@ -40,7 +41,7 @@ class Places:
         self._known = None
 
     def without_asking(self, ctx: ServerRequestContext[Any]) -> str | None:
-        """Returns the workspace, or None when the client must be asked for its roots. Raises as `choose`."""
+        """Returns the workspace, or None if the client must be asked for its roots. Raises the errors of `choose`."""
         if self._fixed is not None:
             return self._fixed
         if self._known is not None:
@@ -53,7 +54,7 @@ class Places:
     async def ask(self, ctx: ServerRequestContext[Any]) -> str:
         """Asks a client with a handshake for its roots and returns the workspace.
 
-        A client that does not answer counts as having no roots. Raises as `choose`.
+        A client that does not answer counts as having no roots. Raises the errors of `choose`.
         """
         uris: list[str] = []
         try:
@@ -70,10 +71,10 @@ class Places:
         return chosen
 
     def choose(self, uris: list[str]) -> str:
-        """Returns the root that contains the working directory, else the first root that is a folder.
+        """Returns the root that contains the working directory, otherwise the first root that is a folder.
 
-        Without roots, it is the project of the working directory. Raises WorkspaceNotFound when that is the home
-        directory or a whole disk, which nobody has named.
+        Without roots, it is the project of the working directory. Raises WorkspaceNotFound if that is the home
+        directory or a whole disk, because nobody asked for such a folder.
         """
         folders = [folder for uri in uris if (folder := folder_of(uri)) is not None]
         here = Path(self._working_directory)
@@ -92,9 +93,9 @@ class Places:
 
 
 def folder_of(uri: str) -> Path | None:
-    """Returns the existing folder of this machine that a file URI names, else None.
+    """Returns the existing folder of this machine that a file URI names, otherwise None.
 
-    Clients send relative ones too (`file:src`, `file://./src`); those mean nothing in another process.
+    Clients also send relative URIs (`file:src`, `file://./src`); those mean nothing in another process.
     """
     try:
         parts = urlsplit(uri)

@@ -1,6 +1,6 @@
 """The MCP server object: lists the tools and calls them, in every protocol version that the SDK serves.
 
-Not here: the transport (`pipe.py`, or the SDK's HTTP application), what tools do, whom to ask (`elicit.py`).
+The transport (`pipe.py`, or the SDK's HTTP application), the tools and the asking (`elicit.py`) are elsewhere.
 """
 
 from __future__ import annotations
@@ -69,9 +69,8 @@ def make_server(
     """Returns a server over `service`. `workspace` fixes the folder of every call; None asks the client for its roots.
 
     `one_client` means that all calls come from one client, as over stdio. `sessions` is this process's registry, if it
-    has other doors too. `working_directory` is the client's, if it differs from this process's.
-    `for_group`: each call names its workspace, so there is no resource with the status of one, and the list of tools is
-    the caller's own.
+    has other doors too. `working_directory` is the client's, if it differs from this process's. `for_group`: each call
+    names its workspace, so there is no status resource, and the list of tools is the caller's own.
     """
     places = Places(workspace, working_directory or str(Path.cwd()), remember=one_client)
     clients = Clients(sessions or Sessions(), one_client)
@@ -110,9 +109,9 @@ def make_server(
 
 
 def _status_methods(status: StatusResource, service: Service, one_client: bool) -> dict[str, Any]:
-    """Returns the handlers for the status resource; none when its tool is not enabled.
+    """Returns the handlers for the status resource; none if its tool is not enabled.
 
-    When clients share the server object, `resources/subscribe` is left out, because a subscription would belong to no
+    If clients share the server object, `resources/subscribe` is left out, because a subscription would belong to no
     client in particular.
     """
     if not any(tool.name == STATUS_TOOL for tool in service.tools):
@@ -138,7 +137,7 @@ class _Calls:
     async def call(self, ctx: Ctx, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         """Answers `tools/call`.
 
-        Raises MCPError for an unknown tool; every other failure is a result that the model reads.
+        Raises MCPError for an unknown tool; every other failure becomes a result that the model reads.
         """
         try:
             tool = self._service.tool(params.name)
@@ -152,7 +151,7 @@ class _Calls:
             return failure(tool.meant_by(params.arguments), error)
 
     async def root_of(self, ctx: Ctx) -> str:
-        """Returns the workspace of a request that is not a tool call. Raises `WorkspaceNotFound`."""
+        """Returns the workspace of a request that is no tool call. Raises `WorkspaceNotFound`."""
         known = self._places.without_asking(ctx)
         if known is not None:
             return known
@@ -160,7 +159,7 @@ class _Calls:
         return self._places.choose([]) if modern else await self._places.ask(ctx)
 
     async def open_ahead(self, ctx: Ctx, params: NotificationParams) -> None:
-        """Opens the workspace after the handshake, so that the first call need not wait for it."""
+        """Opens the workspace after the handshake, so that the first call does not have to wait for it."""
         try:
             root = self._places.without_asking(ctx) or await self._places.ask(ctx)
             self._clients.come(ctx, root)

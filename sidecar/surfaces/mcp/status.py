@@ -1,7 +1,7 @@
 """The state of the index as a resource that a client may read and subscribe to: `sidecar://index/status`.
 
-This is how MCP tells a client that something has changed at the server: by `notifications/resources/updated`, after
-`resources/subscribe` in protocols with a handshake, and after `subscriptions/listen` from 2026-07-28 on.
+MCP tells a client of changes at the server by `notifications/resources/updated`, after `resources/subscribe` in
+protocols with a handshake, and after `subscriptions/listen` from 2026-07-28 on.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Ctx = ServerRequestContext[Any]
 
 
 class StatusResource:
-    """The resource of one server object. Lives on the event loop.
+    """The status resource of one server object. Lives on the event loop.
 
     It listens to a workspace from the first subscription on.
     """
@@ -107,7 +107,7 @@ class StatusResource:
         return await self._listen(ctx, params)
 
     def close(self) -> None:
-        """Ends all subscriptions, because the client is gone."""
+        """Ends all subscriptions, because the client has disconnected."""
         for end in self._watched.values():
             end()
         self._watched.clear()
@@ -154,6 +154,6 @@ class StatusResource:
 
 
 def _known(uri: object) -> None:
-    """Raises MCPError for any other resource."""
+    """Raises MCPError for any other resource than the status."""
     if str(uri) != URI:
         raise MCPError(INVALID_PARAMS, f"There is no resource {shown.quoted(str(uri))}; there is {URI}.")

@@ -18,7 +18,7 @@ from sidecar.surfaces.mcp.server import make_server
 from sidecar.tools.service import Service
 
 CLOSING_SECONDS = 10.0
-"""Running work gets this long to notice that it is cancelled.
+"""After a cancellation, running work has this long to end.
 
 The vector store's process ends with this one in any case.
 """
@@ -27,7 +27,7 @@ JOINING_SECONDS = 5.0
 
 
 def run_stdio(service: Service, workspace: str | None) -> int:
-    """Serves until stdin ends, the client stops reading, or SIGTERM or SIGINT comes.
+    """Serves until stdin ends, the client stops reading, or SIGTERM or SIGINT arrives.
 
     Closes the service and returns the exit status: 0, or 128 + n after signal n.
     """
@@ -53,7 +53,7 @@ async def serve_connection(connection: socket.socket, server: Server[Any]) -> No
         with contextlib.suppress(OSError):  # the client has closed it already
             connection.shutdown(socket.SHUT_RDWR)
         if not await loop.run_in_executor(None, wire.join, JOINING_SECONDS):
-            connection.detach()  # closing could give its number to another file, and a thread still reads from it
+            connection.detach()  # closing would free its number for another file while a thread still reads from it
 
 
 async def _serve(service: Service, workspace: str | None, wire_in: int, wire_out: int) -> int:
@@ -79,7 +79,8 @@ async def _run(server: Server[Any], wire: Wire, signalled: asyncio.Future[int]) 
 
 
 def _on_signals(signalled: asyncio.Future[int]) -> None:
-    """The first signal sets the exit status, 128 + its number as in shells, and so ends the server."""
+    """Handles SIGTERM and SIGINT: the first signal ends the server and sets the exit status, 128 + its number as in
+    shells."""
 
     def tell(number: int) -> None:
         if not signalled.done():
